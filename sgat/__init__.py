@@ -1,0 +1,1 @@
+"""Sparse Graph Attention Networks: learn which edges to keep."""

@@ -1,0 +1,56 @@
+"""The command line: one file per verb, each thin over the library."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import typer
+
+VERBS = ("fit",)
+"""The modules of this package; importing one adds its commands to `app`."""
+
+app = typer.Typer(
+    name="sgat",
+    help="Learned graph sparsification: train a node classifier that learns which"
+    " edges to listen to.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Keep `sgat VERB` even while there is only one verb."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    0: done. 1: bad input, told in one sentence on standard error (SGAT_DEBUG=1 shows
+    the traceback). 2: wrong usage. 130: interrupted.
+    """
+    for verb in VERBS:
+        import_module(f"sgat.cli.{verb}")
+    logging.basicConfig(format="note: %(message)s", stream=sys.stderr)
+    try:
+        app(args=None if arguments is None else list(arguments))
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except (ValueError, OSError, ImportError) as error:
+        if os.environ.get("SGAT_DEBUG"):
+            raise
+        print(f"error: {_sentence(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return " ".join(str(error).split()) or type(error).__name__

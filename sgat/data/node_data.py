@@ -1,0 +1,209 @@
+"""NodeData: one graph with features, labels and the roles of its nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.features import Features, SparseFeatures
+from sgat.graph import Graph
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NodeData:
+    """A graph, its nodes' features and labels, and which nodes train, validate and
+    test.
+
+    One graph split by masks is one `NodeData`; the inductive setting is a list of them,
+    in which each graph usually has a single role.
+
+    Attributes:
+        graph: The edges.
+        x: Node features, dense or sparse, [N, K].
+        y: Class of each node, -1 if unlabelled, [N] int64; or one 0/1 column per label,
+            [N, C] float.
+        train: Nodes whose labels train the model, [N] bool.
+        val: Nodes that choose the model, [N] bool.
+        test: Nodes that are only reported on, [N] bool.
+        classes: The user's name of each class or label column, in the order of the
+            indices in `y`.
+        node_ids: The user's id of each node, [N]; None for 0 … N-1.
+        edge_features: Further columns of the edges in the order of the graph, [E, F];
+            None without.
+        name: What to call the data in messages.
+    """
+
+    graph: Graph
+    x: Features
+    y: Tensor
+    train: Tensor
+    val: Tensor
+    test: Tensor
+    classes: tuple[Any, ...]
+    node_ids: np.ndarray[Any, Any] | None = None
+    edge_features: Tensor | None = None
+    name: str = "data"
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return self.graph.num_nodes
+
+    @property
+    def num_features(self) -> int:
+        """Number of feature columns K."""
+        return self.x.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, or of labels in the multi-label case."""
+        return len(self.classes)
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether a node can have several labels at once."""
+        return self.y.dim() == 2
+
+    def with_split(self, train: Tensor, val: Tensor, test: Tensor) -> NodeData:
+        """The same data with other roles for the nodes."""
+        return dataclasses.replace(self, train=train, val=val, test=test)
+
+    def to(self, device: torch.device | str) -> NodeData:
+        """The same data on another device."""
+        moved: dict[str, Any] = {
+            field.name: value.to(device)
+            for field in dataclasses.fields(self)
+            if isinstance(
+                value := getattr(self, field.name), Tensor | Graph | SparseFeatures
+            )
+        }
+        return dataclasses.replace(self, **moved)
+
+    def __repr__(self) -> str:
+        """One line: name and counts."""
+        roles = ", ".join(
+            f"{int(getattr(self, role).sum())} {role}"
+            for role in ("train", "val", "test")
+        )
+        return (
+            f"NodeData({self.name!r}, {self.num_nodes} nodes, "
+            f"{self.graph.num_edges} edges, "
+            f"{self.num_features} features, {self.num_classes} classes, {roles})"
+        )
+
+
+def check(graphs: Sequence[NodeData]) -> None:
+    """Refuse data a model cannot be trained on, with one sentence that names what and
+    where.
+
+    Raises:
+        ValueError: On no graphs, features that are not finite or differ in width,
+            labels out of range, masks of the wrong shape, a node with two roles, or no
+            labelled training node.
+    """
+    if not graphs:
+        raise ValueError("`data` must hold at least one graph, got none.")
+    first = graphs[0]
+    for data in graphs:
+        _check_features(data)
+        _check_labels(data)
+        _check_roles(data)
+        if data.num_features != first.num_features:
+            raise ValueError(
+                f"All graphs must have the same features: {first.name!r} has"
+                f" {first.num_features} columns,"
+                f" {data.name!r} has {data.num_features}."
+            )
+        if data.classes != first.classes or data.is_multilabel != first.is_multilabel:
+            raise ValueError(
+                f"All graphs must have the same classes:"
+                f" {data.name!r} differs from {first.name!r}."
+            )
+    if not any(bool(data.train.any()) for data in graphs):
+        raise ValueError(
+            f"The training set of {first.name!r} is empty:"
+            f" no node is marked as `train`."
+        )
+
+
+def _check_features(data: NodeData) -> None:
+    if len(data.x.shape) != 2 or data.x.shape[0] != data.num_nodes:
+        raise ValueError(
+            f"`x` of {data.name!r} must have one row for each of"
+            f" the {data.num_nodes} nodes,"
+            f" got shape {list(data.x.shape)}."
+        )
+    value = data.x.value if isinstance(data.x, SparseFeatures) else data.x
+    bad = ~value.isfinite()
+    if bool(bad.any()):
+        if isinstance(data.x, SparseFeatures):
+            entry = int(bad.nonzero()[0])
+            node, column = int(data.x.row[entry]), int(data.x.column[entry])
+            found = float(value[entry])
+        else:
+            node, column = (int(i) for i in bad.nonzero()[0])
+            found = float(value[node, column])
+        raise ValueError(
+            f"`x` of {data.name!r} must be finite,"
+            f" got {found} at node {node}, column {column}."
+        )
+
+
+def _check_labels(data: NodeData) -> None:
+    if data.y.shape[:1] != (data.num_nodes,) or data.y.dim() > 2:
+        raise ValueError(
+            f"`y` of {data.name!r} must have one entry for each of"
+            f" the {data.num_nodes} nodes,"
+            f" got shape {list(data.y.shape)}."
+        )
+    if data.is_multilabel:
+        bad = (data.y != 0) & (data.y != 1)
+        if bool(bad.any()):
+            node, column = (int(i) for i in bad.nonzero()[0])
+            raise ValueError(
+                f"`y` of {data.name!r} must hold 0 or 1 for every label,"
+                f" got {float(data.y[node, column])} at node {node},"
+                f" label {data.classes[column]!r}."
+            )
+        return
+    bad = (data.y < -1) | (data.y >= data.num_classes)
+    if bool(bad.any()):
+        node = int(bad.nonzero()[0])
+        raise ValueError(
+            f"`y` of {data.name!r} must be a class 0 to {data.num_classes - 1},"
+            f" or -1 for no label,"
+            f" got {int(data.y[node])} at node {node}."
+        )
+    if data.num_classes < 2:
+        raise ValueError(
+            f"`y` of {data.name!r} must hold at least 2 classes,"
+            f" got {data.num_classes}."
+        )
+
+
+def _check_roles(data: NodeData) -> None:
+    for role in ("train", "val", "test"):
+        mask = getattr(data, role)
+        if mask.dtype != torch.bool or mask.shape != (data.num_nodes,):
+            raise ValueError(
+                f"`{role}` of {data.name!r} must be a boolean mask with"
+                f" {data.num_nodes} entries,"
+                f" got {mask.dtype} of shape {list(mask.shape)}."
+            )
+        if not data.is_multilabel and bool((mask & (data.y < 0)).any()):
+            node = int((mask & (data.y < 0)).nonzero()[0])
+            raise ValueError(
+                f"`{role}` of {data.name!r} names node {node}, which has no label."
+            )
+    twice = (data.train.int() + data.val.int() + data.test.int()) > 1
+    if bool(twice.any()):
+        node = int(twice.nonzero()[0])
+        raise ValueError(
+            f"Node {node} of {data.name!r} is in more than one of"
+            f" `train`, `val` and `test`."
+        )

@@ -1,0 +1,137 @@
+"""SparseFeatures: a node feature matrix of which only the non-zero entries are kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SparseFeatures:
+    """Node features in compressed rows, for bags of words and identity features.
+
+    Attributes:
+        row_ptr: Entries of node i stand at positions row_ptr[i] to row_ptr[i + 1], [N +
+            1] int64.
+        column: Column of each entry, ascending within a row, [M] int64.
+        value: Value of each entry, [M].
+        num_columns: Width K of the matrix.
+    """
+
+    row_ptr: Tensor
+    column: Tensor
+    value: Tensor
+    num_columns: int
+
+    @classmethod
+    def from_dense(cls, x: Tensor) -> SparseFeatures:
+        """Keep the non-zero entries of a dense matrix, [N, K]."""
+        row, column = x.nonzero(as_tuple=True)
+        count = torch.bincount(row, minlength=len(x))
+        row_ptr = torch.cat([count.new_zeros(1), count.cumsum(0)])
+        return cls(row_ptr, column, x[row, column], x.shape[1])
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> SparseFeatures:
+        """Take over any SciPy sparse matrix or array."""
+        rows = matrix.tocsr(copy=True)
+        rows.sum_duplicates()
+        return cls(
+            torch.from_numpy(rows.indptr.astype(np.int64)),
+            torch.from_numpy(rows.indices.astype(np.int64)),
+            torch.from_numpy(rows.data).to(torch.get_default_dtype()),
+            rows.shape[1],
+        )
+
+    @classmethod
+    def identity(cls, num_nodes: int) -> SparseFeatures:
+        """One feature per node that is 1 for this node alone."""
+        return cls(
+            torch.arange(num_nodes + 1),
+            torch.arange(num_nodes),
+            torch.ones(num_nodes),
+            num_nodes,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix."""
+        return len(self.row_ptr) - 1, self.num_columns
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the values."""
+        return self.value.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the values."""
+        return self.value.device
+
+    @cached_property
+    def row(self) -> Tensor:
+        """Row of each entry, [M] int64."""
+        return torch.repeat_interleave(
+            torch.arange(self.shape[0], device=self.device), self.row_ptr.diff()
+        )
+
+    def to(self, device: torch.device | str) -> SparseFeatures:
+        """The same matrix on another device."""
+        return SparseFeatures(
+            self.row_ptr.to(device),
+            self.column.to(device),
+            self.value.to(device),
+            self.num_columns,
+        )
+
+    def to_dense(self) -> Tensor:
+        """The full matrix, [N, K]."""
+        dense = self.value.new_zeros(self.shape)
+        dense[self.row, self.column] = self.value
+        return dense
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        """One line: shape and fill."""
+        rows, columns = self.shape
+        fill = len(self.value) / max(rows * columns, 1)
+        return f"SparseFeatures({rows} x {columns}, {fill:.1%} filled)"
+
+
+Features = Tensor | SparseFeatures
+"""Node features [N, K], dense or sparse."""
+
+
+def concatenate(parts: list[Features]) -> Features:
+    """Put the rows of several matrices below each other, all dense or all sparse."""
+    if all(isinstance(part, Tensor) for part in parts):
+        return torch.cat([part for part in parts if isinstance(part, Tensor)])
+    sparse = [part for part in parts if isinstance(part, SparseFeatures)]
+    if len(sparse) < len(parts):
+        raise ValueError("Features of one batch must be all dense or all sparse.")
+    offset, row_ptr = 0, [sparse[0].row_ptr[:1]]
+    for part in sparse:
+        row_ptr.append(part.row_ptr[1:] + offset)
+        offset += len(part.value)
+    return SparseFeatures(
+        torch.cat(row_ptr),
+        torch.cat([part.column for part in sparse]),
+        torch.cat([part.value for part in sparse]),
+        sparse[0].num_columns,
+    )
+
+
+def normalise_rows(x: Features) -> Features:
+    """Divide each row by its sum of absolute values; rows of zeros stay zero."""
+    if isinstance(x, SparseFeatures):
+        total = x.value.new_zeros(len(x)).index_add(0, x.row, x.value.abs())
+        return dataclasses.replace(x, value=x.value / total.clamp(min=1e-12)[x.row])
+    return x / x.abs().sum(dim=1, keepdim=True).clamp(min=1e-12)

@@ -1,0 +1,154 @@
+"""Plain PyTorch that reads like the equations and defines what is correct, on any
+device.
+
+Autograd differentiates it; `docs/method.md` derives the same gradients for the fast
+backends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat.features import Features, SparseFeatures
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.ops import noise
+from sgat.ops.noise import Seed
+
+
+class OpenEdges(NamedTuple):
+    """The edges that take part in a pass, with their gates.
+
+    Attributes:
+        graph: The graph they were drawn from.
+        edge: Positions of the open edges in the graph, ascending (so sorted by target),
+            [O].
+        gate: Gate z_ij in (0, 1] of each open edge, [O].
+        row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
+        penalty: Expected number of open edges Σ P(z_ij ≠ 0) over all edges, a scalar.
+    """
+
+    graph: Graph
+    edge: Tensor
+    gate: Tensor
+    row_sum: Tensor
+    penalty: Tensor
+
+    @property
+    def num_open(self) -> int:
+        """Number of open edges."""
+        return self.edge.numel()
+
+
+def log_alphas(
+    graph: Graph, dst_score: Tensor, src_score: Tensor, edge_score: Tensor | None
+) -> Tensor:
+    """Gate locations log α_ij = s_i + t_j + c_ij, [E]."""
+    log_alpha = dst_score[graph.dst] + src_score[graph.src]
+    return log_alpha if edge_score is None else log_alpha + edge_score
+
+
+def open_edges(
+    graph: Graph,
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None = None,
+    *,
+    seed: Seed | None = None,
+    gates: HardConcrete | None = None,
+) -> OpenEdges:
+    """See `sgat.ops.open_edges`."""
+    gates = gates or HardConcrete()
+    log_alpha = log_alphas(graph, dst_score, src_score, edge_score)
+    if seed is None:
+        gate = gates.value(log_alpha)
+    else:
+        gate = gates.sample(
+            log_alpha, noise.edge_uniform(seed, graph, noise.GATES).to(log_alpha)
+        )
+    penalty = gates.probability_open(log_alpha).sum()
+
+    if torch.compiler.is_compiling():
+        # A compiled graph has fixed shapes. Leaving closed edges in adds zeros and
+        # changes nothing.
+        edge = torch.arange(graph.num_edges, device=graph.device)
+    else:
+        edge = (gate > 0).nonzero().squeeze(1)
+        gate = gate[edge]
+    weight = gate if graph.weight is None else gate * graph.weight[edge].to(gate)
+    row_sum = torch.index_add(graph.loop_weights.to(gate), 0, graph.dst[edge], weight)
+    return OpenEdges(graph, edge, gate, row_sum, penalty)
+
+
+def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
+    """Attention a_ij = A_ij z_ij / S_i of the open edges, [O], and a_ii of the loops,
+    [N].
+
+    A node whose row is empty (S_i = 0, possible only with a loop of weight 0) has
+    coefficients 0.
+    """
+    graph, edge, gate, row_sum, _ = opened
+    inverse = torch.where(row_sum > 0, 1 / torch.where(row_sum > 0, row_sum, 1), 0)
+    weight = gate if graph.weight is None else gate * graph.weight[edge].to(gate)
+    return weight * inverse[graph.dst[edge]], graph.loop_weights.to(gate) * inverse
+
+
+def aggregate(
+    opened: OpenEdges,
+    x: Tensor,
+    *,
+    dropout: float = 0.0,
+    seed: Seed | None = None,
+    layer: int = 0,
+) -> Tensor:
+    """See `sgat.ops.aggregate`."""
+    graph, edge = opened.graph, opened.edge
+    coefficient, loop = coefficients(opened)
+    if dropout > 0 and seed is not None:
+        stream = noise.ATTENTION_DROPOUT + layer
+        node = graph.noise_id
+        kept = noise.edge_uniform(seed, graph, stream, edge) >= dropout
+        loop_kept = noise.uniform(seed, node, node, stream) >= dropout
+        coefficient = coefficient * kept / (1 - dropout)
+        loop = loop * loop_kept / (1 - dropout)
+    rows = x.reshape(len(x), -1)
+    wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
+    messages = coefficient.to(wide)[:, None] * wide[graph.src[edge]]  # [O, D]
+    out = torch.index_add(loop.to(wide)[:, None] * wide, 0, graph.dst[edge], messages)
+    return out.to(x.dtype).reshape(x.shape)
+
+
+def project(
+    x: Features,
+    weight: Tensor,
+    *,
+    dropout: float = 0.0,
+    seed: Seed | None = None,
+    layer: int = 0,
+    node_id: Tensor | None = None,
+) -> Tensor:
+    """See `sgat.ops.project`."""
+    mask = None
+    if dropout > 0 and seed is not None:
+        node = torch.arange(len(x), device=x.device) if node_id is None else node_id
+        stream = noise.FEATURE_DROPOUT + layer
+        if isinstance(x, SparseFeatures):
+            mask = noise.feature_mask(seed, node[x.row], x.column, stream, rate=dropout)
+        else:
+            mask = noise.dense_feature_mask(
+                seed, node, x.shape[1], stream, rate=dropout
+            )
+    if isinstance(x, SparseFeatures):
+        value = x.value if mask is None else x.value * mask
+        return F.embedding_bag(
+            x.column,
+            weight,
+            x.row_ptr[:-1],
+            mode="sum",
+            per_sample_weights=value.to(weight),
+        )
+    return (x if mask is None else x * mask.to(x)) @ weight
