@@ -266,7 +266,7 @@ class Graph:
         return dataclasses.replace(self, **moved)
 
     def select(self, keep: Tensor, weight: Tensor | None = None) -> Graph:
-        """The graph of the edges marked in `keep`, [E], with new weights [E] if given."""
+        """The graph of the edges marked in `keep`, [E], with new weights if given."""
         new_weight = self.weight if weight is None else weight
         return dataclasses.replace(
             self,

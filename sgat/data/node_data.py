@@ -16,8 +16,7 @@ from sgat.graph import Graph
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeData:
-    """A graph, its nodes' features and labels, and which nodes train, validate and
-    test.
+    """A graph with the features and labels of its nodes, and their roles.
 
     One graph split by masks is one `NodeData`; the inductive setting is a list of them,
     in which each graph usually has a single role.
@@ -98,8 +97,7 @@ class NodeData:
 
 
 def check(graphs: Sequence[NodeData]) -> None:
-    """Refuse data a model cannot be trained on, with one sentence that names what and
-    where.
+    """Refuse data no model can be trained on, with one sentence that says why.
 
     Raises:
         ValueError: On no graphs, features that are not finite or differ in width,

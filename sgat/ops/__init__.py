@@ -71,9 +71,10 @@ def open_edges(
     Returns:
         The open edges; with no edges, or all closed, only the self-loops are left.
     """
-    return _backend(backend).open_edges(
+    opened: OpenEdges = _backend(backend).open_edges(
         graph, dst_score, src_score, edge_score, seed=seed, gates=gates
     )
+    return opened
 
 
 def aggregate(
@@ -85,11 +86,11 @@ def aggregate(
     layer: int = 0,
     backend: Backend = "auto",
 ) -> Tensor:
-    """Average the open neighbours of each node, and the node itself, by their
-    coefficients.
+    """Average the open neighbours of each node and the node itself.
 
-        out_i = Σ_j m_ij a_ij x_j,   a_ij = A_ij z_ij / S_i,   sum over open edges and
-        the loop
+        out_i = Σ_j m_ij a_ij x_j,   a_ij = A_ij z_ij / S_i
+
+    The sum runs over the open edges j → i and the self-loop of i.
 
     Args:
         opened: The open edges.
@@ -104,9 +105,10 @@ def aggregate(
         Aggregated features, [N, ...] in the type of x; sums run in float32 at least. A
         node without open edges gets its own features.
     """
-    return _backend(backend).aggregate(
+    out: Tensor = _backend(backend).aggregate(
         opened, x, dropout=dropout, seed=seed, layer=layer
     )
+    return out
 
 
 def project(
@@ -135,9 +137,10 @@ def project(
     Returns:
         Projected features, [N, D].
     """
-    return _backend(backend).project(
+    out: Tensor = _backend(backend).project(
         x, weight, dropout=dropout, seed=seed, layer=layer, node_id=node_id
     )
+    return out
 
 
 def log_alphas(

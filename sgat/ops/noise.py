@@ -1,5 +1,4 @@
-"""The random numbers every backend shares: Philox-4x32-10, a pure function of (seed,
-ids, stream).
+"""The counter-based random numbers all backends share: Philox-4x32-10.
 
 A number depends on what it is for, never on when or where it is drawn: the noise of
 edge j → i is the cipher of the counter (i, j, stream, graph) under the seed as the key.
@@ -108,11 +107,10 @@ def edge_uniform(
 def feature_mask(
     seed: Seed, node: Tensor, column: Tensor, stream: int, *, rate: float
 ) -> Tensor:
-    """Dropout mask of entries (node, column) of a feature matrix, scaled by 1 / (1 -
-    rate).
+    """Dropout mask of the entries (node, column) of a feature matrix.
 
-    Entry (n, k) is dropped if 16 bits of its noise, lane k mod 8 of the counter (n, ⌊k
-    / 8⌋, stream, graph), are below rate · 2¹⁶.
+    Entry (n, k) is dropped if its 16 bits of noise are below rate · 2¹⁶: lane k mod 8
+    of the eight half-words of philox((n, ⌊k / 8⌋, stream, graph), seed).
 
     Args:
         seed: The key of the noise.

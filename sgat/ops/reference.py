@@ -1,5 +1,4 @@
-"""Plain PyTorch that reads like the equations and defines what is correct, on any
-device.
+"""Plain PyTorch that reads like the equations and defines "correct", on any device.
 
 Autograd differentiates it; `docs/method.md` derives the same gradients for the fast
 backends.
@@ -85,8 +84,7 @@ def open_edges(
 
 
 def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
-    """Attention a_ij = A_ij z_ij / S_i of the open edges, [O], and a_ii of the loops,
-    [N].
+    """Attention a_ij = A_ij z_ij / S_i of open edges, [O], and a_ii of loops, [N].
 
     A node whose row is empty (S_i = 0, possible only with a loop of weight 0) has
     coefficients 0.
