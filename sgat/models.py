@@ -1,0 +1,237 @@
+"""SGAT: layers sharing one set of gates, down to class scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sgat import ops
+from sgat.conv import SGATConv, as_graph, draw_seed
+from sgat.features import Features
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.ops import Backend, OpenEdges, Seed
+from sgat.scorers import FreeScorer
+
+Readout = Literal["linear", "attention"]
+GateMode = Literal["inductive", "transductive"]
+Activation = Literal["relu", "elu"]
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
+
+
+class Output(NamedTuple):
+    """What one pass of a model gives.
+
+    Attributes:
+        logits: Class scores, [N, C].
+        embedding: Penultimate features, the input of the read-out, [N, H · D].
+        opened: The open edges of all layers, with the penalty.
+    """
+
+    logits: Tensor
+    embedding: Features
+    opened: OpenEdges
+
+
+class SGAT(nn.Module):
+    """Sparse graph attention network: gates drawn once per pass, shared by all layers.
+
+    Read-outs: "linear" is the paper's, `layers` attention layers with concatenated
+    heads and then a linear classifier; "attention" is the authors' published code's,
+    `layers - 1` attention layers and then one more whose heads give class scores and
+    are averaged.
+
+    Args:
+        in_channels: Number of input features K.
+        hidden_channels: Width D of each head.
+        out_channels: Number of classes C.
+        heads: Number of heads H of the hidden layers.
+        layers: Number of attention layers.
+        readout: "linear" or "attention".
+        output_heads: Heads of the output layer of the "attention" read-out.
+        activation: "relu" (the paper) or "elu" (the authors' code).
+        dropout: Share of features to drop before every projection in training.
+        attention_dropout: Share of coefficients a_ij to drop in training.
+        gate_mode: "inductive" scores edges from features and works on any graph;
+            "transductive" learns one free log α for each edge of one graph.
+        num_edges: Number of edges of that graph; needed by "transductive" only.
+        scorer: A module in place of the additive scorer (see `sgat.scorers`).
+        gate_bias: Start of a learned scalar in every log α; None leaves it out.
+        bias: Add learned vectors to the layers' outputs.
+        residual: Add each layer's input to its output.
+        gates: Shape of the gates' distribution.
+        init_gain: Scale of the initial weights (Xavier).
+        backend: Implementation of the operations.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        heads: int = 2,
+        layers: int = 2,
+        readout: Readout = "linear",
+        output_heads: int = 1,
+        activation: Activation = "relu",
+        dropout: float = 0.5,
+        attention_dropout: float = 0.5,
+        gate_mode: GateMode = "inductive",
+        num_edges: int | None = None,
+        scorer: nn.Module | None = None,
+        gate_bias: float | None = None,
+        bias: bool = True,
+        residual: bool = False,
+        gates: HardConcrete | None = None,
+        init_gain: float = 1.0,
+        backend: Backend = "auto",
+    ) -> None:
+        super().__init__()
+        if layers < 1:
+            raise ValueError(f"`layers` must be at least 1, got {layers}.")
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
+        if readout not in ("linear", "attention"):
+            raise ValueError(f"`readout` must be linear or attention, got {readout!r}.")
+        self.activation = activation
+        self.readout = readout
+        scorer = _chosen_scorer(gate_mode, num_edges, scorer)
+
+        num_hidden = layers if readout == "linear" else layers - 1
+        width = in_channels
+        convs = []
+        for layer in range(layers):
+            hidden = layer < num_hidden
+            conv = SGATConv(
+                width,
+                hidden_channels if hidden else out_channels,
+                heads if hidden else output_heads,
+                concat=hidden,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                bias=bias,
+                residual=residual,
+                scorer=scorer if layer == 0 else False,
+                gate_bias=gate_bias,
+                gates=gates,
+                init_gain=init_gain,
+                layer=layer,
+                backend=backend,
+            )
+            convs.append(conv)
+            width = conv.heads * conv.out_channels
+        self.convs = nn.ModuleList(convs)
+        self.classifier = (
+            nn.Linear(width, out_channels) if readout == "linear" else None
+        )
+        self.dropout = dropout
+        self.reset_parameters()
+
+    @property
+    def gating(self) -> SGATConv:
+        """The first layer, whose scores open and close the edges for all layers."""
+        first = self.convs[0]
+        assert isinstance(first, SGATConv)
+        return first
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights, with torch's global generator if none is given."""
+        for conv in self.convs:
+            assert isinstance(conv, SGATConv)
+            conv.reset_parameters(generator)
+        if self.classifier is not None:
+            gain = self.gating.init_gain
+            nn.init.xavier_normal_(self.classifier.weight, gain, generator)
+            nn.init.zeros_(self.classifier.bias)
+
+    def forward(
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+        *,
+        seed: Seed | None = None,
+    ) -> Tensor:
+        """Class scores of every node, [N, C].
+
+        Args:
+            x: Node features, dense or sparse, [N, K].
+            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`.
+            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
+            seed: Key of all noise in training mode; None draws one from torch.
+        """
+        return self.compute(x, edge_index, edge_weight, seed=seed).logits
+
+    def compute(
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+        *,
+        seed: Seed | None = None,
+    ) -> Output:
+        """Class scores, penultimate features and open edges of one pass."""
+        graph = as_graph(edge_index, x.shape[0], edge_weight)
+        if not self.training:
+            seed = None
+        elif seed is None:
+            seed = draw_seed()
+        activation = ACTIVATIONS[self.activation]
+        hidden: Features = x
+        opened: OpenEdges | None = None
+        num_hidden = len(self.convs) - (self.classifier is None)
+        for conv in self.convs[:num_hidden]:
+            out, opened = conv(
+                hidden, graph, opened=opened, seed=seed, return_opened=True
+            )
+            hidden = activation(out)
+        if self.classifier is None:
+            logits, opened = self.convs[-1](
+                hidden, graph, opened=opened, seed=seed, return_opened=True
+            )
+        else:
+            weight = self.classifier.weight.T
+            logits = self.classifier.bias + ops.project(
+                hidden,
+                weight,
+                dropout=self.dropout,
+                seed=seed,
+                layer=len(self.convs),
+                node_id=graph.node_id,
+                backend=self.gating.backend,
+            )
+        assert opened is not None
+        return Output(logits, hidden, opened)
+
+    def log_alpha(
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Gate location log α of every edge, in the order of the graph, [E]."""
+        graph = as_graph(edge_index, x.shape[0], edge_weight)
+        scores = self.gating.score(x, graph)
+        return ops.log_alphas(graph, scores.dst, scores.src, scores.edge)
+
+
+def _chosen_scorer(
+    gate_mode: GateMode, num_edges: int | None, scorer: nn.Module | None
+) -> nn.Module | None:
+    if gate_mode not in ("inductive", "transductive"):
+        raise ValueError(
+            f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
+        )
+    if gate_mode == "inductive":
+        return scorer
+    if scorer is not None:
+        raise ValueError("`scorer` must be None in the transductive gate mode.")
+    if num_edges is None:
+        raise ValueError("`num_edges` must be given in the transductive gate mode.")
+    return FreeScorer(num_edges)
