@@ -2,30 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import os
 
+from sgat.data.catalogue import CATALOGUE
+from sgat.data.fetch import Progress, data_root
+from sgat.data.named import read
 from sgat.data.node_data import NodeData, check
+from sgat.data.prepare import largest_component as nodes_of_largest_component
+from sgat.data.prepare import restrict
+from sgat.data.split_file import load_split, save_split
+from sgat.data.split_names import SplitLike, choose_split
+from sgat.data.splits import Split
+from sgat.features import normalise_rows
 
-__all__ = ["NodeData", "check", "load"]
+__all__ = [
+    "NodeData",
+    "Split",
+    "check",
+    "load",
+    "load_split",
+    "names",
+    "save_split",
+]
 
 
-def _karate() -> list[NodeData]:
-    from sgat.data.karate import load_karate
-
-    return [load_karate()]
-
-
-LOADERS: dict[str, Callable[[], list[NodeData]]] = {"karate": _karate}
+def names() -> list[str]:
+    """The names that `load` knows, in the order of the paper."""
+    return list(CATALOGUE)
 
 
-def load(name: str) -> list[NodeData]:
+def load(
+    name: str,
+    *,
+    root: str | os.PathLike[str] | None = None,
+    split: SplitLike = None,
+    seed: int = 0,
+    normalise_features: bool | None = None,
+    largest_component: bool = False,
+    download: bool = True,
+    progress: Progress | None = None,
+) -> list[NodeData]:
     """Load a named data set: one graph, or several in the inductive setting.
 
+    Graphs are undirected, without loops or duplicates, every edge of weight 1. Features
+    of which less than a quarter is non-zero are `SparseFeatures`, others a tensor.
+
+    Args:
+        name: One of `names()`.
+        root: Folder with the files, laid out as `torch_geometric.datasets` does; it is
+            only written to when a missing file was downloaded. None takes the
+            environment variable SGAT_DATA, else the user's cache folder.
+        split: Roles of the nodes; None for the data set's own. "public" (citation
+            graphs, Reddit), "geom-gcn" (WebKB and Actor: fixed file number `seed` mod
+            10) or "geom-gcn-3", "random-20" (20 per class, 500, 1,000),
+            "random-60-20-20" (per class), "stratified-A-B-C" and "uniform-A-B-C" (per
+            cent, per class or over all), "by-graph" or "by-graph:train=DE+FR,val=ES";
+            a mapping from "train", "val" and "test" to names of graphs; a `Split`, or
+            the file of one.
+        seed: Chooses the random split or the fixed file.
+        normalise_features: Whether each row of the features is divided by its sum; None
+            does so for the citation graphs and Actor.
+        largest_component: Whether to keep only the largest component of each graph.
+        download: Whether missing files may be fetched from the network.
+        progress: Called with the number of bytes received during a download.
+
+    Returns:
+        One `NodeData` per graph.
+
     Raises:
-        ValueError: If the name is unknown; the message lists the names.
+        ValueError: If the name or the split is unknown, or a file is missing, altered
+            or malformed; the message says which.
     """
-    if name not in LOADERS:
+    if name not in CATALOGUE:
         raise ValueError(
-            f"Unknown data set {name!r}; choose one of {', '.join(sorted(LOADERS))}."
+            f"Unknown data set {name!r}; choose one of {', '.join(sorted(CATALOGUE))}."
         )
-    return LOADERS[name]()
+    benchmark = CATALOGUE[name]
+    loaded = read(benchmark, data_root(root), download=download, progress=progress)
+    graphs, published = loaded.graphs, loaded.published
+    if largest_component:
+        kept = [nodes_of_largest_component(data.graph) for data in graphs]
+        graphs = [
+            restrict(data, nodes) for data, nodes in zip(graphs, kept, strict=True)
+        ]
+        published = [part.restrict(kept[0]) for part in published]
+    if benchmark.normalise if normalise_features is None else normalise_features:
+        graphs = [
+            dataclasses.replace(data, x=normalise_rows(data.x)) for data in graphs
+        ]
+    return choose_split(benchmark, graphs, published, split, seed)

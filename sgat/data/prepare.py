@@ -1,0 +1,139 @@
+"""From what a file holds to the graph and features that the paper counts."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.features import Features, SparseFeatures
+from sgat.graph import Graph
+
+SPARSE_BELOW = 0.25
+"""Features of which a smaller share is non-zero are kept sparse."""
+
+
+def simple_graph(edge_index: Tensor, num_nodes: int, *, undirected: bool) -> Graph:
+    """The graph without loops and duplicates, every edge of weight 1.
+
+    Benchmark graphs are unweighted: an edge listed twice is one edge, not one of weight
+    2. The order of the file is forgotten, so `input_edge` is None.
+
+    Args:
+        edge_index: Rows `src` and `dst` as stored, [2, M].
+        num_nodes: Number of nodes N.
+        undirected: Whether to add the reverse of every edge.
+    """
+    src, dst = edge_index[0].long(), edge_index[1].long()
+    apart = src != dst
+    if not bool(apart.all()):
+        src, dst = src[apart], dst[apart]
+    key = src * num_nodes + dst
+    # Edges in ascending order, as PyG leaves them, need no second sort: at the size of
+    # Reddit it would cost more than the rest.
+    if not bool((key.diff() > 0).all()):
+        key = key.unique()
+        src = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
+        dst = key - src * num_nodes
+    graph = Graph.from_edges(
+        torch.stack([src, dst]), num_nodes, make_undirected=undirected
+    )
+    return dataclasses.replace(graph, input_edge=None)
+
+
+def fill(x: Features) -> float:
+    """Share of the feature matrix that is not zero; 0 for an empty matrix."""
+    size = x.shape[0] * x.shape[1]
+    filled = x.value if isinstance(x, SparseFeatures) else x
+    return int(filled.count_nonzero()) / max(size, 1)
+
+
+def compact(x: Tensor) -> Features:
+    """The features as `SparseFeatures` if less than a quarter of them is non-zero."""
+    return SparseFeatures.from_dense(x) if fill(x) < SPARSE_BELOW else x
+
+
+def component_of_nodes(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Number of the component of each node, directions ignored, [N].
+
+    Components are numbered by their first node.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    adjacency = csr_array(
+        (
+            np.ones(graph.num_edges, dtype=np.int8),
+            graph.src.cpu().numpy(),
+            graph.row_ptr.cpu().numpy(),
+        ),
+        shape=(graph.num_nodes, graph.num_nodes),
+    )
+    component = connected_components(adjacency, directed=True, connection="weak")[1]
+    return np.asarray(component, dtype=np.int64)
+
+
+def largest_component(graph: Graph) -> Tensor:
+    """The nodes of the largest component, ascending; of equals, the one that is first.
+
+    An empty graph has none.
+    """
+    component = component_of_nodes(graph)
+    if not len(component):
+        return torch.zeros(0, dtype=torch.int64)
+    _, first, size = np.unique(component, return_index=True, return_counts=True)
+    largest = component[first[size == size.max()].min()]
+    return torch.from_numpy(np.flatnonzero(component == largest))
+
+
+def restrict(data: NodeData, nodes: Tensor) -> NodeData:
+    """The data of some nodes and the edges among them, the nodes renumbered in order.
+
+    Args:
+        data: The whole.
+        nodes: Which nodes to keep, ascending and without repeats, [M].
+    """
+    graph, count = data.graph, len(nodes)
+    number = torch.full((graph.num_nodes,), -1, dtype=torch.int64)
+    number[nodes] = torch.arange(count)
+    src, dst = number[graph.src.long()], number[graph.dst.long()]
+    keep = (src >= 0) & (dst >= 0)
+    smaller = Graph.from_edges(
+        torch.stack([src[keep], dst[keep]]),
+        count,
+        None if graph.weight is None else graph.weight[keep],
+    )
+    loops, edges = graph.loop_weight, data.edge_features
+    return dataclasses.replace(
+        data,
+        graph=dataclasses.replace(
+            smaller,
+            loop_weight=None if loops is None else loops[nodes],
+            input_edge=None,
+        ),
+        x=_rows(data.x, nodes),
+        y=data.y[nodes],
+        train=data.train[nodes],
+        val=data.val[nodes],
+        test=data.test[nodes],
+        node_ids=None if data.node_ids is None else data.node_ids[nodes.numpy()],
+        edge_features=None if edges is None else edges[keep],
+    )
+
+
+def _rows(x: Features, nodes: Tensor) -> Features:
+    if not isinstance(x, SparseFeatures):
+        return x[nodes]
+    keep = torch.zeros(len(x), dtype=torch.bool)
+    keep[nodes] = True
+    entry = keep[x.row]
+    count = x.row_ptr.diff()[nodes]
+    return SparseFeatures(
+        torch.cat([count.new_zeros(1), count.cumsum(0)]),
+        x.column[entry],
+        x.value[entry],
+        x.num_columns,
+    )

@@ -1,0 +1,103 @@
+"""What the name of a split means for a data set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from sgat.data.catalogue import Benchmark
+from sgat.data.node_data import NodeData
+from sgat.data.split_file import load_split
+from sgat.data.splits import (
+    Split,
+    by_graph,
+    random_fractions,
+    random_per_class,
+    stratified_fractions,
+)
+
+SplitLike = (
+    str
+    | os.PathLike[str]
+    | Split
+    | Sequence[Split]
+    | Mapping[str, Sequence[str]]
+    | None
+)
+"""What `load` takes as `split`."""
+
+
+def choose_split(
+    benchmark: Benchmark,
+    graphs: list[NodeData],
+    published: list[Split],
+    split: SplitLike,
+    seed: int,
+) -> list[NodeData]:
+    """The graphs with the roles that `split` stands for; see `sgat.data.load`."""
+    if split is None:
+        split = benchmark.default_split
+    if isinstance(split, Mapping):
+        return by_graph(graphs, split)
+    if isinstance(split, Split):
+        return _applied([split], graphs)
+    if isinstance(split, os.PathLike) or (
+        isinstance(split, str) and split.endswith(".npz")
+    ):
+        return _applied(load_split(split), graphs)
+    if not isinstance(split, str):
+        return _applied(split, graphs)
+    if split.startswith("by-graph") and benchmark.default_split == "by-graph":
+        return by_graph(graphs, parse_roles(split)) if ":" in split else graphs
+    if published and split == benchmark.default_split:
+        return _applied([published[seed % len(published)]], graphs)
+    if len(published) > 1 and (own := re.fullmatch(r"geom-gcn-(\d)", split)):
+        return _applied([published[int(own[1])]], graphs)
+    return [
+        _drawn(split, benchmark, data, seed if len(graphs) == 1 else (seed, number))
+        for number, data in enumerate(graphs)
+    ]
+
+
+def parse_roles(text: str) -> dict[str, list[str]]:
+    """Roles of graphs from "by-graph:train=DE+FR,val=ES,test=RU".
+
+    Raises:
+        ValueError: If a part is not of the form role=graph+graph.
+    """
+    roles: dict[str, list[str]] = {}
+    for part in text.partition(":")[2].split(","):
+        role, equals, members = part.partition("=")
+        if not equals or not members or role.strip() in roles:
+            raise ValueError(
+                f"`split` must read like 'by-graph:train=DE+FR,val=ES,test=RU',"
+                f" got {text!r}."
+            )
+        roles[role.strip()] = [name.strip() for name in members.split("+")]
+    return roles
+
+
+def _applied(splits: Sequence[Split], graphs: list[NodeData]) -> list[NodeData]:
+    if len(splits) != len(graphs):
+        raise ValueError(
+            f"`split` must be for {len(graphs)} graphs, got one for {len(splits)}."
+        )
+    return [part.apply(data) for part, data in zip(splits, graphs, strict=True)]
+
+
+def _drawn(
+    split: str, benchmark: Benchmark, data: NodeData, seed: int | tuple[int, int]
+) -> NodeData:
+    if match := re.fullmatch(r"random-(\d+)", split):
+        drawn = random_per_class(data.y, per_class=int(match[1]), seed=seed)
+        return drawn.apply(data)
+    if match := re.fullmatch(r"(random|stratified|uniform)-(\d+)-(\d+)-(\d+)", split):
+        train, val, test = (int(share) / 100 for share in match.groups()[1:])
+        draw = random_fractions if match[1] == "uniform" else stratified_fractions
+        return draw(data.y, (train, val, test), seed=seed).apply(data)
+    own = dict.fromkeys([benchmark.default_split, "random-20", "random-60-20-20"])
+    raise ValueError(
+        f"`split` of {benchmark.name!r} must be one of {', '.join(own)},"
+        f" stratified-A-B-C, uniform-A-B-C (per cent) or a file .npz, got {split!r}."
+    )

@@ -1,0 +1,261 @@
+"""Splits: which nodes train the model, which choose it, which are only reported on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+
+Ids = np.ndarray[Any, np.dtype[np.int64]]
+"""Positions of nodes, ascending."""
+
+ROLES = ("train", "val", "test")
+
+_SPELLINGS = {"valid": "val", "validation": "val", "dev": "val", "training": "train"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """The roles of the nodes of one graph; a node named by none of them has no role.
+
+    Attributes:
+        train: Nodes whose labels train the model, ascending int64.
+        val: Nodes that choose the model.
+        test: Nodes that are only reported on.
+        num_nodes: Number of nodes of the graph.
+    """
+
+    train: Ids
+    val: Ids
+    test: Ids
+    num_nodes: int
+
+    @classmethod
+    def from_masks(cls, train: Tensor, val: Tensor, test: Tensor) -> Split:
+        """Take over three boolean masks, [N] each."""
+        chosen = (np.flatnonzero(mask.cpu().numpy()) for mask in (train, val, test))
+        train_ids, val_ids, test_ids = (ids.astype(np.int64) for ids in chosen)
+        return cls(train_ids, val_ids, test_ids, len(train))
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Number of nodes with each role."""
+        return len(self.train), len(self.val), len(self.test)
+
+    def masks(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Boolean masks of the three roles, [N] each."""
+        train, val, test = (
+            torch.zeros(self.num_nodes, dtype=torch.bool) for _ in ROLES
+        )
+        for role, mask in zip(ROLES, (train, val, test), strict=True):
+            mask[torch.from_numpy(getattr(self, role))] = True
+        return train, val, test
+
+    def restrict(self, nodes: Tensor) -> Split:
+        """The roles of some nodes, given in ascending order, renumbered in order."""
+        return Split.from_masks(*(mask[nodes] for mask in self.masks()))
+
+    def apply(self, data: NodeData) -> NodeData:
+        """The data with these roles.
+
+        Raises:
+            ValueError: If the split is for another number of nodes.
+        """
+        if data.num_nodes != self.num_nodes:
+            raise ValueError(
+                f"`split` must be for the {data.num_nodes} nodes of {data.name!r},"
+                f" got one for {self.num_nodes} nodes."
+            )
+        return data.with_split(*self.masks())
+
+
+def random_per_class(
+    y: Tensor,
+    *,
+    per_class: int = 20,
+    num_val: int = 500,
+    num_test: int = 1000,
+    seed: int | Sequence[int] = 0,
+) -> Split:
+    """Draw `per_class` training nodes of each class, then validation and test nodes.
+
+    The usual split of citation and Amazon graphs. Unlabelled nodes (-1) get no role.
+
+    Raises:
+        ValueError: If a class has fewer than `per_class` nodes, or too few nodes are
+            left for validation and test.
+    """
+    _check_single_label(y)
+    generator = np.random.default_rng(seed)
+    labels = y.cpu().numpy()
+    classes, sizes = np.unique(labels[labels >= 0], return_counts=True)
+    if not len(classes) or sizes.min() < per_class:
+        smallest, size = (
+            (int(classes[sizes.argmin()]), int(sizes.min())) if len(classes) else (0, 0)
+        )
+        raise ValueError(
+            f"`per_class` must be at most {size}, the size of the smallest class"
+            f" (class {smallest}), got {per_class}; split by shares instead,"
+            f" for instance 'random-60-20-20'."
+        )
+    train = np.concatenate(
+        [
+            generator.permutation(np.flatnonzero(labels == label))[:per_class]
+            for label in classes
+        ]
+    )
+    rest = generator.permutation(np.setdiff1d(np.flatnonzero(labels >= 0), train))
+    if len(rest) < num_val + num_test:
+        raise ValueError(
+            f"`num_val` + `num_test` must be at most {len(rest)}, the labelled nodes"
+            f" left after training nodes were drawn, got {num_val} + {num_test};"
+            f" split by shares instead, for instance 'random-60-20-20'."
+        )
+    val, test = rest[:num_val], rest[num_val : num_val + num_test]
+    return Split(np.sort(train), np.sort(val), np.sort(test), len(labels))
+
+
+def stratified_fractions(
+    y: Tensor,
+    fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
+    *,
+    seed: int | Sequence[int] = 0,
+) -> Split:
+    """Give the same shares of every class to training, validation and test.
+
+    In a class of n nodes the borders are n·f_train and n·(f_train + f_val), rounded to
+    the nearest node, but every class has at least one training node: the only node of
+    a class (Texas has one) trains, and of two nodes one trains and the other validates
+    (with 60/20/20). Unlabelled nodes (-1) get no role.
+    """
+    _check_single_label(y)
+    _check_fractions(fractions)
+    generator = np.random.default_rng(seed)
+    labels = y.cpu().numpy()
+    parts: tuple[list[Ids], ...] = ([], [], [])
+    for label in np.unique(labels[labels >= 0]):
+        members = generator.permutation(np.flatnonzero(labels == label))
+        borders = _borders(len(members), fractions)
+        borders[0] = max(borders[0], 1)
+        borders = list(np.maximum.accumulate(borders))
+        for part, nodes in zip(parts, np.split(members, borders)[:3], strict=True):
+            part.append(nodes)
+    train, val, test = (
+        np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *part])) for part in parts
+    )
+    return Split(train, val, test, len(labels))
+
+
+def random_fractions(
+    y: Tensor,
+    fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
+    *,
+    seed: int | Sequence[int] = 0,
+) -> Split:
+    """Deal all labelled nodes out by shares, whatever their class.
+
+    Works for multi-label data ([N, C]) too, in which every node counts as labelled.
+    """
+    _check_fractions(fractions)
+    labelled = torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
+    nodes = np.random.default_rng(seed).permutation(
+        np.flatnonzero(labelled.cpu().numpy())
+    )
+    parts = np.split(nodes, _borders(len(nodes), fractions))[:3]
+    train, val, test = (np.sort(part) for part in parts)
+    return Split(train, val, test, len(y))
+
+
+def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
+    """Read the roles from a column that says "train", "val" or "test" for each node.
+
+    Case and spaces around the word are ignored; "valid", "validation", "dev" and
+    "training" will do; an empty or missing entry gives the node no role.
+
+    Raises:
+        ValueError: If an entry is another word; the message names the first such row.
+    """
+    found: dict[str, list[int]] = {role: [] for role in ROLES}
+    for row, value in enumerate(values):
+        # NaN, which tables use for a missing entry, is the only value unlike itself.
+        word = "" if value is None or value != value else str(value).strip().lower()
+        role = _SPELLINGS.get(word, word)
+        if role in found:
+            found[role].append(row)
+        elif role:
+            raise ValueError(
+                f"The split column must hold 'train', 'val', 'test' or nothing,"
+                f" got {value!r} in row {row}."
+            )
+    train, val, test = (np.array(found[role], dtype=np.int64) for role in ROLES)
+    return Split(train, val, test, len(values))
+
+
+def by_graph(
+    graphs: Sequence[NodeData], roles: Mapping[str, Sequence[str]]
+) -> list[NodeData]:
+    """Give whole graphs a role, as in the inductive setting.
+
+    Args:
+        graphs: The data; a graph is named by its `name` or by what follows the first
+            hyphen of it ("DE" for "twitch-DE").
+        roles: Names of the graphs for "train", "val" and "test". A graph that is not
+            named has no role.
+
+    Raises:
+        ValueError: If a role or a graph is unknown, or a graph has two roles.
+    """
+    names = [data.name.partition("-")[2] or data.name for data in graphs]
+    role_of: dict[str, str] = {}
+    for role, members in roles.items():
+        if role not in ROLES:
+            raise ValueError(f"A role must be 'train', 'val' or 'test', got {role!r}.")
+        for name in members:
+            if name not in names:
+                raise ValueError(
+                    f"Unknown graph {name!r}; choose from {', '.join(names)}."
+                )
+            if name in role_of:
+                raise ValueError(
+                    f"The graph {name!r} must have one role,"
+                    f" got {role_of[name]!r} and {role!r}."
+                )
+            role_of[name] = role
+    pairs = zip(graphs, names, strict=True)
+    return [_with_role(data, role_of.get(name)) for data, name in pairs]
+
+
+def _with_role(data: NodeData, role: str | None) -> NodeData:
+    usable = torch.ones(data.num_nodes, dtype=torch.bool)
+    if not data.is_multilabel:
+        usable = data.y >= 0
+    masks = (usable if role == name else torch.zeros_like(usable) for name in ROLES)
+    return data.with_split(*masks)
+
+
+def _borders(size: int, fractions: tuple[float, float, float]) -> list[int]:
+    # The tolerance keeps 0.6 + 0.2 of 5 nodes at 4 whatever the rounding of floats.
+    return [int(size * share + 0.5 + 1e-9) for share in np.cumsum(fractions)]
+
+
+def _check_fractions(fractions: tuple[float, float, float]) -> None:
+    train, val, test = fractions
+    if not (train > 0 and val >= 0 and test >= 0 and train + val + test <= 1 + 1e-9):
+        raise ValueError(
+            f"`fractions` must be three shares with a sum of at most 1,"
+            f" the first above 0, got {fractions}."
+        )
+
+
+def _check_single_label(y: Tensor) -> None:
+    if y.dim() != 1:
+        raise ValueError(
+            f"A split by class needs one class per node, got labels of shape"
+            f" {list(y.shape)}; use random fractions or whole graphs instead."
+        )
