@@ -95,19 +95,17 @@ def _read_one(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
             Split.from_masks(*(mask[:, number] for mask in columns))
             for number in range(columns[0].shape[1])
         ]
-    return Loaded([_prepared(benchmark, benchmark.name, stored)], published)
+    return Loaded(_prepared(benchmark, [benchmark.name], [stored]), published)
 
 
 def _read_ppi(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
-    graphs, roles = [], {}
+    stored, roles = [], {}
     for role in ("train", "val", "test"):
-        stored = _pyg(benchmark, scratch, split=role)
-        roles[role] = [f"{role}-{number}" for number in range(len(stored))]
-        graphs += [
-            _prepared(benchmark, f"ppi-{name}", data)
-            for name, data in zip(roles[role], stored, strict=True)
-        ]
-    return Loaded(by_graph(graphs, roles), [])
+        part = list(_pyg(benchmark, scratch, split=role))
+        roles[role] = [f"{role}-{number}" for number in range(len(part))]
+        stored += part
+    names = [f"ppi-{name}" for members in roles.values() for name in members]
+    return Loaded(by_graph(_prepared(benchmark, names, stored), roles), [])
 
 
 def _read_twitch(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
@@ -144,16 +142,17 @@ def _pyg(benchmark: Benchmark, scratch: Path, **more: str) -> Any:
     return getattr(datasets, source.reader)(str(scratch), **source.arguments, **more)
 
 
-def _prepared(benchmark: Benchmark, name: str, stored: Any) -> NodeData:
-    classes = stored.y.shape[1] if stored.y.dim() == 2 else int(stored.y.max()) + 1
-    return _node_data(
-        benchmark,
-        name,
-        stored.edge_index,
-        compact(stored.x),
-        stored.y,
-        tuple(range(classes)),
-    )
+def _prepared(
+    benchmark: Benchmark, names: list[str], stored: list[Any]
+) -> list[NodeData]:
+    y = stored[0].y
+    multilabel = y.dim() == 2
+    count = y.shape[1] if multilabel else max(int(data.y.max()) for data in stored) + 1
+    features = compact([data.x for data in stored])
+    return [
+        _node_data(benchmark, name, data.edge_index, x, data.y, tuple(range(count)))
+        for name, data, x in zip(names, stored, features, strict=True)
+    ]
 
 
 def _node_data(

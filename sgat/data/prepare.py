@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -51,9 +52,12 @@ def fill(x: Features) -> float:
     return int(filled.count_nonzero()) / max(size, 1)
 
 
-def compact(x: Tensor) -> Features:
-    """The features as `SparseFeatures` if less than a quarter of them is non-zero."""
-    return SparseFeatures.from_dense(x) if fill(x) < SPARSE_BELOW else x
+def compact(parts: Sequence[Tensor]) -> list[Features]:
+    """The features of all graphs in one form: sparse if under a quarter is non-zero."""
+    filled = sum(int(part.count_nonzero()) for part in parts)
+    if filled < SPARSE_BELOW * sum(part.numel() for part in parts):
+        return [SparseFeatures.from_dense(part) for part in parts]
+    return list(parts)
 
 
 def component_of_nodes(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

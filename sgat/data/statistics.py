@@ -1,0 +1,215 @@
+"""Statistics: what a data set holds, counted the way the paper counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.data.prepare import component_of_nodes, fill
+from sgat.features import SparseFeatures, concatenate
+from sgat.graph import Graph
+
+
+@dataclasses.dataclass(frozen=True)
+class Degrees:
+    """Number of neighbours per node, loops left out; None without nodes."""
+
+    min: int | None
+    median: float | None
+    mean: float | None
+    max: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """Counts of one graph, or the totals of several.
+
+    Attributes:
+        name: Name of the data.
+        nodes: Number of nodes N.
+        edges: Directed edges without loops, E.
+        edges_with_loops: E + N, one self-loop per node, as in the paper's Table 1.
+        features: Columns of the features.
+        fill: Share of the features that is not zero.
+        classes: Number of classes, or of labels in the multi-label case.
+        class_sizes: Number of nodes of each class, or with each label.
+        unlabelled: Number of nodes without a class.
+        components: Number of connected components, directions ignored.
+        isolated: Number of nodes without an edge.
+        degrees: Neighbours per node.
+        homophily: H, the mean over the labelled nodes of the share of a node's labelled
+            neighbours that have its class; a node without any counts 0.
+        edge_homophily: Share of the edges between labelled nodes that join one class.
+        homophily_note: Why the two are None, if they are.
+        split: Number of training, validation and test nodes.
+        memory: Bytes that training is estimated to need, see `estimate_memory`.
+        graphs: The same for each graph, if there are several.
+    """
+
+    name: str
+    nodes: int
+    edges: int
+    edges_with_loops: int
+    features: int
+    fill: float
+    classes: int
+    class_sizes: dict[str, int]
+    unlabelled: int
+    components: int
+    isolated: int
+    degrees: Degrees
+    homophily: float | None
+    edge_homophily: float | None
+    homophily_note: str | None
+    split: dict[str, int]
+    memory: int
+    graphs: tuple[Statistics, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings, lists and dicts, for JSON."""
+        return {
+            **dataclasses.asdict(self),
+            "graphs": [graph.to_dict() for graph in self.graphs],
+        }
+
+
+def describe(data: NodeData | Sequence[NodeData]) -> Statistics:
+    """Count what a graph, or a list of graphs, holds.
+
+    Several graphs are described as the one graph they form side by side: counts add up,
+    and the two kinds of homophily run over all nodes and all edges.
+
+    Raises:
+        ValueError: On an empty list.
+    """
+    if isinstance(data, NodeData):
+        return _describe_one(data)
+    if not data:
+        raise ValueError("`data` must hold at least one graph, got none.")
+    if len(data) == 1:
+        return _describe_one(data[0])
+    whole = _describe_one(side_by_side(data))
+    return dataclasses.replace(
+        whole, graphs=tuple(_describe_one(graph) for graph in data)
+    )
+
+
+def side_by_side(graphs: Sequence[NodeData]) -> NodeData:
+    """Several graphs with the same features and classes as one without new edges."""
+    first = graphs[0]
+    return NodeData(
+        graph=Graph.merge([data.graph for data in graphs]),
+        x=concatenate([data.x for data in graphs]),
+        y=torch.cat([data.y for data in graphs]),
+        train=torch.cat([data.train for data in graphs]),
+        val=torch.cat([data.val for data in graphs]),
+        test=torch.cat([data.test for data in graphs]),
+        classes=first.classes,
+        name=first.name.partition("-")[0],
+    )
+
+
+def estimate_memory(
+    data: NodeData, *, hidden: int = 64, heads: int = 2, layers: int = 2
+) -> int:
+    """Bytes that training in float32 needs at most, an estimate of the main tensors.
+
+        graph        20 E + 16 N        both edge orders and their pointers
+        open edges   24 E               indices and gates in both orders, all gates open
+        features     4 N K dense, or 12 M + 8 N with M entries
+        activations  16 L N W           per layer: projected, aggregated, both gradients
+        parameters   16 (K W + (L - 1) W² + W C)    weight, gradient, Adam's two moments
+
+    with W = heads · hidden and L layers. Libraries, kernels and the allocator come on
+    top; no tensor of size E · W exists.
+    """
+    nodes, edges, width = data.num_nodes, data.graph.num_edges, hidden * heads
+    if isinstance(data.x, SparseFeatures):
+        features = 12 * len(data.x.value) + 8 * nodes
+    else:
+        features = 4 * nodes * data.num_features
+    weights = width * (data.num_features + (layers - 1) * width + data.num_classes)
+    return 44 * edges + 16 * nodes + features + 16 * (layers * nodes * width + weights)
+
+
+def _describe_one(data: NodeData) -> Statistics:
+    graph = data.graph
+    neighbours = graph if graph.is_undirected else _undirected(graph)
+    degree = neighbours.row_ptr.diff()
+    component = component_of_nodes(graph)
+    node_homophily, edge_homophily, note = _homophily(data, neighbours)
+    return Statistics(
+        name=data.name,
+        nodes=data.num_nodes,
+        edges=graph.num_edges,
+        edges_with_loops=graph.num_edges + data.num_nodes,
+        features=data.num_features,
+        fill=fill(data.x),
+        classes=data.num_classes,
+        class_sizes=_class_sizes(data),
+        unlabelled=0 if data.is_multilabel else int((data.y < 0).sum()),
+        components=int(component.max()) + 1 if len(component) else 0,
+        isolated=int((degree == 0).sum()),
+        degrees=_degrees(degree),
+        homophily=node_homophily,
+        edge_homophily=edge_homophily,
+        homophily_note=note,
+        split={
+            role: int(getattr(data, role).sum()) for role in ("train", "val", "test")
+        },
+        memory=estimate_memory(data),
+    )
+
+
+def _undirected(graph: Graph) -> Graph:
+    return Graph.from_edges(graph.edge_index, graph.num_nodes, make_undirected=True)
+
+
+def _class_sizes(data: NodeData) -> dict[str, int]:
+    if data.is_multilabel:
+        sizes = data.y.sum(dim=0).long()
+    else:
+        sizes = torch.bincount(data.y[data.y >= 0], minlength=data.num_classes)
+    return {
+        str(label): int(size) for label, size in zip(data.classes, sizes, strict=True)
+    }
+
+
+def _degrees(degree: Tensor) -> Degrees:
+    if not len(degree):
+        return Degrees(None, None, None, None)
+    ordered, middle = degree.sort().values, len(degree) // 2
+    median = float(ordered[middle])
+    if len(degree) % 2 == 0:
+        median = (median + float(ordered[middle - 1])) / 2
+    return Degrees(
+        int(ordered[0]), median, float(degree.double().mean()), int(ordered[-1])
+    )
+
+
+def _homophily(
+    data: NodeData, neighbours: Graph
+) -> tuple[float | None, float | None, str | None]:
+    """Node homophily, edge homophily, and why they are None if they are."""
+    if data.is_multilabel:
+        return None, None, "A node has several labels, so classes do not agree or not."
+    labelled = data.y >= 0
+    if not bool(labelled.any()):
+        return None, None, "No node has a label."
+    src, dst = neighbours.src, neighbours.dst
+    y = data.y.int()
+    both = labelled[src] & labelled[dst]
+    same = both & (y[src] == y[dst])
+    size = data.num_nodes
+    known = torch.bincount(dst[both], minlength=size)
+    agreeing = torch.bincount(dst[same], minlength=size)
+    share = agreeing.double() / known.clamp(min=1)
+    node_homophily = float(share[labelled].mean())
+    if not bool(both.any()):
+        return node_homophily, None, "No edge joins two labelled nodes."
+    return node_homophily, int(same.sum()) / int(both.sum()), None
