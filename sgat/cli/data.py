@@ -1,0 +1,172 @@
+"""`sgat data`: what data there is, and what it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from sgat.cli import app
+from sgat.data.catalogue import CATALOGUE
+from sgat.data.fetch import Progress, data_root, missing_files
+from sgat.data.statistics import Statistics
+
+data_app = typer.Typer(
+    help="List the named data sets and describe them.", no_args_is_help=True
+)
+app.add_typer(data_app, name="data")
+
+DATA_ROOT = typer.Option(
+    None,
+    "--data-root",
+    help="Folder with the data sets; else $SGAT_DATA, else the user's cache.",
+)
+JSON = typer.Option(False, "--json", help="Print JSON for machines.")
+QUIET = typer.Option(False, "--quiet", help="Show no progress.")
+
+
+@data_app.command("list", epilog="Examples:\n\nsgat data list\n\nsgat data list --json")
+def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> None:
+    """List the named data sets and whether their files are here."""
+    root = data_root(data_root_)
+    rows = []
+    for name, benchmark in CATALOGUE.items():
+        missing = (
+            [] if benchmark.source is None else missing_files(benchmark.source, root)
+        )
+        rows.append(
+            {
+                "name": name,
+                "title": benchmark.title,
+                "split": benchmark.default_split,
+                "normalised": benchmark.normalise,
+                "available": not missing,
+                "folder": benchmark.source and str(root / benchmark.source.folder),
+            }
+        )
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        here = "here   " if row["available"] else "missing"
+        typer.echo(f"{row['name']:<13} {here}  {row['split']:<10} {row['title']}")
+
+
+@data_app.command(
+    epilog="Examples:\n\nsgat data info cora\n\n"
+    "sgat data info twitch --data-root ~/data --json"
+)
+def info(
+    name: str = typer.Argument(help="Name of a data set, see `sgat data list`."),
+    data_root_: Path | None = DATA_ROOT,
+    split: str | None = typer.Option(None, help="Split to count, e.g. random-20."),
+    seed: int = typer.Option(0, help="Seed of the split."),
+    largest_component: bool = typer.Option(
+        False, "--largest-component", help="Only the largest component of each graph."
+    ),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Describe a data set: counts, classes, degrees, homophily, memory for training."""
+    from sgat.data import load
+    from sgat.data.statistics import describe
+
+    with download_bar(name, quiet=quiet) as progress:
+        graphs = load(
+            name,
+            root=data_root_,
+            split=split,
+            seed=seed,
+            largest_component=largest_component,
+            progress=progress,
+        )
+    show(describe(graphs), as_json=as_json)
+
+
+def show(statistics: Statistics, *, as_json: bool) -> None:
+    """Print the statistics of a data set, as text or as JSON."""
+    if as_json:
+        typer.echo(json.dumps(statistics.to_dict(), indent=2))
+        return
+    for line in _lines(statistics):
+        typer.echo(line)
+
+
+def _lines(data: Statistics) -> Iterator[str]:
+    sizes = ", ".join(f"{label}: {size:,}" for label, size in data.class_sizes.items())
+    roles = ", ".join(f"{count:,} {role}" for role, count in data.split.items())
+    degrees = data.degrees
+    entries = {
+        "nodes": f"{data.nodes:,}",
+        "edges": f"{data.edges:,} directed, {data.edges_with_loops:,} with loops",
+        "features": f"{data.features:,}, {data.fill:.1%} filled",
+        "classes": f"{data.classes} ({sizes})",
+        "split": roles,
+        "components": f"{data.components:,}",
+        "isolated": f"{data.isolated:,} nodes",
+        "degrees": "none"
+        if degrees.mean is None
+        else f"{degrees.min:,} to {degrees.max:,},"
+        f" median {degrees.median:g}, mean {degrees.mean:.1f}",
+        "homophily": f"node {_share(data.homophily)},"
+        f" edge {_share(data.edge_homophily)}"
+        + (f" ({data.homophily_note})" if data.homophily_note else ""),
+        "memory": f"about {data.memory / 2**20:,.0f} MiB to train 2 layers,"
+        " 2 heads of 64",
+    }
+    if data.unlabelled:
+        entries["unlabelled"] = f"{data.unlabelled:,} nodes"
+    yield data.name
+    for key, text in entries.items():
+        yield f"  {key:<11} {text}"
+    for graph in data.graphs:
+        yield (
+            f"  {graph.name}: {graph.nodes:,} nodes, {graph.edges:,} edges,"
+            f" {graph.edges_with_loops:,} with loops,"
+            f" homophily {_share(graph.homophily)}"
+        )
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+@contextlib.contextmanager
+def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]:
+    """A bar on standard error that appears once a download begins; terminals only."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn(f"downloading {name}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeElapsedColumn(),
+    )
+    bar = Bar(*columns, console=Console(file=sys.stderr), transient=True)
+
+    def progress(received: int) -> None:
+        if not bar.task_ids:
+            bar.add_task("download", total=None)
+            bar.start()
+        bar.update(bar.task_ids[0], completed=received)
+
+    try:
+        yield progress
+    finally:
+        bar.stop()
