@@ -1,0 +1,30 @@
+"""The user's own files: graphs in, score tables and smaller graphs out."""
+
+from sgat.data.files.encoding import Encoding, FeatureColumn
+from sgat.data.files.export import (
+    EdgeScores,
+    convert,
+    pruned_table,
+    score_table,
+    write_pruned,
+)
+from sgat.data.files.file_graph import FileGraph
+from sgat.data.files.options import FileOptions
+from sgat.data.files.read import from_tables, read_graph
+from sgat.data.files.write import write_graph, write_table
+
+__all__ = [
+    "EdgeScores",
+    "Encoding",
+    "FeatureColumn",
+    "FileGraph",
+    "FileOptions",
+    "convert",
+    "from_tables",
+    "pruned_table",
+    "read_graph",
+    "score_table",
+    "write_graph",
+    "write_pruned",
+    "write_table",
+]

@@ -1,0 +1,146 @@
+"""Columns as numbers or as categories, with the row of any value that is neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sgat.data.files.source import Source
+
+CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]*)$"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf(inity)?)$"
+MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None"]
+"""What stands for a missing value in a text column of numbers."""
+
+
+def is_string(kind: Any) -> bool:
+    """Whether an Arrow type holds strings."""
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
+    )
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers."""
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+    )
+
+
+def decoded(column: Any) -> Any:
+    """The column with dictionary codes replaced by what they stand for."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column
+
+
+def first(mask: Any) -> int:
+    """Row of the first true entry of a boolean column, -1 without any."""
+    return int(pc.index(mask, True).as_py())
+
+
+def looks_numeric(source: Source, name: str) -> bool:
+    """Whether a column holds numbers, by its type or, in a text file, by its values.
+
+    Raises:
+        ValueError: If a text column holds numbers and other words.
+    """
+    column = decoded(source.table.column(name))
+    if name not in source.text_columns:
+        return is_number(column.type)
+    text = _numeric_text(column)
+    is_numeric = pc.match_substring_regex(text, NUMBER)
+    if not pc.any(is_numeric).as_py():
+        # A text column without a single value is a column of missing numbers.
+        return bool(text.null_count == len(text) > 0)
+    row = first(pc.invert(is_numeric))
+    if row >= 0:
+        raise source.fault(
+            f"must be a number like other values of the column, got"
+            f" {column[row].as_py()!r}; or name the column in `categorical`.",
+            column=name,
+            row=row,
+        )
+    return True
+
+
+def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A column as float64, missing values as NaN.
+
+    Raises:
+        ValueError: If a value is not a number.
+    """
+    column = decoded(source.table.column(name))
+    if is_string(column.type):
+        column = _numeric_text(column)
+        row = first(pc.invert(pc.match_substring_regex(column, NUMBER)))
+        if row >= 0:
+            value = source.table.column(name)[row].as_py()
+            raise source.fault(
+                f"must be a number, got {value!r}.", column=name, row=row
+            )
+    elif not (is_number(column.type) or pa.types.is_boolean(column.type)):
+        raise source.fault(f"must hold numbers, got {column.type}.", column=name)
+    column = pc.cast(column, pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def typed_text(column: Any) -> Any:
+    """A text column as integers or decimals where nothing is lost by it.
+
+    Whatever would be written differently, `007` or `1.10`, stays text.
+    """
+    if first(pc.invert(pc.match_substring_regex(column, CANONICAL_INTEGER))) < 0:
+        kind = pa.int64()
+    elif first(pc.invert(pc.match_substring_regex(column, NUMBER))) < 0:
+        kind = pa.float64()
+    else:
+        return column
+    if column.null_count == len(column):
+        return column
+    try:
+        converted = column.cast(kind)
+    except pa.ArrowInvalid:
+        return column
+    return converted if converted.cast(pa.string()).equals(column) else column
+
+
+def typed_table(source: Source, known: dict[str, Any]) -> Any:
+    """The table with its text columns given types, those in `known` or the likely."""
+    table = source.table
+    for place, name in enumerate(table.column_names):
+        if name in source.text_columns:
+            column = known[name] if name in known else typed_text(table.column(name))
+            table = table.set_column(place, name, column)
+    return table
+
+
+def flat_table(table: Any) -> Any:
+    """The table with each column of vectors spread over `x_0`, `x_1` and so on."""
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        if not pa.types.is_fixed_size_list(column.type):
+            columns[name] = column
+            continue
+        for entry in range(column.type.list_size):
+            if f"{name}_{entry}" in table.column_names:
+                raise ValueError(
+                    f"Column {name!r} cannot be spread over columns, since"
+                    f" {f'{name}_{entry}'!r} is taken."
+                )
+            columns[f"{name}_{entry}"] = pc.list_element(column, entry)
+    return pa.table(columns)
+
+
+def _numeric_text(column: Any) -> Any:
+    text = pc.utf8_trim_whitespace(column)
+    is_missing = pc.is_in(text, pa.array(MISSING_WORDS, text.type))
+    return pc.if_else(is_missing, pa.scalar(None, text.type), text)

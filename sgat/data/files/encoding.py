@@ -1,0 +1,281 @@
+"""Encoding: how columns become features, so that other files can be read the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+
+from sgat.data.files.columns import decoded, first, is_number, looks_numeric, numbers
+from sgat.data.files.options import FileOptions
+from sgat.data.files.source import Source
+from sgat.features import Features, SparseFeatures
+
+WIDE = 256
+"""Number of feature columns from which on sparse storage is considered."""
+SPARSE_FILL = 0.1
+"""Share of non-zero entries below which wide features are stored sparse."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FeatureColumn:
+    """How one column of a table becomes one or more feature columns.
+
+    Attributes:
+        name: Name of the column.
+        kind: `number`, `vector` (a list of numbers in each row), or `category`.
+        categories: The values a `category` can have, ascending; one feature each.
+        shift: What is subtracted from each number, one per entry of a vector.
+        scale: What each number is divided by.
+        fill: What a missing number becomes; None refuses it. For a category, any value
+            but None gives zeros.
+    """
+
+    name: str
+    kind: Literal["number", "vector", "category"]
+    categories: tuple[Any, ...] = ()
+    shift: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
+    fill: tuple[float, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of features the column becomes."""
+        return len(self.categories if self.kind == "category" else self.shift)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """A name for each of its features: `age`, `x_0`, `colour=red`."""
+        if self.kind == "category":
+            return [f"{self.name}={value}" for value in self.categories]
+        if self.kind == "vector":
+            return [f"{self.name}_{entry}" for entry in range(self.width)]
+        return [self.name]
+
+
+@dataclasses.dataclass(frozen=True)
+class Encoding:
+    """Everything taken from one file that another file must be read with.
+
+    Attributes:
+        features: How the feature columns of the node table are encoded.
+        edge_features: How those of the edge table are encoded.
+        classes: The classes, or the label columns, in the order of their indices.
+    """
+
+    features: tuple[FeatureColumn, ...] = ()
+    edge_features: tuple[FeatureColumn, ...] = ()
+    classes: tuple[Any, ...] = ()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for each column of `x`; none for identity features."""
+        return tuple(name for part in self.features for name in part.feature_names)
+
+    def to_json(self) -> str:
+        """The encoding as text, for a run's folder."""
+        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> Encoding:
+        """The encoding that `to_json` wrote."""
+        found = json.loads(text)
+        for key in ("features", "edge_features"):
+            found[key] = tuple(
+                FeatureColumn(**{name: _tuple(value) for name, value in part.items()})
+                for part in found[key]
+            )
+        return cls(**{name: _tuple(value) for name, value in found.items()})
+
+
+def fit_columns(
+    source: Source, names: list[str], options: FileOptions
+) -> tuple[FeatureColumn, ...]:
+    """Decide how each of the columns becomes features.
+
+    Raises:
+        ValueError: If a column's type cannot be a feature, it has too many categories,
+            or a value is missing that may not be.
+    """
+    return tuple(_fit(source, name, options) for name in names)
+
+
+def encode(
+    source: Source, columns: tuple[FeatureColumn, ...], *, ignore_unknown: bool = False
+) -> Features:
+    """The features of each row, [N, K]: sparse if wide and mostly zero.
+
+    Raises:
+        ValueError: If a value is missing, not finite, or an unknown category.
+    """
+    import scipy.sparse
+
+    size, width = len(source.table), sum(column.width for column in columns)
+    blocks: list[Any] = [
+        _one_hot(source, column, ignore_unknown)
+        if column.kind == "category"
+        else _scaled(source, column)
+        for column in columns
+    ]
+    filled = sum(
+        block.nnz if scipy.sparse.issparse(block) else np.count_nonzero(block)
+        for block in blocks
+    )
+    if width >= WIDE and filled < SPARSE_FILL * size * width:
+        return SparseFeatures.from_scipy(scipy.sparse.hstack(blocks, format="csr"))
+    x = np.zeros((size, width), dtype=np.float32)
+    start = 0
+    for block in blocks:
+        dense = block.toarray() if scipy.sparse.issparse(block) else block
+        x[:, start : start + dense.shape[1]] = dense
+        start += dense.shape[1]
+    return torch.from_numpy(x).to(torch.get_default_dtype())
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _fit(source: Source, name: str, options: FileOptions) -> FeatureColumn:
+    column = source.column(name, "features")
+    kind = decoded(column).type
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _fit_numbers(source, name, "vector", options)
+    if name not in options.categorical and looks_numeric(source, name):
+        return _fit_numbers(source, name, "number", options)
+    if pa.types.is_nested(kind) or pa.types.is_temporal(kind):
+        raise source.fault(
+            f"{kind} cannot be a feature; convert the column to numbers, or leave it"
+            " out with `drop`.",
+            column=name,
+        )
+    values = pc.unique(_categories(column))
+    values = values.take(pc.sort_indices(values)).drop_null()
+    if len(values) > options.max_categories:
+        raise source.fault(
+            f"{len(values)} different values are more than `max_categories`"
+            f" ({options.max_categories}); leave the column out with `drop`, or raise"
+            " the limit.",
+            column=name,
+        )
+    fill = None if options.fill_missing is None else (0.0,)
+    return FeatureColumn(name, "category", tuple(values.to_pylist()), fill=fill)
+
+
+def _fit_numbers(
+    source: Source, name: str, kind: Literal["number", "vector"], options: FileOptions
+) -> FeatureColumn:
+    values = _numeric(source, name, kind)
+    width = values.shape[1]
+    fill = None if options.fill_missing is None else (0.0,) * width
+    shift, scale = np.zeros(width), np.ones(width)
+    present = ~np.isnan(values)
+    count = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, values, 0).sum(axis=0) / count
+    if options.fill_missing == "mean":
+        fill = tuple(mean.tolist())
+    if options.standardise:
+        filled = np.where(present, values, 0.0 if fill is None else np.array(fill))
+        finite = np.where(np.isfinite(filled), filled, 0)
+        shift, scale = finite.mean(axis=0), finite.std(axis=0)
+        scale[scale == 0] = 1
+    return FeatureColumn(
+        name, kind, (), tuple(shift.tolist()), tuple(scale.tolist()), fill
+    )
+
+
+def _numeric(source: Source, name: str, kind: str) -> np.ndarray[Any, Any]:
+    """The numbers of a column, [N, width]."""
+    if kind == "number":
+        return numbers(source, name)[:, None]
+    column = source.table.column(name).combine_chunks()
+    if not is_number(column.type.value_type):
+        raise source.fault(f"must hold numbers, got {column.type}.", column=name)
+    if column.null_count:
+        row = first(column.is_null())
+        raise source.fault("the vector is missing.", column=name, row=row)
+    length = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    width = int(length[0]) if len(length) else 0
+    if (length != width).any():
+        row = int((length != width).argmax())
+        raise source.fault(
+            f"must be {width} numbers like the first row, got {length[row]}.",
+            column=name,
+            row=row,
+        )
+    flat = pc.cast(column.flatten(), pa.float32()).to_numpy(zero_copy_only=False)
+    return np.asarray(flat).reshape(len(column), width)
+
+
+def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
+    source.column(column.name, "features")
+    values = _numeric(source, column.name, column.kind)
+    if values.shape[1] != column.width:
+        raise source.fault(
+            f"must be {column.width} numbers, got {values.shape[1]}.",
+            column=column.name,
+        )
+    bad = np.isinf(values) if column.fill is not None else ~np.isfinite(values)
+    if bad.any():
+        row, entry = (int(place) for place in np.argwhere(bad)[0])
+        value = values[row, entry]
+        raise source.fault(
+            "a value is needed, got nothing; `fill_missing` would fill it."
+            if np.isnan(value)
+            else f"must be finite, got {value}.",
+            column=column.name,
+            row=row,
+        )
+    if column.fill is not None:
+        values = np.where(np.isnan(values), np.array(column.fill), values)
+    return np.asarray(
+        (values - np.array(column.shift)) / np.array(column.scale), dtype=np.float32
+    )
+
+
+def _categories(column: Any) -> Any:
+    """The values of a column, the empty string being a missing value."""
+    column = decoded(column)
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if pa.types.is_boolean(column.type) or is_number(column.type):
+        return column
+    text = column.cast(pa.string())
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any:
+    import scipy.sparse
+
+    values = _categories(source.column(column.name, "features"))
+    if column.fill is None and values.null_count:
+        raise source.fault(
+            "a value is needed, got nothing; `fill_missing` would fill it.",
+            column=column.name,
+            row=first(pc.is_null(values)),
+        )
+    known = pa.array(column.categories)
+    if known.type != values.type:
+        values = values.cast(pa.string())
+        known = pa.array([str(value) for value in column.categories], pa.string())
+    found = pc.index_in(values, value_set=known)
+    unknown = pc.and_(pc.is_null(found), pc.is_valid(values))
+    row = first(unknown)
+    if row >= 0 and not ignore_unknown:
+        raise source.fault(
+            f"{values[row].as_py()!r} is not among the {len(known)} categories of the"
+            " encoding; `unknown_category` can make it zeros.",
+            column=column.name,
+            row=row,
+        )
+    code = np.asarray(pc.fill_null(found, -1).to_numpy())
+    present = np.flatnonzero(code >= 0)
+    return scipy.sparse.csr_array(
+        (np.ones(len(present), np.float32), (present, code[present])),
+        shape=(len(values), column.width),
+    )

@@ -1,0 +1,264 @@
+"""GraphML: nodes and edges with attributes, parsed without entities or DTD."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+import pyarrow as pa
+
+from sgat.data.files.source import Source
+from sgat.data.files.xml_text import quoted, rows, type_name
+
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+TYPES = {
+    "boolean": pa.bool_(),
+    "int": pa.int64(),
+    "long": pa.int64(),
+    "float": pa.float64(),
+    "double": pa.float64(),
+    "string": pa.string(),
+}
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclasses.dataclass
+class _Key:
+    id: str
+    name: str
+    type: str
+    kinds: tuple[str, ...]
+    default: Any = None
+
+
+def read_graphml(
+    path: Path, *, src: str, dst: str, id: str
+) -> tuple[Source, Source, bool]:
+    """Read the edges and the nodes, each with its attributes as columns.
+
+    Returns:
+        The edges, the nodes, and whether the file calls its edges undirected.
+
+    Raises:
+        ValueError: If the file is not GraphML, holds a DTD (entities are never
+            resolved), nested graphs, hyperedges, edges of both kinds, or a value that
+            is not of its declared type.
+    """
+    reader = _Reader(path)
+    with path.open("rb") as file:
+        reader.parse(file)
+    edges = _table(reader, "edge", [(src, reader.sources), (dst, reader.targets)])
+    nodes = _table(reader, "node", [(id, reader.ids)])
+    return edges, nodes, reader.is_undirected
+
+
+def write_graphml(
+    path: Path,
+    edges: Any,
+    nodes: Any,
+    *,
+    src: str,
+    dst: str,
+    id: str,
+    is_undirected: bool,
+) -> None:
+    """Write an edge table and a node table; a missing value is left out.
+
+    Raises:
+        ValueError: If a column's type or a character has no place in XML.
+    """
+    tables = (("node", nodes, (id,)), ("edge", edges, (src, dst)))
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+        file.write(f'<graphml xmlns="{NAMESPACE}">\n')
+        for kind, table, ends in tables:
+            for number, name in enumerate(table.column_names):
+                if name not in ends:
+                    file.write(
+                        f'<key id="{kind}{number}" for="{kind}"'
+                        f" attr.name={quoted(name)}"
+                        f' attr.type="{type_name(table, name)}"/>\n'
+                    )
+        direction = "undirected" if is_undirected else "directed"
+        file.write(f'<graph id="G" edgedefault="{direction}">\n')
+        for kind, table, ends in tables:
+            names = ("id",) if kind == "node" else ("source", "target")
+            for _, found, values in rows(table, ends):
+                given = " ".join(
+                    f"{name}={end}" for name, end in zip(names, found, strict=True)
+                )
+                data = "".join(
+                    f'<data key="{kind}{number}">{text}</data>'
+                    for number, text in values
+                )
+                file.write(f"<{kind} {given}>{data}</{kind}>\n")
+        file.write("</graph>\n</graphml>\n")
+
+
+def _table(reader: _Reader, kind: str, ends: list[tuple[str, list[str]]]) -> Source:
+    columns = {name: pa.array(values, pa.string()) for name, values in ends}
+    lines = reader.lines[kind]
+    for key in reader.keys.values():
+        if kind not in key.kinds:
+            continue
+        if key.name in columns:
+            raise ValueError(
+                f"{reader.path}: the {kind} attribute {key.name!r} has the name of"
+                " another column; choose other column names."
+            )
+        values = [key.default] * len(lines)
+        for row, value in reader.values[kind].get(key.id, {}).items():
+            values[row] = value
+        columns[key.name] = pa.array(values, TYPES[key.type])
+    return Source(
+        pa.table(columns),
+        str(reader.path),
+        "graphml",
+        text_columns=frozenset(name for name, _ in ends),
+        locate=lambda row: f"line {lines[row]}",
+    )
+
+
+class _Reader:
+    """Collects what the parser reports; the handlers are named after the elements."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.keys: dict[str, _Key] = {}
+        self.ids: list[str] = []
+        self.sources: list[str] = []
+        self.targets: list[str] = []
+        self.lines: dict[str, list[int]] = {"node": [], "edge": []}
+        self.values: dict[str, dict[str, dict[int, Any]]] = {"node": {}, "edge": {}}
+        self.is_undirected = False
+        self.num_graphs = 0
+        self._stack: list[str] = []
+        self._key: _Key | None = None
+        self._text: list[str] = []
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text.append
+
+    def parse(self, file: Any) -> None:
+        try:
+            self._parser.ParseFile(file)
+        except expat.ExpatError as error:
+            reason = expat.errors.messages[error.code]
+            raise ValueError(
+                f"{self.path}, line {error.lineno}: not well-formed XML ({reason})."
+            ) from error
+        if self.num_graphs == 0:
+            raise ValueError(f"{self.path}: the GraphML file holds no graph.")
+
+    def fault(self, problem: str) -> NoReturn:
+        raise ValueError(
+            f"{self.path}, line {self._parser.CurrentLineNumber}: {problem}"
+        )
+
+    def _refuse_doctype(self, name: str, *_: object) -> None:
+        self.fault(
+            f"holds a document type ({name!r}); files with a DTD or entities are"
+            " refused."
+        )
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition(" ")[2]
+        if not self._stack and tag != "graphml":
+            self.fault(f"not GraphML; the file begins with the element {tag!r}.")
+        handler = getattr(self, f"_start_{tag}", None)
+        parent = self._stack[-1] if self._stack else ""
+        self._stack.append(tag)
+        self._text.clear()
+        if handler is not None:
+            handler(attributes, parent)
+
+    def _end(self, tag: str) -> None:
+        tag = self._stack.pop()
+        if self._key is not None and tag in ("data", "default"):
+            value = self._value(self._key, "".join(self._text))
+            if tag == "default":
+                self._key.default = value
+            else:
+                kind = self._stack[-1]
+                row = len(self.lines[kind]) - 1
+                self.values[kind].setdefault(self._key.id, {})[row] = value
+                self._key = None
+        if tag == "key":
+            self._key = None
+        self._text.clear()
+
+    def _start_key(self, attributes: dict[str, str], parent: str) -> None:
+        kind = attributes.get("for", "all")
+        name, type_ = attributes.get("attr.name"), attributes.get("attr.type", "string")
+        # Keys without a name are drawings of the yEd editor.
+        if name is None or "id" not in attributes:
+            return
+        if type_ not in TYPES:
+            self.fault(
+                f"the type of attribute {name!r} must be one of {', '.join(TYPES)},"
+                f" got {type_!r}."
+            )
+        kinds = ("node", "edge") if kind == "all" else (kind,)
+        self._key = _Key(attributes["id"], name, type_, kinds)
+        self.keys[self._key.id] = self._key
+
+    def _start_graph(self, attributes: dict[str, str], parent: str) -> None:
+        self.num_graphs += 1
+        if self.num_graphs > 1:
+            self.fault("holds a second graph; only files with one graph can be read.")
+        default = attributes.get("edgedefault")
+        if default not in ("directed", "undirected"):
+            self.fault(
+                f"`edgedefault` must be 'directed' or 'undirected', got {default!r}."
+            )
+        self.is_undirected = default == "undirected"
+
+    def _start_hyperedge(self, attributes: dict[str, str], parent: str) -> None:
+        self.fault("holds a hyperedge, which has more than two ends.")
+
+    def _start_node(self, attributes: dict[str, str], parent: str) -> None:
+        self.ids.append(self._attribute(attributes, "id", "node"))
+        self.lines["node"].append(self._parser.CurrentLineNumber)
+
+    def _start_edge(self, attributes: dict[str, str], parent: str) -> None:
+        directed = attributes.get("directed")
+        if directed is not None and (TRUTH.get(directed) is self.is_undirected):
+            self.fault(
+                "the edge differs from the graph's `edgedefault`; edges of both kinds"
+                " in one file cannot be read."
+            )
+        self.sources.append(self._attribute(attributes, "source", "edge"))
+        self.targets.append(self._attribute(attributes, "target", "edge"))
+        self.lines["edge"].append(self._parser.CurrentLineNumber)
+
+    def _start_data(self, attributes: dict[str, str], parent: str) -> None:
+        name = attributes.get("key", "")
+        key = self.keys.get(name)
+        if key is not None and parent in key.kinds and parent in self.lines:
+            self._key = key
+
+    def _attribute(self, attributes: dict[str, str], name: str, tag: str) -> str:
+        if name not in attributes:
+            self.fault(f"the {tag} has no attribute {name!r}.")
+        return attributes[name]
+
+    def _value(self, key: _Key, text: str) -> Any:
+        if key.type == "string":
+            return text
+        text = text.strip()
+        if not text:
+            return None
+        try:
+            if key.type == "boolean":
+                return TRUTH[text.lower()]
+            value = int(text) if key.type in ("int", "long") else float(text)
+        except (ValueError, KeyError):
+            self.fault(f"attribute {key.name!r} must be {key.type}, got {text!r}.")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            self.fault(f"attribute {key.name!r} must fit in 64 bits, got {text!r}.")
+        return value

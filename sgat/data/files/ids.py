@@ -1,0 +1,113 @@
+"""Node ids: integers or strings, the same kind in all columns that name nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sgat.data.files.columns import CANONICAL_INTEGER, decoded, first, is_string
+from sgat.data.files.source import Source
+
+Place = tuple[Source, str]
+"""A table and the name of its column."""
+
+
+def common_ids(places: list[Place]) -> list[Any]:
+    """The id columns as int64 if all are integers, as strings if all are strings.
+
+    Text files have no types: their ids are integers only if every one of them is
+    written as an integer is (no leading zeros, no plus sign) and the other columns are
+    integers too. Integers beyond 64 bits are kept as strings.
+
+    Raises:
+        ValueError: If an id is missing or empty, or of another kind than the others.
+    """
+    columns = [_checked(place) for place in places]
+    typed = [
+        (place, is_string(column.type))
+        for place, column in zip(places, columns, strict=True)
+        if len(column) and place[1] not in place[0].text_columns
+    ]
+    strings = next((place for place, string in typed if string), None)
+    integers = next((place for place, string in typed if not string), None)
+    if strings is not None and integers is not None:
+        raise strings[0].fault(
+            f"holds strings, but the ids of {integers[0].name}, column"
+            f" {integers[1]!r} are integers; store both the same way.",
+            column=strings[1],
+        )
+    if strings is None:
+        bad = [_first_no_integer(column) for column in columns]
+        for (source, name), column, row in zip(places, columns, bad, strict=True):
+            if row >= 0 and integers is not None:
+                raise source.fault(
+                    f"must be an integer like the ids of {integers[0].name}, got"
+                    f" {column[row].as_py()!r}.",
+                    column=name,
+                    row=row,
+                )
+        if max(bad, default=-1) < 0:
+            try:
+                return [column.cast(pa.int64()) for column in columns]
+            except pa.ArrowInvalid:
+                pass
+    return [column.cast(pa.string()) for column in columns]
+
+
+def sorted_unique(columns: list[Any]) -> Any:
+    """Every id that occurs, once, in ascending order."""
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    found = pc.unique(pa.chunked_array(chunks, columns[0].type))
+    return found.take(pc.sort_indices(found))
+
+
+def positions(column: Any, ids: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where each value stands among `ids`, -1 if nowhere."""
+    if column.type != ids.type:
+        column = decoded(column).cast(ids.type)
+    found = pc.fill_null(pc.index_in(column, value_set=ids), -1)
+    return np.asarray(found.to_numpy(), dtype=np.int64)
+
+
+def to_numpy(ids: Any) -> np.ndarray[Any, Any]:
+    """The ids as int64 or as objects of type `str`."""
+    return np.asarray(ids.to_numpy(zero_copy_only=False))
+
+
+def first_repeated(ids: Any) -> int:
+    """Row of the first id that occurred before, -1 if all differ."""
+    if pc.count_distinct(ids).as_py() == len(ids):
+        return -1
+    seen = set()
+    for row, value in enumerate(ids.to_pylist()):
+        if value in seen:
+            return row
+        seen.add(value)
+    return -1
+
+
+def _checked(place: Place) -> Any:
+    source, name = place
+    column = decoded(source.table.column(name))
+    if column.null_count == len(column) and pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    if not (is_string(column.type) or pa.types.is_integer(column.type)):
+        found = f", beginning with {column[0].as_py()!r}" if len(column) else ""
+        raise source.fault(
+            f"ids must be integers or strings, got {column.type}{found}.", column=name
+        )
+    row = first(pc.is_null(column)) if column.null_count else -1
+    if row < 0 and is_string(column.type):
+        row = first(pc.equal(column, ""))
+    if row >= 0:
+        raise source.fault("the id is missing, got nothing.", column=name, row=row)
+    return column
+
+
+def _first_no_integer(column: Any) -> int:
+    if pa.types.is_integer(column.type):
+        return -1
+    return first(pc.invert(pc.match_substring_regex(column, CANONICAL_INTEGER)))

@@ -1,0 +1,227 @@
+"""Matrix Market files: a square sparse matrix as edges row → column."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from sgat.data.files.source import Source, check_magic, row_name
+
+BANNER = b"%%MatrixMarket"
+ID_COMMENT = "% sgat node id: "
+"""Begins the comment that names a node, as JSON; one per node, in their order."""
+FIELDS = ("pattern", "integer", "real", "double")
+SMALL_SIZE = 10_000_000
+LARGEST_RATIO = 64
+"""A larger file may declare this many nodes for each of its bytes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Head:
+    field: str
+    is_symmetric: bool
+    num_nodes: int
+    num_entries: int
+    ids: list[Any]
+    num_lines: int
+
+
+def read_matrix_market(
+    path: Path, *, src: str, dst: str, weight: str, id: str
+) -> tuple[Source, Source, bool]:
+    """Read the entries as an edge table and the indices 1 … N as a node table.
+
+    Where the comments of `write_matrix_market` name the nodes, those are the ids.
+
+    Returns:
+        The edges, the nodes, and whether the matrix is symmetric: each entry then
+        stands for both directions.
+
+    Raises:
+        ValueError: If the header, the size or an entry is not as the format has it, or
+            the matrix is dense, complex or not square.
+    """
+    check_magic(path, BANNER, "a Matrix Market file")
+    with path.open("rb") as file:
+        head = _read_head(path, file)
+        entries = _read_entries(path, file, head)
+    where = partial(_line, path, head.num_lines)
+    for end in ("row", "column"):
+        bad = (entries[end] < 1) | (entries[end] > head.num_nodes)
+        if bad.any():
+            entry = int(bad.argmax())
+            raise ValueError(
+                f"{path}, {where(entry)}: the {end} index must be 1 to"
+                f" {head.num_nodes}, got {entries[end][entry]}."
+            )
+    ids = pa.array(head.ids or np.arange(1, head.num_nodes + 1))
+    columns = {
+        src: ids.take(pa.array(entries["row"] - 1)),
+        dst: ids.take(pa.array(entries["column"] - 1)),
+    }
+    if head.field != "pattern":
+        columns[weight] = pa.array(np.ascontiguousarray(entries["value"]))
+    edges = Source(pa.table(columns), str(path), "mtx", locate=where)
+    nodes = Source(pa.table({id: ids}), str(path), "mtx")
+    return edges, nodes, head.is_symmetric
+
+
+def write_matrix_market(
+    path: Path,
+    row: np.ndarray[Any, Any],
+    column: np.ndarray[Any, Any],
+    weight: np.ndarray[Any, Any] | None,
+    ids: list[Any],
+    *,
+    is_symmetric: bool,
+) -> None:
+    """Write edges between nodes 0 … N-1, in the given order.
+
+    Ids other than 1 … N are kept in comments, which other readers skip. A symmetric
+    matrix stores each edge below the diagonal.
+    """
+    field = "pattern"
+    if weight is not None:
+        field = "integer" if weight.dtype.kind in "iu" else "real"
+    if is_symmetric:
+        row, column = np.maximum(row, column), np.minimum(row, column)
+    with path.open("w", encoding="ascii", newline="\n") as file:
+        kind = "symmetric" if is_symmetric else "general"
+        file.write(f"{BANNER.decode()} matrix coordinate {field} {kind}\n")
+        if ids != list(range(1, len(ids) + 1)):
+            file.writelines(f"{ID_COMMENT}{json.dumps(name)}\n" for name in ids)
+        file.write(f"{len(ids)} {len(ids)} {len(row)}\n")
+        ends = zip((row + 1).tolist(), (column + 1).tolist(), strict=True)
+        if weight is None:
+            file.writelines(f"{i} {j}\n" for i, j in ends)
+        else:
+            file.writelines(
+                f"{i} {j} {value!r}\n"
+                for (i, j), value in zip(ends, weight.tolist(), strict=True)
+            )
+
+
+def _read_head(path: Path, file: IO[bytes]) -> _Head:
+    words = _text(path, file.readline(), 1).lower().split()
+    if len(words) != 5 or words[1] != "matrix":
+        raise ValueError(
+            f"{path}, line 1: the header must read '%%MatrixMarket matrix coordinate"
+            f" FIELD SYMMETRY', got {' '.join(words)!r}."
+        )
+    for what, found, known in (
+        ("layout", words[2], ("coordinate",)),
+        ("field", words[3], FIELDS),
+        ("symmetry", words[4], ("general", "symmetric")),
+    ):
+        if found not in known:
+            raise ValueError(
+                f"{path}, line 1: the {what} must be {' or '.join(known)},"
+                f" got {found!r}."
+            )
+    ids, number = [], 2
+    line = _text(path, file.readline(), number)
+    while line.startswith("%") or (line and not line.strip()):
+        if line.startswith(ID_COMMENT):
+            ids.append(_id(path, line, number))
+        number += 1
+        line = _text(path, file.readline(), number)
+    try:
+        rows, columns, entries = (int(word) for word in line.split())
+    except ValueError as error:
+        raise ValueError(
+            f"{path}, line {number}: the size must be three integers, got"
+            f" {line.strip()!r}."
+        ) from error
+    if rows != columns or min(rows, entries) < 0:
+        raise ValueError(
+            f"{path}, line {number}: the matrix of a graph must be square, got"
+            f" {rows} x {columns} with {entries} entries."
+        )
+    if rows > max(SMALL_SIZE, LARGEST_RATIO * path.stat().st_size):
+        raise ValueError(
+            f"{path}, line {number}: declares {rows} nodes, far more than a file of"
+            f" {path.stat().st_size} bytes can mean."
+        )
+    if ids and len(ids) != rows:
+        raise ValueError(
+            f"{path}: the comments must name all {rows} nodes or none, got {len(ids)}."
+        )
+    return _Head(words[3], words[4] == "symmetric", rows, entries, ids, number)
+
+
+def _id(path: Path, line: str, number: int) -> int | str:
+    try:
+        found = json.loads(line.removeprefix(ID_COMMENT))
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, int | str) or isinstance(found, bool):
+        raise ValueError(
+            f"{path}, line {number}: a node id must be an integer or a string in JSON,"
+            f" got {line.removeprefix(ID_COMMENT).strip()!r}."
+        )
+    return found
+
+
+def _text(path: Path, line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}, line {number}: not UTF-8 ({error}).") from error
+
+
+def _read_entries(path: Path, file: IO[bytes], head: _Head) -> Any:
+    value = {"pattern": [], "integer": [("value", np.int64)]}.get(
+        head.field, [("value", np.float64)]
+    )
+    dtype = np.dtype([("row", np.int64), ("column", np.int64), *value])
+    try:
+        with warnings.catch_warnings():
+            # An index with a decimal point and a file without entries.
+            warnings.simplefilter("error", DeprecationWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            found = np.loadtxt(file, dtype, comments="%", ndmin=1, encoding="utf-8")
+    except (ValueError, DeprecationWarning, OverflowError) as error:
+        raise _entry_fault(path, head, 2 + len(value), error) from error
+    if len(found) != head.num_entries:
+        raise ValueError(
+            f"{path}, line {head.num_lines}: declares {head.num_entries} entries, but"
+            f" {len(found)} follow."
+        )
+    return found
+
+
+def _entry_fault(path: Path, head: _Head, width: int, error: Exception) -> ValueError:
+    for number, line in _entry_lines(path, head.num_lines):
+        words = line.split("%")[0].split()
+        try:
+            ends = [int(word) for word in words[:2]]
+            values = [float(word) for word in words[2:]]
+        except ValueError:
+            ends, values = [], []
+        if len(ends) + len(values) != width:
+            return ValueError(
+                f"{path}, line {number}: an entry must be {width} numbers for a"
+                f" {head.field} matrix, got {line.strip()!r}."
+            )
+    return ValueError(f"{path}: the entries cannot be read ({error}).")
+
+
+def _entry_lines(path: Path, num_lines: int) -> Any:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            if number > num_lines and line.split("%")[0].strip():
+                yield number, line
+
+
+def _line(path: Path, num_lines: int, row: int) -> str:
+    for entry, (number, _) in enumerate(_entry_lines(path, num_lines)):
+        if entry == row:
+            return f"line {number}"
+    return row_name(row)

@@ -1,0 +1,220 @@
+"""Node tables: ids, features, labels and the roles of the nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from sgat.data.files.columns import decoded, first, is_string, numbers, typed_text
+from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
+from sgat.data.files.options import FileOptions
+from sgat.data.files.source import Source
+from sgat.features import Features, SparseFeatures
+
+ROLES = {
+    "train": "train",
+    "training": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "val",
+    "test": "test",
+    "": None,
+}
+"""What each word of a split column stands for."""
+TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NodeColumns:
+    """What the columns of a node table say, in the order of its rows.
+
+    Attributes:
+        x: Features, [N, K].
+        y: Classes [N] or labels [N, C], as in `NodeData`.
+        classes: What the classes or labels are called.
+        roles: Masks `train`, `val` and `test`, [N] each.
+        features: How the features were encoded.
+    """
+
+    x: Features
+    y: Tensor
+    classes: tuple[Any, ...]
+    roles: dict[str, Tensor]
+    features: tuple[FeatureColumn, ...]
+
+
+def without_table(num_nodes: int) -> NodeColumns:
+    """Nodes of which nothing is known: identity features, no labels, no roles."""
+    nothing = torch.zeros(num_nodes, dtype=torch.bool)
+    return NodeColumns(
+        SparseFeatures.identity(num_nodes),
+        torch.full((num_nodes,), -1),
+        (),
+        dict.fromkeys(("train", "val", "test"), nothing),
+        (),
+    )
+
+
+def read_nodes(
+    source: Source, options: FileOptions, encoding: Encoding | None
+) -> NodeColumns:
+    """Read features, labels and roles; `encoding` is that of an earlier file.
+
+    Raises:
+        ValueError: If a column is missing, or a value is not what its column needs.
+    """
+    size = len(source.table)
+    split = options.split or _if_present(source, "split", options)
+    names = _feature_names(source, options, split)
+    features = (
+        fit_columns(source, names, options) if encoding is None else encoding.features
+    )
+    x = (
+        encode(source, features, ignore_unknown=options.unknown_category == "zero")
+        if features
+        else SparseFeatures.identity(size)
+    )
+    given = None if encoding is None else encoding.classes
+    if options.labels:
+        y, classes = _labels(source, options.labels), tuple(options.labels)
+    elif options.label is not None:
+        y, classes = _classes(source, options.label, given or None)
+    else:
+        y, classes = torch.full((size,), -1), given or ()
+    roles = _roles(source, split)
+    if options.label is not None:
+        _check_roles_have_labels(source, options.label, y, roles)
+    return NodeColumns(x, y, classes, roles, features)
+
+
+def _if_present(source: Source, name: str, options: FileOptions) -> str | None:
+    present = name in source.table.column_names and name not in options.drop
+    return name if present else None
+
+
+def _feature_names(
+    source: Source, options: FileOptions, split: str | None
+) -> list[str]:
+    if options.features is not None:
+        for name in options.features:
+            source.column(name, "features")
+        return list(options.features)
+    taken = {options.id, options.label, split, *options.labels, *options.drop}
+    return [
+        name
+        for name in source.table.column_names
+        # What pandas calls an index that was written by accident.
+        if name not in taken and name and not name.startswith("__index_level_")
+    ]
+
+
+def _classes(
+    source: Source, name: str, given: tuple[Any, ...] | None
+) -> tuple[Tensor, tuple[Any, ...]]:
+    column = decoded(source.column(name, "the label"))
+    if name in source.text_columns:
+        column = typed_text(pc.if_else(pc.equal(column, ""), None, column))
+        if not pa.types.is_integer(column.type):
+            column = column.cast(pa.string())
+    if is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+    elif pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    elif pa.types.is_nested(column.type):
+        raise source.fault(f"{column.type} cannot be a label.", column=name)
+    if given is None:
+        values = pc.unique(column).drop_null()
+        values = values.take(pc.sort_indices(values))
+        if len(values) < 2:
+            found = repr(values[0].as_py()) if len(values) else "no label at all"
+            raise source.fault(
+                f"must hold at least 2 classes, got {found} in {len(column)} rows.",
+                column=name,
+            )
+        classes = tuple(values.to_pylist())
+    else:
+        column, classes = column.cast(pa.string()), given
+        values = pa.array([str(value) for value in given], pa.string())
+    found = pc.index_in(column, value_set=values)
+    row = first(pc.and_(pc.is_null(found), pc.is_valid(column)))
+    if row >= 0:
+        raise source.fault(
+            f"{column[row].as_py()!r} is not among the classes of the encoding,"
+            f" {', '.join(map(str, classes[:10]))}.",
+            column=name,
+            row=row,
+        )
+    code = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+    return torch.from_numpy(code.copy()), classes
+
+
+def _labels(source: Source, names: tuple[str, ...]) -> Tensor:
+    columns = []
+    for name in names:
+        column = decoded(source.column(name, "a label"))
+        if is_string(column.type):
+            text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+            known = pa.array(list(TRUTH), text.type)
+            code = pc.fill_null(pc.index_in(text, value_set=known), -1).to_numpy()
+            value = np.append(list(TRUTH.values()), np.nan)[code]
+        else:
+            value = numbers(source, name)
+        bad = (value != 0) & (value != 1)
+        if bad.any():
+            row = int(bad.argmax())
+            found = column[row].as_py()
+            raise source.fault(
+                f"must be 0 or 1, got {'nothing' if found is None else repr(found)}.",
+                column=name,
+                row=row,
+            )
+        columns.append(torch.tensor(value))
+    return torch.stack(columns, dim=1).to(torch.get_default_dtype())
+
+
+def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
+    code = np.full(len(source.table), -1)
+    words = list(ROLES)
+    if name is not None:
+        column = decoded(source.column(name, "the split"))
+        if not is_string(column.type) and column.null_count < len(column):
+            raise source.fault(
+                f"must hold train, val, test or nothing, got {column.type}.",
+                column=name,
+            )
+        text = pc.fill_null(column.cast(pa.string()), "")
+        text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+        found = pc.index_in(text, value_set=pa.array(words))
+        row = first(pc.is_null(found))
+        if row >= 0:
+            raise source.fault(
+                f"must be train, val, test or nothing, got {column[row].as_py()!r}.",
+                column=name,
+                row=row,
+            )
+        code = found.to_numpy()
+    return {
+        role: torch.from_numpy(
+            np.isin(code, [i for i, word in enumerate(words) if ROLES[word] == role])
+        )
+        for role in ("train", "val", "test")
+    }
+
+
+def _check_roles_have_labels(
+    source: Source, label: str, y: Tensor, roles: dict[str, Tensor]
+) -> None:
+    for role, mask in roles.items():
+        bad = mask & (y < 0)
+        if bool(bad.any()):
+            raise source.fault(
+                f"the label is missing, but the split is {role!r}.",
+                column=label,
+                row=int(bad.nonzero()[0]),
+            )

@@ -1,0 +1,46 @@
+"""Parquet tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from sgat.data.files.source import Source, check_magic
+
+MAGIC = b"PAR1"
+
+
+def read_parquet(path: Path) -> Source:
+    """Read a table with its types.
+
+    Raises:
+        ValueError: If the file is cut short, damaged, not Parquet, or names a column
+            twice.
+    """
+    check_magic(path, MAGIC, "a Parquet file")
+    with path.open("rb") as file:
+        file.seek(-len(MAGIC), 2)
+        if file.read() != MAGIC:
+            raise ValueError(f"{path}: the Parquet file is cut short or damaged.")
+    try:
+        # A path alone would also accept a folder of files and partition columns.
+        with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
+            names = file.schema_arrow.names
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"{path}: the Parquet file is cut short or damaged ({reason})."
+        ) from error
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{path}: column {name!r} occurs more than once.")
+    return Source(table.replace_schema_metadata(None), str(path), "parquet")
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    """Write a table with its types."""
+    pyarrow.parquet.write_table(table, path, compression="zstd")

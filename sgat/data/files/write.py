@@ -1,0 +1,188 @@
+"""Tables and graphs to files, each written in full or not at all."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sgat.data.files.atomic import replacing
+from sgat.data.files.columns import flat_table
+from sgat.data.files.csv_format import write_csv
+from sgat.data.files.file_graph import FileGraph
+from sgat.data.files.gexf import write_gexf
+from sgat.data.files.graphml import write_graphml
+from sgat.data.files.ids import positions
+from sgat.data.files.matrix_market import write_matrix_market
+from sgat.data.files.npz_format import write_npz
+from sgat.data.files.parquet_format import write_parquet
+from sgat.data.files.source import format_of
+
+TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
+GRAPH_FORMATS = (*TABLE_FORMATS, "mtx", "graphml", "gexf")
+DRAWN_FORMATS = ("graphml", "gexf")
+
+logger = logging.getLogger(__name__)
+
+
+def write_table(table: Any, path: str | Path, format: str | None = None) -> None:
+    """Write a `pyarrow.Table` as CSV, TSV, Parquet or NPZ, by its suffix or `format`.
+
+    Raises:
+        ValueError: If the format is not one of these or cannot hold a column.
+        OSError: If the file cannot be written; it names the file.
+    """
+    path = Path(path)
+    chosen = format_of(path, format, TABLE_FORMATS)
+    with replacing(path) as temporary:
+        _write(table, temporary, chosen, path)
+
+
+def write_graph(
+    graph: FileGraph,
+    path: str | Path,
+    *,
+    nodes: str | Path | None = None,
+    format: str | None = None,
+    nodes_format: str | None = None,
+    edges: Any | None = None,
+) -> None:
+    """Write the tables of a graph in another format, with their ids, order, columns.
+
+    GraphML and GEXF hold both tables in one file. Matrix Market holds ids and weights.
+    In the other formats the edge file holds the edges alone, and the node table goes to
+    `nodes`.
+
+    Args:
+        graph: The graph.
+        path: The edge file.
+        nodes: The node file; None writes none.
+        format: Format of the edge file; None goes by its suffix.
+        nodes_format: Format of the node file; None goes by its suffix.
+        edges: Rows to write instead of `graph.edges`, with the same id columns.
+
+    Raises:
+        ValueError: If the format cannot hold a column, or attributes that stand in the
+            edge file alone would be lost; nothing is written then.
+        OSError: If a file cannot be written; it names the file.
+    """
+    path = Path(path)
+    chosen = format_of(path, format, GRAPH_FORMATS)
+    table = graph.edges if edges is None else edges
+    node_table = graph.nodes
+    if node_table is None:
+        node_table = pa.table({graph.options.id: pa.array(graph.data.node_ids)})
+    if nodes is None:
+        _check_nothing_is_lost(graph, chosen, table)
+    elif Path(nodes).absolute() == path.absolute():
+        raise ValueError(f"{path}: edges and nodes cannot be written to the same file.")
+    with ExitStack() as stack:
+        if nodes is not None:
+            nodes = Path(nodes)
+            node_format = format_of(nodes, nodes_format, TABLE_FORMATS)
+            _write(
+                node_table, stack.enter_context(replacing(nodes)), node_format, nodes
+            )
+        temporary = stack.enter_context(replacing(path))
+        if chosen in TABLE_FORMATS:
+            _write(table, temporary, chosen, path)
+        else:
+            _write_whole(graph, table, node_table, temporary, chosen, path)
+
+
+def _write(table: Any, temporary: Path, format: str, path: Path) -> None:
+    try:
+        if format == "parquet":
+            write_parquet(table, temporary)
+        elif format == "npz":
+            write_npz(table, temporary)
+        else:
+            write_csv(flat_table(table), temporary, format=format)
+    except (ValueError, NotImplementedError) as error:
+        raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
+
+
+def _write_whole(
+    graph: FileGraph, edges: Any, nodes: Any, temporary: Path, format: str, path: Path
+) -> None:
+    options = graph.options
+    weight = graph.weight or "weight"
+    names = {"src": options.src, "dst": options.dst}
+    has_weight = weight in edges.column_names
+    try:
+        if format == "mtx":
+            _write_mtx(graph, edges, weight if has_weight else None, temporary)
+        elif format == "graphml":
+            write_graphml(
+                temporary,
+                flat_table(edges),
+                flat_table(nodes),
+                id=options.id,
+                is_undirected=graph.undirected,
+                **names,
+            )
+        else:
+            write_gexf(
+                temporary,
+                flat_table(edges),
+                flat_table(nodes),
+                id=options.id,
+                weight=weight if has_weight else None,
+                is_undirected=graph.undirected,
+                **names,
+            )
+    except ValueError as error:
+        raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
+
+
+def _write_mtx(graph: FileGraph, edges: Any, weight: str | None, path: Path) -> None:
+    options = graph.options
+    held = (options.src, options.dst, weight)
+    for name in edges.column_names:
+        if name not in held:
+            raise ValueError(
+                f"Matrix Market holds ids and one weight, and column {name!r} would be"
+                " lost; write without further columns, or choose another format."
+            )
+    ids = pa.array(graph.data.node_ids)
+    value = None
+    if weight is not None:
+        value = np.asarray(edges.column(weight).to_numpy())
+    write_matrix_market(
+        path,
+        positions(edges.column(options.src), ids),
+        positions(edges.column(options.dst), ids),
+        value,
+        ids.to_pylist(),
+        is_symmetric=graph.undirected,
+    )
+
+
+def _check_nothing_is_lost(graph: FileGraph, format: str, edges: Any) -> None:
+    """Refuse to lose what only the edge file holds; tell of nodes without edges."""
+    if graph.nodes_path is not None or format in DRAWN_FORMATS:
+        return
+    if graph.nodes is not None and graph.nodes.num_columns > 1:
+        name = next(
+            name for name in graph.nodes.column_names if name != graph.options.id
+        )
+        raise ValueError(
+            f"{graph.edges_path or 'nodes'}: the node column {name!r} has no place in"
+            f" a {format} edge file; name a file for the nodes too."
+        )
+    if format == "mtx":
+        return
+    ids = pa.array(graph.data.node_ids)
+    seen = np.zeros(len(ids), dtype=bool)
+    for end in (graph.options.src, graph.options.dst):
+        seen[positions(edges.column(end), ids)] = True
+    if not seen.all():
+        logger.warning(
+            "%d nodes without edges are not in the edge file; name a file for the nodes"
+            " to keep them.",
+            int((~seen).sum()),
+        )
