@@ -1,0 +1,18 @@
+"""Made graphs of which the truth is known, and noise put into real graphs."""
+
+from __future__ import annotations
+
+from sgat.data.synthetic.block_model import contextual_block_model
+from sgat.data.synthetic.inject import Injected, inject
+from sgat.data.synthetic.ppi_shaped import ppi_shaped
+from sgat.data.synthetic.reddit_shaped import reddit_shaped
+from sgat.data.synthetic.truth import SyntheticData
+
+__all__ = [
+    "Injected",
+    "SyntheticData",
+    "contextual_block_model",
+    "inject",
+    "ppi_shaped",
+    "reddit_shaped",
+]

@@ -1,0 +1,148 @@
+"""The contextual stochastic block model, with every edge known as signal or noise."""
+
+from __future__ import annotations
+
+import torch
+
+from sgat.data.node_data import NodeData
+from sgat.data.splits import random_fractions
+from sgat.data.synthetic.pairs import (
+    class_space,
+    front_space,
+    graph_from_edges,
+    graph_from_pairs,
+    sample_pairs,
+)
+from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
+
+
+def contextual_block_model(
+    *,
+    num_nodes: int = 1000,
+    num_classes: int = 5,
+    degree: float = 10.0,
+    noise_rate: float = 0.3,
+    feature_signal: float = 1.0,
+    num_features: int = 32,
+    seed: int = 0,
+    assortative: bool = True,
+    undirected: bool = True,
+    fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
+    device: torch.device | str = "cpu",
+) -> SyntheticData:
+    """Draw a graph whose edges are known to follow the classes, or not.
+
+    Classes are of equal size (to within one node). Of the N · degree directed edges, a
+    share `noise_rate` joins two nodes drawn from the whole graph, and the others join
+
+        class c  with class c                  assortative
+        class c  with class (c + 1) mod C      disassortative
+
+    uniformly among the pairs of that kind. Both counts are exact, there are no loops
+    and no duplicates, and noise is drawn among the pairs that are not signal edges. A
+    noise edge may join two nodes of one class by chance; it is noise all the same. So
+    for equal classes the expected edge homophily is
+
+        (1 - noise_rate) + noise_rate / C      assortative
+        noise_rate / C                         disassortative
+
+    up to terms of order 1/N. The features are those of `truth.class_features`:
+
+        x_i = feature_signal · μ_{y_i} + ε_i,   ‖μ_c‖ = 1,   ε_i ~ N(0, I)
+
+    Args:
+        num_nodes: Number of nodes N.
+        num_classes: Number of classes C.
+        degree: Mean number of edges into a node.
+        noise_rate: Share of the edges that is noise, 0 to 1.
+        feature_signal: Length of the class means; 0 makes the features pure noise.
+        num_features: Width K of the features.
+        seed: The same seed gives the same data on the same type of device.
+        assortative: Whether signal edges join equals or neighbours in the ring of
+            classes. In a directed disassortative graph they run from class c to c + 1.
+        undirected: Draw pairs and give both directions; else draw single edges.
+        fractions: Shares of the nodes that train, validate and test, drawn at random.
+        device: Where to draw.
+
+    Returns:
+        The data, and which edges are signal.
+
+    Raises:
+        ValueError: If an argument is out of range or the graph has no room for that
+            many edges of one kind.
+    """
+    _check(num_nodes, num_classes, degree, noise_rate, num_features)
+    device = torch.device(device)
+    order = torch.randperm(num_nodes, generator=generator_for(seed, 0))
+    y = (order % num_classes).to(device)  # [N]
+
+    total = round(num_nodes * degree / (2 if undirected else 1))
+    num_noise = round(total * noise_rate)
+    generator = generator_for(seed, 1, device)
+    kind = "pairs" if undirected else "edges"
+    signal = sample_pairs(
+        class_space(y, num_classes, "same" if assortative else "previous"),
+        total - num_noise,
+        num_nodes,
+        generator,
+        undirected=undirected,
+    )
+    if signal is None:
+        raise ValueError(
+            f"`degree` must leave room for {total - num_noise} signal {kind} among"
+            f" {num_nodes} nodes of {num_classes} classes, got {degree}."
+        )
+    noise = sample_pairs(
+        front_space(torch.arange(num_nodes, device=device), num_nodes),
+        num_noise,
+        num_nodes,
+        generator,
+        undirected=undirected,
+        taken=signal,
+    )
+    if noise is None:
+        raise ValueError(
+            f"`degree` must leave room for {num_noise} noise {kind} among"
+            f" {num_nodes} nodes, got {degree}."
+        )
+    key, order = torch.cat([signal, noise]).sort()
+    is_signal = order < len(signal)
+    if undirected:
+        graph, is_signal = graph_from_pairs(key, is_signal, num_nodes)
+    else:
+        graph = graph_from_edges(key, num_nodes)
+
+    train, val, test = random_fractions(y, fractions, seed=[seed, 2]).masks()
+    data = NodeData(
+        graph=graph,
+        x=class_features(y, num_classes, num_features, feature_signal, seed),
+        y=y,
+        train=train.to(device),
+        val=val.to(device),
+        test=test.to(device),
+        classes=tuple(range(num_classes)),
+        name="block-model",
+    )
+    return SyntheticData(data, is_signal)
+
+
+def _check(
+    num_nodes: int,
+    num_classes: int,
+    degree: float,
+    noise_rate: float,
+    num_features: int,
+) -> None:
+    if num_classes < 2:
+        raise ValueError(f"`num_classes` must be at least 2, got {num_classes}.")
+    if num_nodes < num_classes:
+        raise ValueError(
+            f"`num_nodes` must be at least the number of classes, {num_classes},"
+            f" got {num_nodes}."
+        )
+    if not degree >= 0:
+        raise ValueError(f"`degree` must be at least 0, got {degree}.")
+    if not 0 <= noise_rate <= 1:
+        raise ValueError(f"`noise_rate` must be from 0 to 1, got {noise_rate}.")
+    if num_features < 1:
+        raise ValueError(f"`num_features` must be at least 1, got {num_features}.")

@@ -1,0 +1,171 @@
+"""Noise put into a real graph, with a note of every edge added."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.data.synthetic.pairs import (
+    PairSpace,
+    class_space,
+    front_space,
+    graph_from_edges,
+    sample_pairs,
+)
+from sgat.data.synthetic.truth import generator_for
+from sgat.graph import Graph
+
+Kind = Literal["random", "cross-class", "hub"]
+
+HUB_SHARE = 0.05
+"""Share of the nodes that count as hubs where their number is not given."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Injected:
+    """Data with added edges.
+
+    Attributes:
+        data: The data with the old and the new edges.
+        added: Which edges are new, in the order of `data.graph`, [E] bool.
+    """
+
+    data: NodeData
+    added: Tensor
+
+
+def inject(
+    data: NodeData,
+    kind: Kind = "random",
+    rate: float = 1.0,
+    seed: int = 0,
+    *,
+    undirected: bool = True,
+    hubs: int | None = None,
+) -> Injected:
+    """Add edges that mean nothing, or mislead, and say which ones they are.
+
+    Adds rate · E edges that were not in the graph, without loops, chosen uniformly
+    among those of their kind:
+
+        random        any two nodes
+        cross-class   two nodes of different class; nodes without a label take no part
+        hub           a node of high degree hears (and, undirected, is heard by) another
+
+    Old edges keep their weights, new ones weigh 1. Where edges have features, a new
+    edge gets those of a randomly chosen old edge, so that they do not give it away.
+
+    Args:
+        data: The data; it is not changed.
+        kind: Which edges to add.
+        rate: Number of new edges over the number of old ones, rounded to a whole number
+            of edges (undirected: of pairs).
+        seed: The same seed adds the same edges on the same type of device.
+        undirected: Add both directions of pairs of which the graph has neither. False
+            adds single directed edges.
+        hubs: For `kind="hub"`, how many nodes of the highest degree (in and out, the
+            smaller number first among equals) are hubs; None for 5 % of the nodes.
+
+    Returns:
+        The new data, and which of its edges are new.
+
+    Raises:
+        ValueError: If an argument is out of range, if cross-class edges are asked of
+            multi-label data, or if the graph has no room for that many new edges.
+    """
+    _check(data, kind, rate, hubs)
+    graph = data.graph
+    total = round(rate * graph.num_edges / (2 if undirected else 1))
+    generator = generator_for(seed, 0, graph.device)
+    old = graph.dst.long() * graph.num_nodes + graph.src  # [E]
+    taken = old
+    if undirected:
+        low, high = torch.minimum(graph.dst, graph.src), graph.dst.maximum(graph.src)
+        taken = (low.long() * graph.num_nodes + high).unique()
+    new = sample_pairs(
+        _space(data, kind, hubs),
+        total,
+        graph.num_nodes,
+        generator,
+        undirected=undirected,
+        taken=taken,
+    )
+    if new is None:
+        what = f"{kind} {'pairs' if undirected else 'edges'}"
+        raise ValueError(
+            f"{data.name!r} has no room for {total} new {what}; lower `rate`, which"
+            f" was {rate}{', or raise `hubs`' if kind == 'hub' else ''}."
+        )
+    template = torch.randint(
+        max(graph.num_edges, 1), (total,), generator=generator, device=graph.device
+    )
+    if undirected:
+        low = torch.div(new, max(graph.num_nodes, 1), rounding_mode="floor")
+        reverse = (new - low * graph.num_nodes) * graph.num_nodes + low
+        new, template = torch.cat([new, reverse]), torch.cat([template, template])
+    return _merged(data, old, new, template)
+
+
+def _merged(data: NodeData, old: Tensor, new: Tensor, template: Tensor) -> Injected:
+    """The data with the edges `new`, which take their features from `template`."""
+    graph = data.graph
+    key, order = torch.cat([old, new]).sort()
+    added = order >= len(old)
+    merged = graph_from_edges(key, graph.num_nodes)
+    weight = graph.weight
+    if weight is not None:
+        weight = torch.cat([weight, weight.new_ones(len(new))])[order]
+    edge_features = data.edge_features
+    if edge_features is not None:
+        edge_features = torch.cat([edge_features, edge_features[template]])[order]
+    merged = dataclasses.replace(
+        merged,
+        weight=weight,
+        loop_weight=graph.loop_weight,
+        node_id=graph.node_id,
+    )
+    return Injected(
+        dataclasses.replace(data, graph=merged, edge_features=edge_features), added
+    )
+
+
+def _space(data: NodeData, kind: Kind, hubs: int | None) -> PairSpace:
+    graph = data.graph
+    if kind == "cross-class":
+        return class_space(data.y, data.num_classes, "other")
+    if kind == "random":
+        every = torch.arange(graph.num_nodes, device=graph.device)
+        return front_space(every, graph.num_nodes)
+    if hubs is None:
+        hubs = math.ceil(HUB_SHARE * graph.num_nodes)
+    order = _degree(graph).argsort(descending=True, stable=True)
+    return front_space(order, hubs)
+
+
+def _degree(graph: Graph) -> Tensor:
+    """Edges into and out of each node, [N]."""
+    return graph.row_ptr.diff() + torch.bincount(graph.src, minlength=graph.num_nodes)
+
+
+def _check(data: NodeData, kind: Kind, rate: float, hubs: int | None) -> None:
+    if kind not in get_args(Kind):
+        raise ValueError(
+            f"`kind` must be one of {', '.join(get_args(Kind))}, got {kind!r}."
+        )
+    if not 0 <= rate < math.inf:
+        raise ValueError(f"`rate` must be finite and at least 0, got {rate}.")
+    if hubs is not None and not 1 <= hubs <= data.num_nodes:
+        raise ValueError(
+            f"`hubs` must be from 1 to the number of nodes, {data.num_nodes},"
+            f" got {hubs}."
+        )
+    if kind == "cross-class" and data.is_multilabel:
+        raise ValueError(
+            f"`kind` must be random or hub for {data.name!r}, whose nodes have several"
+            f" labels at once, got 'cross-class'."
+        )

@@ -1,0 +1,247 @@
+"""Distinct node pairs: numbered, drawn without loops or repeats, made into graphs.
+
+A directed edge has the key dst · N + src, an unordered pair low · N + high with low <
+high; sorted keys are sorted edges.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sgat.graph import Graph
+
+CHUNK = 2**23
+"""Most pairs drawn at once: bounds the memory of a draw to about half a GiB."""
+
+
+def contains(sorted_key: Tensor, key: Tensor) -> Tensor:
+    """Whether each key stands in the ascending `sorted_key`, [M] bool."""
+    if not len(sorted_key):
+        return torch.zeros_like(key, dtype=torch.bool)
+    position = torch.searchsorted(sorted_key, key).clamp(max=len(sorted_key) - 1)
+    return sorted_key[position] == key
+
+
+def draw_distinct(
+    draw: Callable[[int], Tensor],
+    count: int,
+    generator: torch.Generator,
+    *,
+    taken: Tensor | None = None,
+) -> Tensor:
+    """Draw until `count` different keys are found, none of them in `taken`.
+
+    Repeats are thrown away and drawn again, so the number is exact. There must be room:
+    the caller sees to it that the keys found and taken leave something to draw.
+
+    Args:
+        draw: Gives at most that many random keys, repeats allowed.
+        count: How many keys to find.
+        generator: Chooses which keys of the last draw are too many.
+        taken: Keys that must not be found, ascending.
+
+    Returns:
+        The keys, ascending, [count] int64.
+    """
+    found = torch.empty(0, dtype=torch.int64, device=generator.device)
+    new_share = 1.0
+    while missing := count - len(found):
+        size = min(int(1.02 * missing / new_share) + 16, CHUNK)
+        new = draw(size).unique()
+        new = new[~contains(found, new)]
+        if taken is not None:
+            new = new[~contains(taken, new)]
+        new_share = max(len(new) / size, 1 / 64)
+        if len(new) > missing:
+            order = torch.randperm(
+                len(new), generator=generator, device=generator.device
+            )
+            new = new[order[:missing]]
+        found = torch.cat([found, new]).sort().values
+    return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PairSpace:
+    """Ordered pairs of nodes, numbered 0 … size-1, to draw from uniformly or list.
+
+    The nodes stand in `order`, groups of them side by side. A node of group g is paired
+    with the stretch of `order` that is the group's partners, without itself (`skip =
+    "self"`) or without its own group (`skip = "group"`) where the stretch includes it.
+
+    Attributes:
+        order: Nodes, [M] int64.
+        start: Where each group begins in `order`, [G].
+        count: Number of nodes of each group, [G].
+        partner_start: Where the partners of each group begin in `order`, [G].
+        partner_count: Number of partners of a node of each group, [G].
+        skip: What a stretch of partners leaves out.
+    """
+
+    order: Tensor
+    start: Tensor
+    count: Tensor
+    partner_start: Tensor
+    partner_count: Tensor
+    skip: Literal["nothing", "self", "group"]
+
+    @property
+    def size(self) -> int:
+        """Number of ordered pairs."""
+        return int((self.count * self.partner_count).sum())
+
+    def pair(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """The two nodes of each numbered pair: node and partner, [M] each."""
+        end = (self.count * self.partner_count).cumsum(0)  # [G]
+        group = torch.searchsorted(end, index, right=True)
+        width = self.partner_count[group]
+        rank = index - (end[group] - self.count[group] * width)
+        node = self.start[group] + torch.div(rank, width, rounding_mode="floor")
+        partner = self.partner_start[group] + rank % width
+        if self.skip == "self":
+            partner = partner + (partner >= node)
+        elif self.skip == "group":
+            partner = partner + self.count[group] * (partner >= self.start[group])
+        return self.order[node], self.order[partner]
+
+
+def class_space(
+    y: Tensor, num_classes: int, partners: Literal["same", "previous", "other"]
+) -> PairSpace:
+    """Pairs of each node with its class, the class before, or all other classes.
+
+    Args:
+        y: Class of each node, [N]; nodes of class -1 take no part.
+        num_classes: Number of classes C; class C-1 stands before class 0.
+        partners: Which pairs.
+    """
+    order = y.argsort(stable=True)[int((y < 0).sum()) :]
+    count = torch.bincount(y[order], minlength=num_classes)
+    start = count.cumsum(0) - count
+    if partners == "same":
+        width = (count - 1).clamp(min=0)
+        return PairSpace(order, start, count, start, width, "self")
+    if partners == "previous":
+        return PairSpace(order, start, count, start.roll(1), count.roll(1), "nothing")
+    return PairSpace(
+        order, start, count, torch.zeros_like(start), len(order) - count, "group"
+    )
+
+
+def front_space(order: Tensor, num_front: int) -> PairSpace:
+    """Pairs of each of the first `num_front` nodes of `order` with every other node."""
+    one = order.new_ones(1)
+    others = one * max(len(order) - 1, 0)
+    return PairSpace(order, 0 * one, num_front * one, 0 * one, others, "self")
+
+
+def sample_pairs(
+    space: PairSpace,
+    count: int,
+    num_nodes: int,
+    generator: torch.Generator,
+    *,
+    undirected: bool,
+    taken: Tensor | None = None,
+) -> Tensor | None:
+    """Choose different pairs of a space uniformly, none of them taken.
+
+    Where the pairs asked for and taken are a fair part of the space, the space is
+    listed; else pairs are drawn and repeats drawn again. Memory follows the number of
+    pairs asked for and taken either way.
+
+    Args:
+        space: The pairs to choose from; the node is the target, the partner the source.
+        count: How many.
+        num_nodes: Number of nodes N of the graph.
+        generator: Source of randomness, on the device of the space.
+        undirected: Give keys of unordered pairs instead of edges.
+        taken: Keys that must not be chosen, ascending.
+
+    Returns:
+        The keys, ascending, [count] int64; None if there are fewer pairs than that.
+    """
+    size = space.size
+
+    def keys(index: Tensor) -> Tensor:
+        dst, src = space.pair(index)
+        if undirected:
+            dst, src = torch.minimum(dst, src), torch.maximum(dst, src)
+        return dst * num_nodes + src
+
+    def draw(size_of_draw: int) -> Tensor:
+        return keys(
+            torch.randint(
+                size, (size_of_draw,), generator=generator, device=generator.device
+            )
+        )
+
+    num_taken = 0 if taken is None else len(taken)
+    if size > 4 * (count + num_taken):
+        return draw_distinct(draw, count, generator, taken=taken)
+    listed = keys(torch.arange(size, device=generator.device)).unique()
+    if taken is not None:
+        listed = listed[~contains(taken, listed)]
+    if len(listed) < count:
+        return None
+    order = torch.randperm(len(listed), generator=generator, device=generator.device)
+    chosen: Tensor = listed[order[:count]]
+    return chosen.sort().values
+
+
+def graph_from_edges(key: Tensor, num_nodes: int) -> Graph:
+    """The graph of directed edges with ascending keys dst · N + src, [E]."""
+    dst = torch.div(key, num_nodes, rounding_mode="floor")
+    src = key - dst * num_nodes
+    count = torch.bincount(dst, minlength=num_nodes)
+    return Graph(
+        num_nodes=num_nodes,
+        dst=dst.to(torch.int32),
+        src=src.to(torch.int32),
+        row_ptr=torch.cat([count.new_zeros(1), count.cumsum(0)]),
+    )
+
+
+def graph_from_pairs(key: Tensor, mark: Tensor, num_nodes: int) -> tuple[Graph, Tensor]:
+    """The graph with both directions of each pair, built without sorting the edges.
+
+    The row of node i is its lower neighbours and then its higher ones. The higher ones
+    are the pairs in the order they have; the lower ones are the pairs sorted by `high`.
+    So one stable sort of the [P] pairs is enough.
+
+    Args:
+        key: Keys low · N + high of the pairs, ascending, [P].
+        mark: Something known about each pair, [P].
+        num_nodes: Number of nodes N.
+
+    Returns:
+        The graph, and the mark of each of its edges, [2P].
+    """
+    low = torch.div(key, num_nodes, rounding_mode="floor").to(torch.int32)
+    high = (key % num_nodes).to(torch.int32)
+    num_higher = torch.bincount(low, minlength=num_nodes)  # [N]
+    num_lower = torch.bincount(high, minlength=num_nodes)  # [N]
+    row_end = (num_higher + num_lower).cumsum(0)  # [N]
+    row_ptr = torch.cat([row_end.new_zeros(1), row_end])
+    node = torch.arange(num_nodes, dtype=torch.int32, device=key.device)
+    src = torch.empty(2 * len(key), dtype=torch.int32, device=key.device)
+    edge_mark = torch.empty(2 * len(key), dtype=mark.dtype, device=key.device)
+    rank = torch.arange(len(key), device=key.device)  # [P]
+
+    # Pair number k, in the order of `low`, moves on by the lower edges up to its row.
+    position = rank + num_lower.cumsum(0)[low]
+    src[position] = high
+    edge_mark[position] = mark
+    # Pair number k, in the order of `high`, by the higher edges of the rows before.
+    high, order = high.sort(stable=True)
+    position = rank + (num_higher.cumsum(0) - num_higher)[high]
+    src[position] = low[order]
+    edge_mark[position] = mark[order]
+
+    dst = node.repeat_interleave(row_ptr.diff())
+    return Graph(num_nodes=num_nodes, dst=dst, src=src, row_ptr=row_ptr), edge_mark

@@ -1,0 +1,169 @@
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgat.data.synthetic.degree_corrected import (
+    FILL,
+    block_pairs,
+    heavy_tailed_weights,
+    pairs_per_group,
+    sizes_by_share,
+)
+from sgat.data.synthetic.pairs import (
+    class_space,
+    contains,
+    front_space,
+    graph_from_edges,
+    graph_from_pairs,
+    sample_pairs,
+)
+from sgat.data.synthetic.truth import generator_for
+from sgat.graph import Graph
+
+
+def listed(space):
+    node, partner = space.pair(torch.arange(space.size))
+    return list(zip(node.tolist(), partner.tolist(), strict=True))
+
+
+LABELS = st.lists(st.integers(-1, 2), max_size=11).map(
+    lambda values: torch.tensor(values, dtype=torch.int64)
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(y=LABELS)
+@pytest.mark.parametrize("partners", ["same", "previous", "other"])
+def test_a_class_space_numbers_each_pair_of_its_kind_once(partners, y):
+    fits = {
+        "same": lambda a, b: a == b,
+        "previous": lambda a, b: b == (a - 1) % 3,
+        "other": lambda a, b: a != b,
+    }[partners]
+    expected = [
+        (i, j)
+        for i, j in itertools.permutations(range(len(y)), 2)
+        if min(y[i], y[j]) >= 0 and fits(int(y[i]), int(y[j]))
+    ]
+    assert sorted(listed(class_space(y, 3, partners))) == expected
+
+
+@settings(deadline=None, max_examples=50)
+@given(num_nodes=st.integers(1, 11), data=st.data())
+def test_a_front_space_pairs_the_first_nodes_with_all_others(num_nodes, data):
+    order = data.draw(st.permutations(range(num_nodes)))
+    num_front = data.draw(st.integers(0, num_nodes))
+    expected = [
+        (i, j) for i, j in itertools.permutations(order, 2) if i in order[:num_front]
+    ]
+    found = listed(front_space(torch.tensor(order), num_front))
+    assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 60, 110])
+def test_sampled_pairs_are_new_and_as_many_as_asked_for(count):
+    space = front_space(torch.arange(11), 11)
+    taken = torch.tensor([1, 2, 13])
+    free = 110 - len(taken)
+    found = sample_pairs(
+        space, count, 11, generator_for(0, 0), undirected=False, taken=taken
+    )
+    if count > free:
+        assert found is None
+        return
+    assert len(found) == count == len(found.unique())
+    assert torch.equal(found, found.sort().values)
+    assert not contains(taken, found).any()
+    assert (found // 11 != found % 11).all()
+
+
+@pytest.mark.parametrize("count", [2, 17])
+def test_every_pair_is_sampled_equally_often(count):
+    # 2 of 21 pairs are drawn, 17 of 21 are picked from the list.
+    generator = generator_for(3, 0)
+    space = front_space(torch.arange(7), 7)
+    times = torch.zeros(49)
+    repeats = 2000
+    for _ in range(repeats):
+        times[sample_pairs(space, count, 7, generator, undirected=True)] += 1
+    share = times[times > 0] / repeats
+    expected = count / 21
+    assert len(share) == 21
+    assert (share - expected).abs().max() < 5 * (expected * 0.5 / repeats) ** 0.5
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    num_nodes=st.integers(2, 13),
+    pairs=st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12))),
+)
+def test_graphs_from_keys_equal_graphs_from_edges(num_nodes, pairs):
+    pairs = sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]})
+    pairs = [p for p in pairs if p[1] < num_nodes]
+    index = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
+    key = index[0] * num_nodes + index[1]
+    mark = key % 3
+
+    graph, edge_mark = graph_from_pairs(key, mark, num_nodes)
+    expected = Graph.from_edges(index, num_nodes, make_undirected=True)
+    low, high = graph.edge_index.sort(dim=0).values
+    assert torch.equal(edge_mark, (low * num_nodes + high) % 3)
+    for field in ("dst", "src", "row_ptr"):
+        assert torch.equal(getattr(graph, field), getattr(expected, field))
+        assert getattr(graph, field).dtype == getattr(expected, field).dtype
+
+    directed = graph_from_edges(key, num_nodes)
+    expected = Graph.from_edges(index.flip(0), num_nodes)
+    for field in ("dst", "src", "row_ptr"):
+        assert torch.equal(getattr(directed, field), getattr(expected, field))
+        assert getattr(directed, field).dtype == getattr(expected, field).dtype
+
+
+@settings(deadline=None)
+@given(
+    total=st.integers(0, 10**6),
+    shares=st.lists(st.floats(0.01, 100), min_size=1, max_size=41),
+)
+def test_sizes_add_up_and_follow_the_shares(total, shares):
+    sizes = sizes_by_share(total, shares)
+    assert sum(sizes) == total
+    for size, share in zip(sizes, shares, strict=True):
+        assert abs(size - total * share / sum(shares)) <= 1.01
+
+
+@settings(deadline=None)
+@given(
+    num_pairs=st.integers(0, 5000),
+    sizes=st.lists(st.integers(0, 97), min_size=1, max_size=7),
+)
+def test_no_group_gets_more_pairs_than_it_may_hold(num_pairs, sizes):
+    given_pairs = pairs_per_group(num_pairs, sizes)
+    room = [int(FILL * size * (size - 1) / 2) for size in sizes]
+    assert all(g <= r for g, r in zip(given_pairs, room, strict=True))
+    assert sum(given_pairs) == min(num_pairs, sum(room))
+
+
+@pytest.mark.parametrize("within_share", [0.0, 0.01, 0.5, 1.0])
+def test_full_groups_shrink_the_number_of_pairs_but_not_the_share(within_share):
+    group = torch.arange(101) % 5
+    weight = heavy_tailed_weights(
+        101, spread=1.3, largest=17, generator=generator_for(0, 0)
+    )
+    key, is_within = block_pairs(
+        group, weight, 10**6, within_share, generator_for(0, 1)
+    )
+    assert 0 < len(key) <= FILL * 101 * 100 / 2
+    assert abs(int(is_within.sum()) - within_share * len(key)) <= 1
+    assert torch.equal(group[key // 101] == group[key % 101], is_within)
+
+
+def test_node_weights_have_mean_1_and_a_cut_tail():
+    weight = heavy_tailed_weights(
+        10007, spread=1.3, largest=5, generator=generator_for(0, 0)
+    )
+    assert float(weight.mean()) == pytest.approx(1)
+    assert (weight == weight.max()).sum() > 10
+    assert 5 < float(weight.max()) < 8
