@@ -177,7 +177,7 @@ def convert(
     format: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> FileGraph:
-    """Read a graph, check it, and write it in another format.
+    """Read a graph, check its ids and weights, and write it in another format.
 
     Args:
         edges: The edge file.
@@ -196,7 +196,13 @@ def convert(
         ValueError: As `read_graph` and `write_graph`; nothing is written then.
         OSError: If a file cannot be read or written; it names the file.
     """
-    graph = read_graph(edges, nodes, options=options)
+    # Columns that were not asked for pass through as they are, gaps and all.
+    passive = dataclasses.replace(
+        options,
+        features=options.features or (),
+        drop=options.drop if options.split else (*options.drop, "split"),
+    )
+    graph = read_graph(edges, nodes, options=passive)
     table = graph.edges
     if columns is not None:
         wanted = {options.src, options.dst, graph.weight, *columns}
