@@ -1,0 +1,217 @@
+import dataclasses
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgat.data import NodeData, load
+from sgat.data.synthetic import contextual_block_model, inject, ppi_shaped
+from sgat.graph import Graph
+
+KINDS = ["random", "cross-class", "hub"]
+
+
+def node_data(graph, y):
+    nobody = torch.zeros(graph.num_nodes, dtype=torch.bool)
+    return NodeData(
+        graph=graph,
+        x=torch.ones(graph.num_nodes, 2),
+        y=y,
+        train=nobody,
+        val=nobody,
+        test=nobody,
+        classes=(0, 1, 2),
+        name="small",
+    )
+
+
+@st.composite
+def small_data(draw, undirected):
+    num_nodes = draw(st.integers(1, 13))
+    node = st.integers(0, num_nodes - 1)
+    edges = draw(st.lists(st.tuples(node, node), max_size=23))
+    index = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
+    weight = None
+    if draw(st.booleans()):
+        weight = torch.arange(1.0, index.shape[1] + 1)
+    y = draw(
+        st.lists(st.integers(-1, 2), min_size=num_nodes, max_size=num_nodes).map(
+            torch.tensor
+        )
+    )
+    graph = Graph.from_edges(index, num_nodes, weight, make_undirected=undirected)
+    return node_data(graph, y)
+
+
+def edge_set(graph, keep=slice(None)):
+    return set(zip(graph.src[keep].tolist(), graph.dst[keep].tolist(), strict=True))
+
+
+def possible_edges(data, kind, undirected, hubs):
+    """Every edge that may be added, found by trying them all."""
+    graph, y = data.graph, data.y.tolist()
+    old = edge_set(graph)
+    degree = torch.bincount(graph.dst, minlength=graph.num_nodes) + torch.bincount(
+        graph.src, minlength=graph.num_nodes
+    )
+    top = sorted(range(graph.num_nodes), key=lambda i: (-int(degree[i]), i))[:hubs]
+    found = set()
+    for src in range(graph.num_nodes):
+        for dst in range(graph.num_nodes):
+            new = src != dst and (src, dst) not in old
+            if undirected:
+                new = new and (dst, src) not in old
+            if kind == "cross-class":
+                new = new and min(y[src], y[dst]) >= 0 and y[src] != y[dst]
+            if kind == "hub":
+                new = new and (dst in top or (undirected and src in top))
+            if new:
+                found.add((src, dst))
+    return found
+
+
+# Duplicates among the drawn edges are merged with a log message, not a warning.
+@settings(deadline=None, max_examples=80)
+@given(st.data())
+@pytest.mark.parametrize("undirected", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_added_edges_are_new_and_of_their_kind_and_counts_are_exact(
+    kind, undirected, draws
+):
+    data = draws.draw(small_data(undirected))
+    rate = draws.draw(st.floats(0, 2))
+    hubs = draws.draw(st.integers(1, data.num_nodes))
+    allowed = possible_edges(data, kind, undirected, hubs)
+    step = 2 if undirected else 1
+    count = step * round(rate * data.graph.num_edges / step)
+    if count > len(allowed):
+        with pytest.raises(ValueError, match="has no room for"):
+            inject(data, kind, rate, undirected=undirected, hubs=hubs)
+        return
+    result = inject(data, kind, rate, 7, undirected=undirected, hubs=hubs)
+    graph, added = result.data.graph, result.added
+    assert added.shape == (data.graph.num_edges + count,) == graph.src.shape
+    assert int(added.sum()) == count
+    assert edge_set(graph, added) <= allowed
+    assert edge_set(graph, ~added) == edge_set(data.graph)
+    assert torch.equal(graph.edge_weight[~added], data.graph.edge_weight)
+    assert (graph.edge_weight[added] == 1).all()
+    key = graph.dst.long() * graph.num_nodes + graph.src
+    assert (key.diff() > 0).all()
+    assert torch.equal(
+        graph.row_ptr[1:], graph.dst.bincount(minlength=graph.num_nodes).cumsum(0)
+    )
+    if undirected:
+        assert graph.is_undirected == data.graph.is_undirected
+        assert torch.equal(added[graph.by_source.edge], added)
+    assert graph.loop_weight is data.graph.loop_weight
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_adds_the_same_edges_and_another_seed_does_not(kind):
+    data = contextual_block_model(num_nodes=211).data
+    one, two, other = (inject(data, kind, 0.5, seed) for seed in (1, 1, 2))
+    assert torch.equal(one.data.graph.src, two.data.graph.src)
+    assert torch.equal(one.added, two.added)
+    assert not torch.equal(one.data.graph.src, other.data.graph.src)
+
+
+def test_all_room_can_be_used():
+    (data,) = load("karate")
+    room = 34 * 33 - data.graph.num_edges
+    result = inject(data, "random", room / data.graph.num_edges)
+    assert result.data.graph.num_edges == 34 * 33
+
+
+def test_no_room_is_told_in_one_sentence():
+    (data,) = load("karate")
+    with pytest.raises(ValueError) as error:
+        inject(data, "random", 7.0)
+    assert str(error.value) == (
+        "'karate' has no room for 546 new random pairs; lower `rate`, which was 7.0."
+    )
+    with pytest.raises(ValueError) as error:
+        inject(data, "hub", 1.0, hubs=1, undirected=False)
+    assert str(error.value) == (
+        "'karate' has no room for 156 new hub edges; lower `rate`, which was 1.0,"
+        " or raise `hubs`."
+    )
+
+
+def test_hubs_are_by_default_a_twentieth_of_the_nodes():
+    data = contextual_block_model(num_nodes=401, degree=3).data
+    result = inject(data, "hub", 0.5, undirected=False)
+    hubs = result.data.graph.dst[result.added].unique()
+    degree = data.graph.row_ptr.diff()
+    assert len(hubs) == 21
+    assert degree[hubs.long()].min() >= degree.sort(descending=True).values[20]
+
+
+def test_edge_features_of_new_edges_are_those_of_old_ones():
+    data = contextual_block_model(num_nodes=53).data
+    number = torch.arange(data.graph.num_edges, dtype=torch.float32)
+    data = dataclasses.replace(data, edge_features=torch.stack([number, -number], 1))
+    result = inject(data, "random", 0.3)
+    features = result.data.edge_features
+    assert features.shape == (result.data.graph.num_edges, 2)
+    assert torch.equal(features[~result.added], data.edge_features)
+    assert torch.equal(features[:, 0], -features[:, 1])
+    assert len(features[result.added].unique(dim=0)) > 10
+    # Both directions of a pair have the same features.
+    reverse = result.data.graph.by_source.edge
+    assert torch.equal(features[result.added], features[reverse[result.added]])
+
+
+def test_nothing_but_the_edges_changes_and_the_argument_stays_as_it_was():
+    (data,) = load("karate")
+    before = data.graph.src.clone()
+    result = inject(data, "cross-class", 0.5)
+    assert torch.equal(data.graph.src, before)
+    for field in ("x", "y", "train", "val", "test", "classes", "name"):
+        assert getattr(result.data, field) is getattr(data, field)
+
+
+def test_multilabel_data_take_random_edges_but_no_cross_class_ones():
+    data = ppi_shaped(num_graphs=3, scale=0.02)[0].data
+    assert inject(data, "random", 0.5).added.any()
+    with pytest.raises(ValueError) as error:
+        inject(data, "cross-class")
+    assert str(error.value) == (
+        "`kind` must be random or hub for 'ppi-shaped-0', whose nodes have several"
+        " labels at once, got 'cross-class'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"kind": "hubs"},
+            "`kind` must be one of random, cross-class, hub, got 'hubs'.",
+        ),
+        ({"rate": -1.0}, "`rate` must be finite and at least 0, got -1.0."),
+        ({"rate": float("nan")}, "`rate` must be finite and at least 0, got nan."),
+        ({"rate": float("inf")}, "`rate` must be finite and at least 0, got inf."),
+        ({"hubs": 0}, "`hubs` must be from 1 to the number of nodes, 34, got 0."),
+        ({"seed": -1}, "`seed` must be at least 0, got -1."),
+    ],
+)
+def test_bad_arguments_are_named(options, sentence):
+    (data,) = load("karate")
+    with pytest.raises(ValueError) as error:
+        inject(data, **options)
+    assert str(error.value) == sentence
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", KINDS)
+def test_edges_are_added_on_a_gpu_repeatably(kind):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    data = contextual_block_model(num_nodes=2003, device="cuda").data
+    one, two = (inject(data, kind, 0.5) for _ in range(2))
+    assert one.added.device.type == one.data.graph.device.type == "cuda"
+    assert int(one.added.sum()) == data.graph.num_edges / 2
+    assert torch.equal(one.data.graph.src, two.data.graph.src)
+    assert torch.equal(one.added, two.added)

@@ -1,0 +1,73 @@
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from sgat.cli.inject import EXAMPLES, inject
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.command(epilog=EXAMPLES)(inject)
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_command_writes_the_graph_and_which_edges_are_new(run, tmp_path):
+    out = tmp_path / "noisy"
+    done = run("karate", "--rate", "0.5", "--out", out)
+    assert done.exit_code == 0
+    assert done.stdout == f"78 random edges added to 156, written to {out}.\n"
+    assert sorted(file.name for file in out.iterdir()) == [
+        "added.parquet",
+        "edges.parquet",
+        "nodes.parquet",
+    ]
+    assert len(pq.read_table(out / "edges.parquet")) == 234
+    assert len(pq.read_table(out / "added.parquet")) == 78
+
+
+def test_seeds_and_kinds_choose_the_edges(run, tmp_path):
+    tables = []
+    for number, options in enumerate(
+        [
+            ["--kind", "hub", "--hubs", "3", "--rate", "0.2"],
+            ["--kind", "cross-class", "--rate", "0.2"],
+            ["--kind", "cross-class", "--rate", "0.2", "--seed", "1"],
+            ["--kind", "cross-class", "--rate", "0.2", "--seed", "1"],
+        ]
+    ):
+        out = tmp_path / str(number)
+        assert run("karate", *options, "--out", out).exit_code == 0
+        tables.append(pq.read_table(out / "added.parquet"))
+    assert not tables[0].equals(tables[1])
+    assert not tables[1].equals(tables[2])
+    assert tables[2].equals(tables[3])
+
+
+def test_json_tells_machines_what_was_done(run, tmp_path):
+    done = run("karate", "--kind", "cross-class", "--out", tmp_path / "a", "--json")
+    result = json.loads(done.stdout)
+    assert [result[key] for key in ("name", "kind", "rate", "seed")] == [
+        "karate",
+        "cross-class",
+        1.0,
+        0,
+    ]
+    assert (result["edges"], result["added"]) == (312, 156)
+    assert len(result["files"]) == 3
+
+
+def test_no_room_is_an_error_and_writes_nothing(run, tmp_path):
+    done = run("karate", "--rate", "9", "--out", tmp_path / "a")
+    assert str(done.exception) == (
+        "'karate' has no room for 702 new random pairs; lower `rate`, which was 9.0."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_kind_is_wrong_usage(run, tmp_path):
+    assert run("karate", "--kind", "spam", "--out", tmp_path / "a").exit_code == 2
+    assert run("karate").exit_code == 2
