@@ -11,8 +11,11 @@ import socket
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
 
 from sgat.data.checksums import SHA256, copy_verified
 
@@ -62,6 +65,14 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     """The folder of the data sets: `root`, else $SGAT_DATA, else the user's cache."""
     chosen = root if root is not None else os.environ.get("SGAT_DATA") or None
     return user_cache() if chosen is None else Path(chosen).expanduser()
+
+
+def pyg_class(name: str) -> Any:
+    """A class of `torch_geometric.datasets`, whose import warns of its own old ways."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch_geometric import datasets
+    return getattr(datasets, name)
 
 
 def missing_files(source: Source, root: Path) -> list[str]:
@@ -155,6 +166,8 @@ def _download(
             if absent:
                 raise FileNotFoundError(f"the download has no file {absent[0]}")
         except Exception as error:  # whatever a network and an archive can raise
+            if isinstance(error, HTTPError):
+                error.close()  # it holds the connection
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise ValueError(
                 f"The file {where} was expected but is not there,"
@@ -167,9 +180,7 @@ def _download_with_pyg(
     source: Source, scratch: Path, progress: Progress | None
 ) -> None:
     """Run only the `download` of the PyG class: nothing is opened before its check."""
-    from torch_geometric import datasets
-
-    reader = getattr(datasets, source.reader or "")
+    reader = pyg_class(source.reader or "")
     dataset = reader.__new__(reader)
     dataset.__dict__.update(source.arguments, root=str(scratch))
     source.raw_folder(scratch).mkdir(parents=True, exist_ok=True)

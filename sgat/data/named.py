@@ -14,7 +14,7 @@ import torch
 
 from sgat.data.catalogue import Benchmark
 from sgat.data.checksums import TWITCH_COUNTRIES
-from sgat.data.fetch import Progress, quiet, stage
+from sgat.data.fetch import Progress, pyg_class, quiet, stage
 from sgat.data.node_data import NodeData
 from sgat.data.prepare import compact, simple_graph
 from sgat.data.splits import Split, by_graph
@@ -135,11 +135,9 @@ def _read_twitch(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
 
 
 def _pyg(benchmark: Benchmark, scratch: Path, **more: str) -> Any:
-    from torch_geometric import datasets
-
     source = benchmark.source
     assert source is not None and source.reader is not None
-    return getattr(datasets, source.reader)(str(scratch), **source.arguments, **more)
+    return pyg_class(source.reader)(str(scratch), **source.arguments, **more)
 
 
 def _prepared(

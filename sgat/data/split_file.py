@@ -48,7 +48,10 @@ def load_split(path: str | os.PathLike[str]) -> list[Split]:
             two roles.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with (
+            Path(path).open("rb") as stream,
+            np.load(stream, allow_pickle=False) as file,
+        ):
             arrays = {key: file[key] for key in ("num_nodes", *ROLES)}
     except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
         raise ValueError(
