@@ -1,0 +1,119 @@
+import json
+
+import pytest
+
+from sgat.cli import main
+from sgat.cli.data import download_bar
+
+KEYS = (
+    "nodes",
+    "edges",
+    "edges_with_loops",
+    "features",
+    "classes",
+    "homophily",
+    "edge_homophily",
+    "components",
+    "isolated",
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("SGAT_DATA", raising=False)
+
+
+def test_list_tells_what_is_here(tmp_path, capsys):
+    assert main(["data", "list", "--data-root", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 14
+    assert lines[0].split()[:3] == ["karate", "here", "leaders"]
+    assert lines[1].split()[:3] == ["cora", "missing", "public"]
+
+
+def test_list_looks_where_the_variable_says(tmp_path, capsys, monkeypatch):
+    raw = tmp_path / "Reddit" / "raw"
+    raw.mkdir(parents=True)
+    for name in ("reddit_data.npz", "reddit_graph.npz"):
+        (raw / name).touch()
+    monkeypatch.setenv("SGAT_DATA", str(tmp_path))
+    assert main(["data", "list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["reddit"]["available"] is True
+    assert rows["reddit"]["folder"] == str(tmp_path / "Reddit")
+    assert rows["ppi"]["available"] is False
+    assert rows["actor"]["normalised"] is True
+    assert rows["texas"]["normalised"] is False
+
+
+def test_info_counts_karate(capsys):
+    assert main(["data", "info", "karate"]) == 0
+    captured = capsys.readouterr()
+    text = " ".join(captured.out.split())
+    assert "nodes 34 edges 156 directed, 190 with loops" in text
+    assert "split 2 train, 0 val, 32 test" in text
+    assert "degrees 1 to 17, median 3, mean 4.6" in text
+    assert "classes 2 (Mr. Hi: 17, Officer: 17)" in text
+    assert captured.err == ""
+
+
+def test_info_json_has_the_promised_keys(capsys):
+    assert main(["data", "info", "karate", "--json"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert set(KEYS) <= set(counted)
+    assert counted["edges_with_loops"] == 190
+    assert counted["features"] == 34
+
+
+def test_info_counts_the_split_asked_for(capsys):
+    arguments = ["data", "info", "karate", "--split", "uniform-50-30-20", "--json"]
+    assert main([*arguments, "--seed", "3"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert counted["split"] == {"train": 17, "val": 10, "test": 7}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["coral"], "error: Unknown data set 'coral'; choose one of actor,"),
+        (["karate", "--split", "public"], "error: `split` of 'karate' must be one of"),
+        (["twitch", "--data-root", "/nowhere"], "error: The file /nowhere/Twitch/raw/"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(arguments, message, capsys):
+    assert main(["data", "info", *arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(message)
+    assert captured.err.count("\n") == 1
+
+
+def test_wrong_usage_exits_with_2():
+    assert main(["data", "info"]) == 2
+    assert main(["data", "info", "karate", "--nonsense"]) == 2
+
+
+@pytest.mark.parametrize("command", ["list", "info"])
+def test_help_ends_with_two_examples(command, capsys):
+    assert main(["data", command, "--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    last = [line for line in lines if line][-3:]
+    assert last[0] == "Examples:"
+    assert all(line.startswith(f"sgat data {command}") for line in last[1:])
+
+
+def test_a_bar_is_shown_on_a_terminal_only(capsys, monkeypatch):
+    with download_bar("cora") as progress:
+        assert progress is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with download_bar("cora", quiet=True) as progress:
+        assert progress is None
+    with download_bar("cora") as progress:
+        assert capsys.readouterr().err == ""
+        progress(2_000_000)
+        progress(3_000_000)
+    captured = capsys.readouterr()
+    assert "downloading cora" in captured.err
+    assert "3.0" in captured.err
+    assert captured.out == ""
