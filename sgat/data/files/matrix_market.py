@@ -85,13 +85,14 @@ def write_matrix_market(
     """Write edges between nodes 0 … N-1, in the given order.
 
     Ids other than 1 … N are kept in comments, which other readers skip. A symmetric
-    matrix stores each edge below the diagonal.
+    matrix stores each edge below the diagonal; edges given in both directions become
+    one entry with the weight that `Graph.from_edges` gives them.
     """
+    if is_symmetric:
+        row, column, weight = _below_diagonal(row, column, weight)
     field = "pattern"
     if weight is not None:
         field = "integer" if weight.dtype.kind in "iu" else "real"
-    if is_symmetric:
-        row, column = np.maximum(row, column), np.minimum(row, column)
     with path.open("w", encoding="ascii", newline="\n") as file:
         kind = "symmetric" if is_symmetric else "general"
         file.write(f"{BANNER.decode()} matrix coordinate {field} {kind}\n")
@@ -106,6 +107,28 @@ def write_matrix_market(
                 f"{i} {j} {value!r}\n"
                 for (i, j), value in zip(ends, weight.tolist(), strict=True)
             )
+
+
+def _below_diagonal(
+    row: np.ndarray[Any, Any],
+    column: np.ndarray[Any, Any],
+    weight: np.ndarray[Any, Any] | None,
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+    """Swap the ends where needed; A_ij = max(A_ij, A_ji) where both are given."""
+    large, small = np.maximum(row, column), np.minimum(row, column)
+    key = large * (large.max(initial=0) + 1) + small
+    is_below = row >= column
+    if not np.isin(key[is_below], key[~is_below]).any():
+        return large, small, weight
+    _, first, pair = np.unique(key, return_index=True, return_inverse=True)
+    value = np.ones(len(row)) if weight is None else weight
+    total = np.maximum(
+        np.bincount(pair, value * is_below), np.bincount(pair, value * ~is_below)
+    )
+    if weight is None and (total == 1).all():
+        return large[np.sort(first)], small[np.sort(first)], None
+    order = first.argsort()
+    return large[first[order]], small[first[order]], total[order]
 
 
 def _read_head(path: Path, file: IO[bytes]) -> _Head:
