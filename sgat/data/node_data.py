@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.features import Features, SparseFeatures
+from sgat.features import Features, SparseFeatures, concatenate
 from sgat.graph import Graph
 
 
@@ -94,6 +94,37 @@ class NodeData:
             f"{self.graph.num_edges} edges, "
             f"{self.num_features} features, {self.num_classes} classes, {roles})"
         )
+
+
+def merge(batch: Sequence[NodeData]) -> NodeData:
+    """Several graphs as one without edges between them."""
+    first = batch[0]
+    return dataclasses.replace(
+        first,
+        graph=Graph.merge([data.graph for data in batch]),
+        x=concatenate([data.x for data in batch]),
+        y=torch.cat([data.y for data in batch]),
+        train=torch.cat([data.train for data in batch]),
+        val=torch.cat([data.val for data in batch]),
+        test=torch.cat([data.test for data in batch]),
+        node_ids=None,
+        edge_features=None,
+    )
+
+
+def name_in_noise(graphs: Sequence[NodeData]) -> list[NodeData]:
+    """Number the graphs, so that each draws its own noise in every batch."""
+    if len(graphs) == 1:
+        return list(graphs)
+    return [
+        dataclasses.replace(
+            data,
+            graph=dataclasses.replace(
+                data.graph, node_id=data.graph.noise_id + (number << 32)
+            ),
+        )
+        for number, data in enumerate(graphs)
+    ]
 
 
 def check(graphs: Sequence[NodeData]) -> None:

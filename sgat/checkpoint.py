@@ -1,0 +1,117 @@
+"""Save and load weights and training state as safetensors: never a pickle.
+
+One file holds the tensors and, as text in its header, everything else. It is written
+under a temporary name and renamed, so it is either the old state or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `path` that replaces it if the block succeeds.
+
+    If the block raises, or the disk is full, the file at `path` is as it was and the
+    temporary file is gone.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        # mkstemp makes files private; a result is as readable as any other file.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], state: Any) -> None:
+    """Write tensors by name, with a JSON-able `state` in the file's header."""
+    from safetensors.torch import save_file
+
+    on_cpu = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        save_file(on_cpu, temporary, metadata={"state": json.dumps(state)})
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+    """Read what `save_tensors` wrote.
+
+    Raises:
+        ValueError: If the file is not one of ours.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a handle, not a dict
+            state = json.loads((file.metadata() or {})["state"])
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} is damaged or was not written by sgat: {error}."
+        ) from None
+    return tensors, state
+
+
+def pack(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Put a prefix before every name, so that several groups fit in one file."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def unpack(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of one group, without the prefix."""
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(start)
+    }
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments and step counts of an optimiser by parameter number."""
+    state = optimiser.state_dict()["state"]
+    return {
+        f"{number}.{key}": torch.as_tensor(value)
+        for number, entries in state.items()
+        for key, value in entries.items()
+    }
+
+
+def restore_optimiser(
+    optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> None:
+    """Put back what `optimiser_tensors` gave."""
+    content = optimiser.state_dict()
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        number, key = name.split(".", 1)
+        state.setdefault(int(number), {})[key] = tensor
+    content["state"] = state
+    optimiser.load_state_dict(content)
+
+
+def load_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Load weights into a model, refusing a file that does not fit with a sentence."""
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        detail = " ".join(str(error).split())
+        raise ValueError(f"{path} does not fit the model: {detail}") from None

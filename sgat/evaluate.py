@@ -1,0 +1,65 @@
+"""evaluate(): score a model on the nodes of a role, with evaluation gates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat import metrics
+from sgat.data.node_data import NodeData
+from sgat.models import SGAT
+
+
+def loss_on(logits: Tensor, y: Tensor) -> Tensor:
+    """Cross-entropy for classes [N]; binary cross-entropy for labels [N, C]."""
+    if y.dim() == 2:
+        return F.binary_cross_entropy_with_logits(logits, y.to(logits))
+    return F.cross_entropy(logits, y)
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Score and loss of a model on the nodes of one role."""
+
+    score: float
+    loss: float
+
+
+@torch.no_grad()
+def evaluate(
+    model: SGAT, graphs: Sequence[NodeData], roles: Sequence[str]
+) -> list[Evaluation | None]:
+    """Score a model with evaluation gates on the nodes of each role.
+
+    Args:
+        model: The model; it is put into evaluation mode.
+        graphs: The data, on the model's device.
+        roles: Of "train", "val" and "test".
+
+    Returns:
+        One evaluation per role, over all graphs together; None where no node has it.
+    """
+    model.eval()
+    logits: dict[str, list[Tensor]] = {role: [] for role in roles}
+    labels: dict[str, list[Tensor]] = {role: [] for role in roles}
+    for data in graphs:
+        masks = {role: getattr(data, role) for role in roles}
+        if not any(bool(mask.any()) for mask in masks.values()):
+            continue
+        scores = model(data.x, data.graph)
+        for role, mask in masks.items():
+            logits[role].append(scores[mask])
+            labels[role].append(data.y[mask])
+    results: list[Evaluation | None] = []
+    for role in roles:
+        y = torch.cat(labels[role]) if labels[role] else torch.empty(0)
+        if not len(y):
+            results.append(None)
+            continue
+        scores = torch.cat(logits[role])
+        results.append(Evaluation(metrics.score(scores, y), loss_on(scores, y).item()))
+    return results
