@@ -113,7 +113,8 @@ def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
                 (2, 0): np.lib.format.read_array_header_2_0,
             }[version]
             shape, by_column, dtype = read_header(file)
-        except (ValueError, KeyError) as error:
+        except Exception as error:
+            # NumPy reads the header with Python's tokenizer, which raises many kinds.
             raise ValueError(f"{where}: not a NumPy array.") from error
         if dtype.hasobject:
             raise ValueError(
