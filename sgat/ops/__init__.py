@@ -7,16 +7,22 @@ seed.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import importlib.util
+import logging
+import os
+from typing import Any, Literal, cast
 
+import torch
 from torch import Tensor
 
-from sgat.features import Features
+from sgat.features import Features, SparseFeatures
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
-from sgat.ops import noise, reference
+from sgat.ops import fused, noise, reference
 from sgat.ops.noise import Seed
 from sgat.ops.reference import OpenEdges
+
+logger = logging.getLogger(__name__)
 
 __all__ = [
     "Backend",
@@ -29,14 +35,78 @@ __all__ = [
     "project",
 ]
 
-Backend = Literal["auto", "reference"]
+Backend = Literal["auto", "reference", "cpu", "gpu"]
 """Name of a backend; "auto" takes the fastest that can run."""
 
+BACKENDS = ("auto", "reference", "cpu", "gpu")
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+HAS_TRITON = importlib.util.find_spec("triton") is not None
 
-def _backend(name: Backend) -> Any:
-    if name not in ("auto", "reference"):
-        raise ValueError(f"Unknown backend {name!r}; choose one of auto, reference.")
-    return reference
+
+def choose_backend(
+    backend: Backend, *tensors: Tensor | None, constant: tuple[Tensor | None, ...] = ()
+) -> Literal["reference", "cpu", "gpu"]:
+    """The backend that runs an operation: the one place where it is decided.
+
+    "auto" takes `cpu` for tensors on a CPU and `gpu` for tensors on a CUDA device with
+    Triton, except where only `reference` can run: on other devices, for types other
+    than float16, bfloat16, float32 and float64, and for gradients by edge weights or
+    by the values of sparse features. A CUDA device without Triton also gets
+    `reference`, and a warning in the log.
+
+    Args:
+        backend: What was asked for.
+        tensors: What the operation reads; the first decides the device.
+        constant: Tensors by which only `reference` can differentiate.
+
+    Raises:
+        ValueError: If a backend was forced that cannot run; the message says why.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(
+            f"Unknown backend {backend!r}; choose one of {', '.join(BACKENDS)}."
+        )
+    if backend == "reference":
+        return "reference"
+    present = [tensor for tensor in tensors if tensor is not None]
+    device = present[0].device.type
+    obstacle = _obstacle(present, constant)
+    if backend == "auto":
+        if obstacle or device not in ("cpu", "cuda"):
+            return "reference"
+        if device == "cuda" and not HAS_TRITON:
+            logger.warning("Triton is not installed; running the slow reference.")
+            return "reference"
+        return "cpu" if device == "cpu" else "gpu"
+    if backend == "cpu" and device != "cpu":
+        obstacle = f"tensors on the CPU, and these are on {device}"
+    if backend == "gpu" and not HAS_TRITON:
+        obstacle = "Triton, which is not installed"
+    elif backend == "gpu" and device != "cuda" and not _interprets():
+        obstacle = f"tensors on a CUDA device, and these are on {device}"
+    if obstacle:
+        raise ValueError(f"Backend {backend!r} needs {obstacle}.")
+    return backend
+
+
+def _obstacle(present: list[Tensor], constant: tuple[Tensor | None, ...]) -> str:
+    """What keeps the fast backends from running, or an empty string."""
+    if torch.is_grad_enabled() and any(
+        tensor is not None and tensor.requires_grad for tensor in constant
+    ):
+        return (
+            "edge weights and sparse values that require no gradient;"
+            " backend='reference' differentiates by them"
+        )
+    for tensor in present:
+        if tensor.dtype not in FLOATS:
+            return f"floating-point features and scores, got {tensor.dtype}"
+    return ""
+
+
+def _interprets() -> bool:
+    """Whether Triton kernels run in its interpreter, which takes CPU tensors."""
+    return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def open_edges(
@@ -71,10 +141,27 @@ def open_edges(
     Returns:
         The open edges; with no edges, or all closed, only the self-loops are left.
     """
-    opened: OpenEdges = _backend(backend).open_edges(
-        graph, dst_score, src_score, edge_score, seed=seed, gates=gates
+    chosen = choose_backend(
+        backend,
+        dst_score,
+        src_score,
+        edge_score,
+        constant=(graph.weight, graph.loop_weight),
     )
-    return opened
+    if chosen == "reference":
+        return reference.open_edges(
+            graph, dst_score, src_score, edge_score, seed=seed, gates=gates
+        )
+    opened: Any = fused.open_edges(
+        graph,
+        dst_score,
+        src_score,
+        edge_score,
+        seed=seed,
+        gates=gates,
+        backend=chosen,
+    )
+    return cast(OpenEdges, opened)
 
 
 def aggregate(
@@ -99,16 +186,22 @@ def aggregate(
             with a seed.
         seed: Key of the dropout noise; None drops nothing.
         layer: Number of the layer, so that layers drop different coefficients.
-        backend: Which implementation to use.
+        backend: Which implementation to use; that which drew `opened`, or "auto".
 
     Returns:
         Aggregated features, [N, ...] in the type of x; sums run in float32 at least. A
         node without open edges gets its own features.
     """
-    out: Tensor = _backend(backend).aggregate(
-        opened, x, dropout=dropout, seed=seed, layer=layer
-    )
-    return out
+    drawn_by = opened.backend if isinstance(opened, fused.OpenEdges) else "reference"
+    if backend not in ("auto", drawn_by):
+        raise ValueError(
+            f"`opened` was drawn by the backend {drawn_by!r}, so `backend` must be"
+            f" {drawn_by!r} or 'auto', got {backend!r}."
+        )
+    if isinstance(opened, fused.OpenEdges):
+        choose_backend(opened.backend, x)
+        return fused.aggregate(opened, x, dropout=dropout, seed=seed, layer=layer)
+    return reference.aggregate(opened, x, dropout=dropout, seed=seed, layer=layer)
 
 
 def project(
@@ -137,10 +230,23 @@ def project(
     Returns:
         Projected features, [N, D].
     """
-    out: Tensor = _backend(backend).project(
-        x, weight, dropout=dropout, seed=seed, layer=layer, node_id=node_id
+    value = x.value if isinstance(x, SparseFeatures) else None
+    features = x if value is None else value
+    assert isinstance(features, Tensor)
+    chosen = choose_backend(backend, weight, features, constant=(value,))
+    if chosen == "reference":
+        return reference.project(
+            x, weight, dropout=dropout, seed=seed, layer=layer, node_id=node_id
+        )
+    return fused.project(
+        x,
+        weight,
+        dropout=dropout,
+        seed=seed,
+        layer=layer,
+        node_id=node_id,
+        backend=chosen,
     )
-    return out
 
 
 def log_alphas(

@@ -1,0 +1,755 @@
+"""The operations over compacted open edges, shared by the CPU and GPU kernels.
+
+Each pass is a `torch.library` operator with a fake kernel and its gradient, so that
+autograd, `torch.compile` and CUDA graphs see one node per pass. `cpu.py` and `gpu.py`
+supply the passes themselves, imported when a backend is first used.
+
+Open edges are compacted in place: those of node i fill the first slots of the extent
+that all edges of i have in the graph. Nothing is counted across rows, so no pass waits
+for another and no size leaves the device.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sgat.features import Features, SparseFeatures
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.ops import noise
+from sgat.ops.noise import Seed
+
+FusedBackend = Literal["cpu", "gpu"]
+
+SPLIT = {"cpu": 2**62, "gpu": 1024}
+"""Longest piece of a row that one GPU program handles; the CPU splits no rows."""
+
+
+OpenRowsOutput = tuple[
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+]
+"""The fields of `OpenRows`, the row sums, the penalty and its two slopes."""
+
+
+class OpenRows(NamedTuple):
+    """The slots of the open edges, by target and by source.
+
+    Slots past the count of their row hold nothing to be read.
+
+    Attributes:
+        gate: Gate z of each slot, by target, [E].
+        src: Source of each slot, [E].
+        scaled: A_ij z_ij of each slot; empty if all weights are 1.
+        edge: Position in the graph of each slot; empty on the GPU.
+        filled: Number of open edges of each piece of a row, [N + E // split].
+        dst: Target of each slot, by source; this and the next four are empty if no
+            gradient is wanted.
+        source_gate: Gate of each slot by source.
+        source_scaled: A_ij z_ij of each slot by source; empty if all weights are 1.
+        source_edge: Where a slot by source stands among the slots by target (CPU) or
+            the edges of the graph (GPU).
+        source_filled: Number of open edges of each piece of a row by source.
+    """
+
+    gate: Tensor
+    src: Tensor
+    scaled: Tensor
+    edge: Tensor
+    filled: Tensor
+    dst: Tensor
+    source_gate: Tensor
+    source_scaled: Tensor
+    source_edge: Tensor
+    source_filled: Tensor
+
+
+class OpenEdges(NamedTuple):
+    """Open edges in slots; the attributes of `sgat.ops.reference.OpenEdges`.
+
+    `edge`, `gate` and `num_open` are computed when asked for and wait for the device.
+    Gradients reach the scores through `penalty` and `aggregate`, not through `gate` and
+    `row_sum`.
+
+    Attributes:
+        graph: The graph they were drawn from.
+        rows: The slots.
+        row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
+        penalty: Expected number of open edges Σ P(z_ij ≠ 0) over all edges, a scalar.
+        scores: dst_score, src_score and edge_score the gates were drawn with.
+        seed: Key of the gate noise, one int64; None at evaluation.
+        gates: Shape of the hard-concrete distribution.
+        backend: Whose kernels drew them.
+    """
+
+    graph: Graph
+    rows: OpenRows
+    row_sum: Tensor
+    penalty: Tensor
+    scores: tuple[Tensor, Tensor, Tensor | None]
+    seed: Tensor | None
+    gates: HardConcrete
+    backend: FusedBackend
+
+    @property
+    def num_open(self) -> int:
+        """Number of open edges."""
+        return int(self.rows.filled.sum())
+
+    @property
+    def edge(self) -> Tensor:
+        """Positions of the open edges in the graph, ascending, [O]."""
+        graph, filled = self.graph, self._filled
+        dst, num_nodes = graph.dst.long(), graph.num_nodes
+        key = dst * num_nodes + graph.src
+        return torch.searchsorted(
+            key, dst[filled] * num_nodes + self.rows.src[filled].long()
+        )
+
+    @property
+    def gate(self) -> Tensor:
+        """Gate z_ij in (0, 1] of each open edge, [O]."""
+        return self.rows.gate[self._filled]
+
+    @property
+    def _filled(self) -> Tensor:
+        """Whether each slot holds an open edge, [E]."""
+        graph, split = self.graph, SPLIT[self.backend]
+        dst = graph.dst.long()
+        pieces = torch.div(graph.row_ptr.diff() + (split - 1), split).long().clamp(1)
+        first = torch.cat([pieces.new_zeros(1), pieces.cumsum(0)])
+        position = torch.arange(graph.num_edges, device=graph.device)
+        position = position - graph.row_ptr[dst]
+        piece = first[dst] + torch.div(position, split, rounding_mode="floor")
+        return position % split < self.rows.filled[piece]
+
+
+def _kernels(backend: str) -> ModuleType:
+    return importlib.import_module(f"sgat.ops.{backend}")
+
+
+def seed_tensor(seed: Seed, device: torch.device) -> Tensor:
+    """The seed as one int64 on the device, without waiting for it."""
+    if isinstance(seed, int):
+        bits = seed & (2**64 - 1)
+        signed = bits - 2**64 if bits >= 2**63 else bits
+        return torch.full((1,), signed, dtype=torch.int64, device=device)
+    return seed.reshape(1).to(device, non_blocking=True)
+
+
+def wide_type(dtype: torch.dtype) -> torch.dtype:
+    """The type sums run in: float32 at least."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+@torch.library.custom_op("sgat::open_rows", mutates_args=())
+def open_rows(
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    with_sources: bool,
+    backend: str,
+) -> OpenRowsOutput:
+    """Gate pass: the fields of `OpenRows`, then S, the penalty and its slopes.
+
+    The slopes Σ_j π_ij (1 - π_ij) and Σ_i π_ij (1 - π_ij) are the gradients of the
+    penalty Σ π_ij by s_i and t_j, [N]; that by source is empty without sources.
+    """
+    outputs = _empty_open_rows(dst_score, row_ptr, src, weight, with_sources, backend)
+    _kernels(backend).open_rows(
+        dst_score,
+        src_score,
+        edge_score,
+        row_ptr,
+        src,
+        weight,
+        loop_weight,
+        node_id,
+        seed,
+        HardConcrete(temperature, gamma, zeta),
+        with_sources,
+        OpenRows(*outputs[:10]),
+        *outputs[10:],
+    )
+    return outputs
+
+
+def _empty_open_rows(
+    dst_score: Tensor,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    with_sources: bool,
+    backend: str,
+) -> OpenRowsOutput:
+    num_nodes, num_edges = row_ptr.shape[0] - 1, src.shape[0]
+    num_source = num_edges if with_sources else 0
+    num_pieces = num_nodes + num_edges // SPLIT[backend]
+    score = dst_score
+    on_cpu = backend == "cpu"
+    edge_type = torch.int32 if num_edges < 2**31 else torch.int64
+    return (
+        score.new_empty(num_edges),
+        src.new_empty(num_edges),
+        score.new_empty(0 if weight is None else num_edges),
+        src.new_empty(num_edges if on_cpu else 0, dtype=edge_type),
+        src.new_empty(num_pieces, dtype=torch.int32),
+        src.new_empty(num_source),
+        score.new_empty(num_source),
+        score.new_empty(0 if weight is None else num_source),
+        src.new_empty(num_source, dtype=edge_type),
+        src.new_empty(num_pieces if with_sources else 0, dtype=torch.int32),
+        score.new_empty(num_nodes),
+        score.new_empty(()),
+        score.new_empty(num_nodes),
+        score.new_empty(num_nodes if with_sources else 0),
+    )
+
+
+@open_rows.register_fake
+def _(
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    with_sources: bool,
+    backend: str,
+) -> Any:
+    return _empty_open_rows(dst_score, row_ptr, src, weight, with_sources, backend)
+
+
+def _save_open_rows(ctx: Any, inputs: Any, output: Any) -> None:
+    dst_score, src_score, edge_score, row_ptr, src = inputs[:5]
+    *slots, _, dst_slope, src_slope = output
+    ctx.mark_non_differentiable(*slots, dst_slope, src_slope)
+    ctx.set_materialize_grads(False)
+    ctx.threshold = HardConcrete(*inputs[9:12]).threshold
+    # Only a score per edge needs the edges again.
+    ends = () if edge_score is None else (dst_score, src_score, edge_score, row_ptr)
+    ctx.save_for_backward(dst_slope, src_slope, src, *ends)
+
+
+def _open_rows_bwd(ctx: Any, *grads: Tensor | None) -> Any:
+    grad = grads[11]
+    if grad is None:
+        return (None,) * 14
+    dst_slope, src_slope, src, *ends = ctx.saved_tensors
+    grad_edge = None
+    if ends and ctx.needs_input_grad[2]:
+        dst_score, src_score, edge_score, row_ptr = ends
+        dst = torch.repeat_interleave(row_ptr.diff(), output_size=len(src))
+        log_alpha = dst_score[dst] + src_score[src] + edge_score
+        probability = torch.sigmoid(log_alpha - ctx.threshold)
+        grad_edge = grad * probability * (1 - probability)
+    return grad * dst_slope, grad * src_slope, grad_edge, *[None] * 11
+
+
+open_rows.register_autograd(_open_rows_bwd, setup_context=_save_open_rows)
+
+
+@torch.library.custom_op("sgat::aggregate_rows", mutates_args=())
+def aggregate_rows(
+    x: Tensor,
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rows: list[Tensor],
+    row_sum: Tensor,
+    dropout: float,
+    stream: int,
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Weighted sum of each row's open neighbours, and what its gradient needs.
+
+    Returns:
+        The sums in the type of x, [N, D]; the same in float32, empty if x is as wide;
+        which slots dropout kept, uint8, empty without dropout and on the GPU.
+    """
+    outputs = _empty_aggregate(x, graph_src, seed, backend)
+    _kernels(backend).aggregate_rows(
+        x,
+        row_ptr,
+        graph_src,
+        loop_weight,
+        node_id,
+        seed,
+        OpenRows(*rows),
+        row_sum,
+        dropout,
+        stream,
+        *outputs,
+    )
+    return outputs
+
+
+def _empty_aggregate(
+    x: Tensor, graph_src: Tensor, seed: Tensor | None, backend: str
+) -> tuple[Tensor, Tensor, Tensor]:
+    wide = wide_type(x.dtype)
+    num_kept = graph_src.shape[0] if backend == "cpu" and seed is not None else 0
+    return (
+        x.new_empty(x.shape),
+        x.new_empty((0, 0) if wide == x.dtype else x.shape, dtype=wide),
+        x.new_empty(num_kept, dtype=torch.uint8),
+    )
+
+
+@aggregate_rows.register_fake
+def _(
+    x: Tensor,
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rows: list[Tensor],
+    row_sum: Tensor,
+    dropout: float,
+    stream: int,
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _empty_aggregate(x, graph_src, seed, backend)
+
+
+@torch.library.custom_op("sgat::aggregate_rows_bwd", mutates_args=())
+def aggregate_rows_bwd(
+    grad: Tensor,
+    x: Tensor,
+    out: Tensor,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rows: list[Tensor],
+    row_sum: Tensor,
+    kept: Tensor,
+    dropout: float,
+    stream: int,
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    with_scores: bool,
+    with_edges: bool,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of `aggregate_rows` by x, s, t and c; the last three may be empty.
+
+    With r_i = g_i · out_i and the dropout mask m:
+
+        ∂x_j = Σ_i m_ij a_ij g_i
+        ∂log α_ij = (m_ij g_i · x_j - r_i) A_ij / S_i · dz/dlog α    for 0 < z_ij < 1
+    """
+    outputs = _empty_aggregate_bwd(x, graph_src, row_sum, with_scores, with_edges)
+    _kernels(backend).aggregate_rows_bwd(
+        grad,
+        x,
+        out,
+        row_ptr,
+        graph_src,
+        loop_weight,
+        node_id,
+        seed,
+        OpenRows(*rows),
+        row_sum,
+        kept,
+        dropout,
+        stream,
+        HardConcrete(temperature, gamma, zeta),
+        with_scores,
+        *outputs,
+    )
+    return outputs
+
+
+def _empty_aggregate_bwd(
+    x: Tensor,
+    graph_src: Tensor,
+    row_sum: Tensor,
+    with_scores: bool,
+    with_edges: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    num_nodes = x.shape[0] if with_scores else 0
+    return (
+        x.new_empty(x.shape),
+        row_sum.new_empty(num_nodes),
+        row_sum.new_empty(num_nodes),
+        row_sum.new_empty(graph_src.shape[0] if with_edges else 0),
+    )
+
+
+@aggregate_rows_bwd.register_fake
+def _(
+    grad: Tensor,
+    x: Tensor,
+    out: Tensor,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rows: list[Tensor],
+    row_sum: Tensor,
+    kept: Tensor,
+    dropout: float,
+    stream: int,
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    with_scores: bool,
+    with_edges: bool,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return _empty_aggregate_bwd(x, graph_src, row_sum, with_scores, with_edges)
+
+
+def _save_aggregate(ctx: Any, inputs: Any, output: Any) -> None:
+    x, _, _, _, row_ptr, src, loop_weight, node_id, seed, rows, row_sum = inputs[:11]
+    out, wide_out, kept = output
+    ctx.mark_non_differentiable(wide_out, kept)
+    ctx.set_materialize_grads(False)
+    ctx.options = inputs[11:]
+    ctx.has = [tensor is not None for tensor in (loop_weight, node_id, seed)]
+    optional = [tensor for tensor in (loop_weight, node_id, seed) if tensor is not None]
+    saved_out = out if wide_out.shape != out.shape else wide_out
+    ctx.save_for_backward(x, saved_out, kept, row_ptr, src, row_sum, *optional, *rows)
+
+
+def _aggregate_bwd(ctx: Any, grad: Tensor | None, *_: None) -> Any:
+    no_grads = [None] * 5, [None] * 10, [None] * 7  # before, of and after the slots
+    if grad is None:
+        return *[None] * 4, *no_grads[0], no_grads[1], *no_grads[2]
+    x, out, kept, row_ptr, src, row_sum, *rest = ctx.saved_tensors
+    optional = [rest.pop(0) if has else None for has in ctx.has]
+    *options, backend = ctx.options
+    with_edges = ctx.needs_input_grad[3]
+    with_scores = with_edges or any(ctx.needs_input_grad[1:3])
+    grad_x, grad_dst, grad_src, grad_edge = aggregate_rows_bwd(
+        grad.contiguous(),
+        x,
+        out,
+        row_ptr,
+        src,
+        *optional,
+        rest,
+        row_sum,
+        kept,
+        *options,
+        with_scores,
+        with_edges,
+        backend,
+    )
+    return (
+        grad_x,
+        grad_dst if with_scores else None,
+        grad_src if with_scores else None,
+        grad_edge if with_edges else None,
+        *no_grads[0],
+        no_grads[1],
+        *no_grads[2],
+    )
+
+
+aggregate_rows.register_autograd(_aggregate_bwd, setup_context=_save_aggregate)
+
+
+@torch.library.custom_op("sgat::drop_features", mutates_args=())
+def drop_features(
+    x: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor,
+    rate: float,
+    stream: int,
+    backend: str,
+) -> Tensor:
+    """Dropout m ⊙ x with the mask of `noise.dense_feature_mask`, [N, K]."""
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    _kernels(backend).drop_features(x.contiguous(), node_id, seed, rate, stream, out)
+    return out
+
+
+@drop_features.register_fake
+def _(
+    x: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor,
+    rate: float,
+    stream: int,
+    backend: str,
+) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _save_drop(ctx: Any, inputs: Any, output: Any) -> None:
+    _, node_id, seed, *ctx.options = inputs
+    ctx.save_for_backward(seed, *([] if node_id is None else [node_id]))
+
+
+def _drop_bwd(ctx: Any, grad: Tensor) -> Any:
+    seed, *node_id = ctx.saved_tensors
+    dropped = drop_features(grad, node_id[0] if node_id else None, seed, *ctx.options)
+    return dropped, None, None, None, None, None
+
+
+drop_features.register_autograd(_drop_bwd, setup_context=_save_drop)
+
+
+@torch.library.custom_op("sgat::project_sparse", mutates_args=())
+def project_sparse(
+    weight: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rate: float,
+    stream: int,
+    backend: str,
+) -> tuple[Tensor, Tensor]:
+    """(m ⊙ x) W for x in compressed rows, [N, D], and the values m ⊙ x, [M].
+
+    The values are empty without a seed: they are those given.
+    """
+    outputs = _empty_project(weight, row_ptr, value, seed)
+    _kernels(backend).project_sparse(
+        weight, row_ptr, column, value, node_id, seed, rate, stream, *outputs
+    )
+    return outputs
+
+
+def _empty_project(
+    weight: Tensor, row_ptr: Tensor, value: Tensor, seed: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    num_values = 0 if seed is None else value.shape[0]
+    return (
+        weight.new_empty(row_ptr.shape[0] - 1, weight.shape[1]),
+        value.new_empty(num_values),
+    )
+
+
+@project_sparse.register_fake
+def _(
+    weight: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rate: float,
+    stream: int,
+    backend: str,
+) -> tuple[Tensor, Tensor]:
+    return _empty_project(weight, row_ptr, value, seed)
+
+
+@torch.library.custom_op("sgat::project_sparse_bwd", mutates_args=())
+def project_sparse_bwd(
+    grad: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    num_columns: int,
+    backend: str,
+) -> Tensor:
+    """Gradient xᵀ g of the weights, summed over the entries of each column, [K, D]."""
+    out = grad.new_empty(num_columns, grad.shape[1])
+    _kernels(backend).project_sparse_bwd(grad, row_ptr, column, value, out)
+    return out
+
+
+@project_sparse_bwd.register_fake
+def _(
+    grad: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    num_columns: int,
+    backend: str,
+) -> Tensor:
+    return grad.new_empty(num_columns, grad.shape[1])
+
+
+def _save_project(ctx: Any, inputs: Any, output: Any) -> None:
+    weight, row_ptr, column, value, _, seed, _, _, backend = inputs
+    dropped = output[1]
+    ctx.mark_non_differentiable(dropped)
+    ctx.set_materialize_grads(False)
+    ctx.num_columns, ctx.backend = weight.shape[0], backend
+    ctx.save_for_backward(row_ptr, column, value if seed is None else dropped)
+
+
+def _project_bwd(ctx: Any, grad: Tensor | None, _: None) -> Any:
+    if grad is None:
+        return (None,) * 9
+    out = project_sparse_bwd(
+        grad.contiguous(), *ctx.saved_tensors, ctx.num_columns, ctx.backend
+    )
+    return out, *[None] * 8
+
+
+project_sparse.register_autograd(_project_bwd, setup_context=_save_project)
+
+
+def open_edges(
+    graph: Graph,
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None = None,
+    *,
+    seed: Seed | None = None,
+    gates: HardConcrete | None = None,
+    backend: FusedBackend,
+) -> OpenEdges:
+    """See `sgat.ops.open_edges`."""
+    gates = gates or HardConcrete()
+    wide = wide_type(torch.promote_types(dst_score.dtype, src_score.dtype))
+    scores = (
+        dst_score.to(wide).contiguous(),
+        src_score.to(wide).contiguous(),
+        None if edge_score is None else edge_score.to(wide).contiguous(),
+    )
+    key = None if seed is None else seed_tensor(seed, graph.device)
+    *slots, row_sum, penalty, _, _ = open_rows(
+        *scores,
+        graph.row_ptr,
+        graph.src,
+        _weights(graph.weight, wide),
+        _weights(graph.loop_weight, wide),
+        graph.node_id,
+        key,
+        gates.temperature,
+        gates.gamma,
+        gates.zeta,
+        torch.is_grad_enabled(),
+        backend,
+    )
+    return OpenEdges(
+        graph, OpenRows(*slots), row_sum, penalty, scores, key, gates, backend
+    )
+
+
+def _weights(weight: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    return None if weight is None else weight.to(dtype).contiguous()
+
+
+def aggregate(
+    opened: OpenEdges,
+    x: Tensor,
+    *,
+    dropout: float = 0.0,
+    seed: Seed | None = None,
+    layer: int = 0,
+) -> Tensor:
+    """See `sgat.ops.aggregate`."""
+    graph, gates = opened.graph, opened.gates
+    if torch.is_grad_enabled() and opened.rows.source_filled.shape[0] == 0:
+        # Gates drawn without gradients know the edges by target only.
+        opened = open_edges(
+            graph,
+            *opened.scores,
+            seed=opened.seed,
+            gates=gates,
+            backend=opened.backend,
+        )
+    drops = dropout > 0 and seed is not None
+    key = seed_tensor(seed, graph.device) if drops and seed is not None else None
+    out: Tensor
+    out, _, _ = aggregate_rows(
+        x.reshape(x.shape[0], -1).contiguous(),
+        *opened.scores,
+        graph.row_ptr,
+        graph.src,
+        _weights(graph.loop_weight, opened.row_sum.dtype),
+        graph.node_id,
+        key,
+        list(opened.rows),
+        opened.row_sum,
+        dropout,
+        noise.ATTENTION_DROPOUT + layer,
+        gates.temperature,
+        gates.gamma,
+        gates.zeta,
+        opened.backend,
+    )
+    return out.reshape(x.shape)
+
+
+def project(
+    x: Features,
+    weight: Tensor,
+    *,
+    dropout: float = 0.0,
+    seed: Seed | None = None,
+    layer: int = 0,
+    node_id: Tensor | None = None,
+    backend: FusedBackend,
+) -> Tensor:
+    """See `sgat.ops.project`."""
+    drops = dropout > 0 and seed is not None
+    key = seed_tensor(seed, x.device) if drops and seed is not None else None
+    stream = noise.FEATURE_DROPOUT + layer
+    if isinstance(x, SparseFeatures):
+        out: Tensor = project_sparse(
+            weight.contiguous(),
+            x.row_ptr,
+            x.column,
+            x.value.to(wide_type(weight.dtype)),
+            node_id,
+            key,
+            dropout,
+            stream,
+            backend,
+        )[0]
+        return out
+    if key is None:
+        return x @ weight
+    dropped: Tensor = drop_features(x, node_id, key, dropout, stream, backend)
+    return dropped @ weight
