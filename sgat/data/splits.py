@@ -240,7 +240,7 @@ def _with_role(data: NodeData, role: str | None) -> NodeData:
 
 
 def _borders(size: int, fractions: tuple[float, float, float]) -> list[int]:
-    # The tolerance keeps 0.6 + 0.2 of 5 nodes at 4 whatever the rounding of floats.
+    # 0.29 of 50 nodes is 14.5, which rounds up, though as floats it is a little less.
     return [int(size * share + 0.5 + 1e-9) for share in np.cumsum(fractions)]
 
 

@@ -102,6 +102,12 @@ def test_shares_below_one_leave_nodes_without_a_role():
         assert draw(y, (0.1, 0.2, 0.3), seed=1).sizes == (10, 20, 31)
 
 
+def test_half_a_node_is_rounded_up_whatever_floats_make_of_it():
+    y = torch.zeros(50, dtype=torch.int64)
+    for draw in (random_fractions, stratified_fractions):
+        assert draw(y, (0.29, 0.0, 0.71)).sizes == (15, 0, 35)
+
+
 def test_a_small_training_share_still_gives_each_class_a_node():
     split = stratified_fractions(LABELS, (0.01, 0.0, 0.99), seed=1)
     assert split.sizes == (len(SIZES), 0, len(LABELS) - len(SIZES))
