@@ -109,7 +109,7 @@ def stage(
     """
     missing = missing_files(source, root)
     if missing:
-        _download(source, root, missing, progress if download else None, download)
+        _download(source, root, missing, progress, download)
     raw = source.raw_folder(scratch)
     raw.mkdir(parents=True, exist_ok=True)
     for file in source.files:
