@@ -7,7 +7,9 @@ block-model and inject-random, inject-cross-class, inject-hub (as many edges as 
 Reddit-shaped graph of that scale has, which is not timed). Each runs in a process of
 its own: a small graph to warm up, then `repeats` times the full one. The peak is that
 of the whole process, libraries included; on a GPU it is the memory of torch's
-allocator. A line per name is appended to `results/generate.csv`.
+allocator. A line per name is appended to `results/generate.csv`; `load` is the number
+of running processes over the minute before, by which to judge whether the machine was
+free.
 """
 
 from __future__ import annotations
@@ -92,6 +94,7 @@ def measure(name: str, scale: float, device: str, repeats: int) -> dict[str, obj
 
     setup(name, min(SMALL, scale), device)()
     make = setup(name, scale, device)
+    load = os.getloadavg()[0]
     seconds = []
     for _ in range(repeats):
         synchronise()
@@ -107,6 +110,7 @@ def measure(name: str, scale: float, device: str, repeats: int) -> dict[str, obj
         "edges": edges,
         "device": torch.cuda.get_device_name() if "cuda" in device else _processor(),
         "cores": len(os.sched_getaffinity(0)),
+        "load": round(load, 2),
         "repeats": repeats,
         "seconds": median,
         "seconds_p20": low,

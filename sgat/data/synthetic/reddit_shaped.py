@@ -46,7 +46,7 @@ def reddit_shaped(
     a class of the same degree would be a clique; the classes are filled to one quarter
     and the mean degree shrinks with the graph.
 
-    On the CPU the full size takes about half a minute on 2 cores, within 6 GiB
+    On the CPU the full size takes about a minute on 2 busy cores, within 5 GiB
     (`benchmarks/results/generate.csv`).
 
     Args:
