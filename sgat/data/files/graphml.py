@@ -152,6 +152,8 @@ class _Reader:
             raise ValueError(
                 f"{self.path}, line {error.lineno}: not well-formed XML ({reason})."
             ) from error
+        except LookupError as error:
+            raise ValueError(f"{self.path}, line 1: {error}.") from error
         if self.num_graphs == 0:
             raise ValueError(f"{self.path}: the GraphML file holds no graph.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,6 +18,17 @@ SMALL_SIZE = 1 << 28
 """Unpacked bytes below which no ratio is suspicious."""
 LARGEST_RATIO = 200
 """How many times its own size a larger file may unpack to."""
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    LookupError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+)
+"""What opening or unpacking a damaged archive can raise."""
 MISSING = "missing/"
 """Prefix of the array that marks the missing values of a column without NaN."""
 
@@ -36,7 +48,7 @@ def read_npz(path: Path) -> Source:
                 info.filename.removesuffix(".npy"): _read_array(path, archive, info)
                 for info in archive.infolist()
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except DAMAGE as error:
         raise ValueError(f"{path}: the NPZ file is damaged ({error}).") from error
     columns, length, first = {}, None, ""
     for name, array in arrays.items():

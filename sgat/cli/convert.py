@@ -1,0 +1,76 @@
+"""`sgat data convert`: a graph from one file format to another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+EPILOG = (
+    "Examples:\n\nsgat data convert edges.csv graph.graphml --nodes nodes.csv\n\n"
+    "sgat data convert graph.graphml edges.parquet --nodes-out nodes.parquet"
+)
+
+
+def convert(
+    edges: Path = typer.Argument(
+        help="Edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
+    ),
+    out: Path = typer.Argument(help="File to write: one of these formats, or GEXF."),
+    nodes: Path | None = typer.Option(
+        None, help="Node file: CSV, TSV, Parquet or NPZ."
+    ),
+    nodes_out: Path | None = typer.Option(
+        None, help="Node file to write, for formats whose edge file holds no nodes."
+    ),
+    to: str | None = typer.Option(None, help="Format to write; else by the suffix."),
+    src: str = typer.Option("src", help="Column with the source of each edge."),
+    dst: str = typer.Option("dst", help="Column with the target of each edge."),
+    id: str = typer.Option("id", help="Column with the id of each node."),
+    weight: str | None = typer.Option(
+        None, help="Column with the weight of each edge; else `weight` if present."
+    ),
+    columns: str | None = typer.Option(
+        None,
+        help="Further edge columns to keep, separated by commas; '' for none."
+        " Without it all are kept.",
+    ),
+    undirected: bool = typer.Option(
+        False, "--undirected", help="Each edge stands for both directions."
+    ),
+    delimiter: str | None = typer.Option(
+        None, help="What separates the cells of a text table that is read."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
+    quiet: bool = typer.Option(False, "--quiet", help="Print nothing."),
+) -> None:
+    """Convert a graph, with its ids, order and columns, to another file format."""
+    from sgat.data.files import FileOptions
+    from sgat.data.files import convert as convert_files
+
+    options = FileOptions(
+        src=src,
+        dst=dst,
+        id=id,
+        weight=weight,
+        undirected=undirected,
+        delimiter=delimiter,
+    )
+    kept = None if columns is None else [c for c in columns.split(",") if c]
+    graph = convert_files(
+        edges, nodes, out, nodes_out, options=options, format=to, columns=kept
+    )
+    written = [str(path) for path in (out, nodes_out) if path is not None]
+    if as_json:
+        record = {
+            "nodes": graph.data.num_nodes,
+            "rows": len(graph.edges),
+            "written": written,
+        }
+        typer.echo(json.dumps(record))
+    elif not quiet:
+        typer.echo(
+            f"{graph.data.num_nodes} nodes and {len(graph.edges)} edge rows written to"
+            f" {' and '.join(written)}"
+        )
