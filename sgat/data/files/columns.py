@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 from sgat.data.files.source import Source
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]*)$"
+CANONICAL_DECIMAL = (
+    r"^-?(0|[1-9][0-9]{0,16})(\.0|\.[0-9]{0,17}[1-9])?([eE][+-]?[0-9]{1,3})?$"
+)
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf(inity)?)$"
 MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None"]
 """What stands for a missing value in a text column of numbers."""
@@ -95,43 +98,43 @@ def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
 def typed_text(column: Any) -> Any:
     """A text column as integers or decimals where nothing is lost by it.
 
-    Whatever would be written differently, `007` or `1.10`, stays text.
+    Zeros that a number would not have keep it text: `007` and `1.10`.
     """
-    if first(pc.invert(pc.match_substring_regex(column, CANONICAL_INTEGER))) < 0:
-        kind = pa.int64()
-    elif first(pc.invert(pc.match_substring_regex(column, NUMBER))) < 0:
-        kind = pa.float64()
-    else:
-        return column
     if column.null_count == len(column):
         return column
-    try:
-        converted = column.cast(kind)
-    except pa.ArrowInvalid:
-        return column
-    return converted if converted.cast(pa.string()).equals(column) else column
+    for pattern, kind in (
+        (CANONICAL_INTEGER, pa.int64()),
+        (CANONICAL_DECIMAL, pa.float64()),
+    ):
+        if first(pc.invert(pc.match_substring_regex(column, pattern))) < 0:
+            try:
+                return column.cast(kind)
+            except pa.ArrowInvalid:
+                return column
+    return column
 
 
 def typed_table(source: Source, known: dict[str, Any]) -> Any:
     """The table with its text columns given types, those in `known` or the likely."""
-    table = source.table
-    for place, name in enumerate(table.column_names):
+    columns = []
+    for name, column in zip(
+        source.table.column_names, source.table.columns, strict=True
+    ):
         if name in source.text_columns:
-            column = known[name] if name in known else typed_text(table.column(name))
-            table = table.set_column(place, name, column)
-    return table
+            column = known[name] if name in known else typed_text(column)
+        columns.append(column)
+    return pa.table(columns, names=source.table.column_names)
 
 
 def flat_table(table: Any) -> Any:
     """The table with each column of vectors spread over `x_0`, `x_1` and so on."""
-    columns = {}
-    for name in table.column_names:
-        column = table.column(name)
+    columns, taken = {}, set(table.column_names)
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if not pa.types.is_fixed_size_list(column.type):
             columns[name] = column
             continue
         for entry in range(column.type.list_size):
-            if f"{name}_{entry}" in table.column_names:
+            if f"{name}_{entry}" in taken:
                 raise ValueError(
                     f"Column {name!r} cannot be spread over columns, since"
                     f" {f'{name}_{entry}'!r} is taken."

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from sgat.data.files.source import Source, row_name
+from sgat.data.files.source import Source, check_names, row_name
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 # A record has to fit into one block; the default of 1 MiB is too small for tables of
@@ -129,9 +129,7 @@ def _header(path: Path, delimiter: str) -> tuple[list[str], bool]:
     header = next((cells for _, cells in records), None)
     if header is None:
         raise ValueError(f"{path}: the file has no header line.")
-    for name in header:
-        if header.count(name) > 1:
-            raise ValueError(f"{path}, line 1: column {name!r} occurs more than once.")
+    check_names(path, header, ", line 1")
     return header, next(records, None) is None
 
 

@@ -17,6 +17,7 @@ from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.ids import positions
 from sgat.data.files.options import FileOptions
 from sgat.data.files.read import read_graph
+from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
 
 Values = np.ndarray[Any, Any] | Tensor
@@ -129,8 +130,8 @@ def pruned_table(
         for column in columns:
             if column not in table.column_names:
                 raise ValueError(
-                    f"{graph.edges_path or 'edges'}: no column {column!r} to keep; the"
-                    f" columns are {', '.join(map(repr, graph.edges.column_names))}."
+                    f"{graph.edges_path or 'edges'}: no column {column!r} to keep;"
+                    f" the columns are {listed(graph.edges.column_names)}."
                 )
         wanted = {graph.options.src, graph.options.dst, name, *columns}
         table = table.select([c for c in table.column_names if c in wanted])
@@ -208,7 +209,10 @@ def convert(
         wanted = {options.src, options.dst, graph.weight, *columns}
         for column in columns:
             if column not in table.column_names:
-                raise ValueError(f"{edges}: no column {column!r} to keep.")
+                raise ValueError(
+                    f"{edges}: no column {column!r} to keep;"
+                    f" the columns are {listed(table.column_names)}."
+                )
         table = table.select([c for c in table.column_names if c in wanted])
     write_graph(graph, out, nodes=nodes_out, format=format, edges=table)
     return graph

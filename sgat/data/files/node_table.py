@@ -119,9 +119,9 @@ def _classes(
 ) -> tuple[Tensor, tuple[Any, ...]]:
     column = decoded(source.column(name, "the label"))
     if name in source.text_columns:
-        column = typed_text(pc.if_else(pc.equal(column, ""), None, column))
-        if not pa.types.is_integer(column.type):
-            column = column.cast(pa.string())
+        text = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        typed = typed_text(text)
+        column = typed if pa.types.is_integer(typed.type) else text
     if is_string(column.type):
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
     elif pa.types.is_floating(column.type):

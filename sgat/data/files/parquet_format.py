@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from sgat.data.files.source import Source, check_magic
+from sgat.data.files.source import Source, check_magic, check_names
 
 MAGIC = b"PAR1"
 
@@ -35,9 +35,7 @@ def read_parquet(path: Path) -> Source:
         raise ValueError(
             f"{path}: the Parquet file is cut short or damaged ({reason})."
         ) from error
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{path}: column {name!r} occurs more than once.")
+    check_names(path, names)
     return Source(table.replace_schema_metadata(None), str(path), "parquet")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,19 @@ SUFFIXES = {
     ".gexf": "gexf",
 }
 """The format each suffix stands for."""
+MOST_LISTED = 20
 
 
 def row_name(row: int) -> str:
     """How a row of a binary table is called: by its index, the first being 0."""
     return f"row {row}"
+
+
+def listed(names: list[str]) -> str:
+    """The names for a message, the first of them if they are many."""
+    shown = ", ".join(map(repr, names[:MOST_LISTED])) or "none"
+    more = len(names) - MOST_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,10 +57,10 @@ class Source:
 
     def column(self, name: str, role: str) -> Any:
         """The column `name`; `role` says in the message what it was wanted for."""
-        if name not in self.table.column_names:
+        if self.table.schema.get_field_index(name) < 0:
             raise self.fault(
-                f"no column {name!r} for {role}; the columns are"
-                f" {', '.join(map(repr, self.table.column_names)) or 'none'}."
+                f"no column {name!r} for {role};"
+                f" the columns are {listed(self.table.column_names)}."
             )
         return self.table.column(name)
 
@@ -106,6 +115,13 @@ def check_magic(path: Path, magic: bytes, what: str) -> None:
         raise ValueError(
             f"{path}: not {what}; the file begins with {found!r} instead of {magic!r}."
         )
+
+
+def check_names(path: Path, names: list[str], place: str = "") -> None:
+    """Refuse columns that have the same name; `place` says where the names stand."""
+    name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
+    if times > 1:
+        raise ValueError(f"{path}{place}: column {name!r} occurs more than once.")
 
 
 def _os_error(number: int, path: Path) -> OSError:

@@ -161,7 +161,7 @@ def quiet(max_examples: int) -> Any:
 
 
 @FORMATS
-@quiet(40)
+@quiet(50)
 @given(graph=graphs())
 def test_graph_survives_writing_and_reading(
     graph: Any, format: str, nodes_format: str | None
