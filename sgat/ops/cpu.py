@@ -305,6 +305,8 @@ def aggregate_rows_kernel(
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
     scale = 1.0 / (1.0 - dropout) if drops else 1.0
+    # The reference compares its float32 numbers with the rate in float32.
+    limit = np.float64(np.float32(dropout))
     coefficient, pending = np.empty(4, x.dtype), np.empty(4, np.int64)
     words = np.empty(PART, np.uint32)
     for i in range(first, last):
@@ -313,7 +315,7 @@ def aggregate_rows_kernel(
         inverse = scale / row_sum[i] if row_sum[i] > 0 else 0.0
         loop = inverse * loop_weight[i] if len(loop_weight) else inverse
         name = node_name(i, node_id)
-        if drops and draw_loop(name, stream, key0, key1) < dropout:
+        if drops and draw_loop(name, stream, key0, key1) < limit:
             loop = 0.0
         own, total = x[i], out[i]
         loop_typed = x.dtype.type(loop)
@@ -328,7 +330,7 @@ def aggregate_rows_kernel(
                 )
             for q in range(part, past):
                 if drops:
-                    kept[q] = uniform(words[q - part]) >= dropout
+                    kept[q] = uniform(words[q - part]) >= limit
                     if not kept[q]:
                         continue
                 coefficient[num_pending] = scaled[q] * inverse
@@ -387,6 +389,8 @@ def aggregate_rows_bwd_kernel_sources(
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
     scale = 1.0 / (1.0 - dropout) if drops else 1.0
+    # The reference compares its float32 numbers with the rate in float32.
+    limit = np.float64(np.float32(dropout))
     temperature, gamma, zeta = shape[0], shape[1], shape[2]
     coefficient, pending = np.empty(4, x.dtype), np.empty(4, np.int64)
     for j in range(first, last):
@@ -395,7 +399,7 @@ def aggregate_rows_bwd_kernel_sources(
             loop *= loop_weight[j]
         name = node_name(j, node_id)
         if drops:
-            loop_kept = draw_loop(name, stream, key0, key1) >= dropout
+            loop_kept = draw_loop(name, stream, key0, key1) >= limit
             loop = loop * scale if loop_kept else 0.0
         own, own_grad, total = x[j], grad[j], grad_x[j]
         loop_typed = x.dtype.type(loop)

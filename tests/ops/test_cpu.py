@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -10,53 +9,24 @@ import sys
 import numpy as np
 import pytest
 import torch
+from agreement import (
+    GRAPHS,
+    assert_as_close,
+    chain,
+    check_step,
+    losses,
+    operator_arguments,
+    poison,
+    scattered,
+    step,
+)
 from torch import Tensor
 
 from sgat import ops
 from sgat.features import SparseFeatures
-from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import fused, noise, reference
-
-
-def star(num_leaves: int) -> Graph:
-    leaves = torch.arange(1, num_leaves + 1)
-    return Graph.from_edges(torch.stack([leaves, torch.zeros_like(leaves)]))
-
-
-def chain(num_nodes: int) -> Graph:
-    node = torch.arange(num_nodes - 1)
-    return Graph.from_edges(torch.stack([node, node + 1]), make_undirected=True)
-
-
-def scattered(num_nodes: int, num_edges: int, *, weighted: bool = False) -> Graph:
-    generator = torch.Generator().manual_seed(num_edges)
-    edges = torch.randint(num_nodes, (2, num_edges), generator=generator)
-    weight = torch.rand(num_edges, generator=generator) if weighted else None
-    if weight is not None:
-        weight[::5] = 0
-    return Graph.from_edges(edges, num_nodes, weight)
-
-
-def empty_rows() -> Graph:
-    """Loops of weight 0: rows whose sum is 0 whenever their edges close."""
-    node = torch.arange(7)
-    edges = torch.cat([torch.stack([node, node]), torch.tensor([[1, 2], [2, 1]])], 1)
-    return Graph.from_edges(edges, 7, torch.tensor([0.0] * 7 + [1.0, 2.0]))
-
-
-GRAPHS = {
-    "no edges": lambda: Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 5),
-    "one node": lambda: Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 1),
-    "isolated node": lambda: Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), 3),
-    "star": lambda: star(1301),
-    "chain": lambda: chain(11),
-    "weights, loops, duplicates": lambda: scattered(17, 211, weighted=True),
-    "empty rows": empty_rows,
-    "random": lambda: scattered(53, 701),
-    "two graphs": lambda: Graph.merge([scattered(13, 53), scattered(19, 67)]),
-}
 
 
 @pytest.fixture(params=list(GRAPHS))
@@ -71,90 +41,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(autouse=True)
 def poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fill what `new_empty` allocates with NaN or the largest integer."""
-    new_empty = Tensor.new_empty
-
-    def poisoned(self: Tensor, *args, **kwargs) -> Tensor:
-        out = new_empty(self, *args, **kwargs)
-        bad = math.nan if out.is_floating_point() else torch.iinfo(out.dtype).max
-        return out.fill_(bad)
-
-    monkeypatch.setattr(Tensor, "new_empty", poisoned)
-
-
-def step(
-    graph: Graph,
-    dtype: torch.dtype,
-    *,
-    wide: bool = False,
-    backend: ops.Backend,
-    seed: int | None,
-    dropout: float = 0.0,
-    with_edges: bool = False,
-    width: int = 19,
-) -> dict[str, Tensor]:
-    """Outputs and gradients of two layers that share their gates.
-
-    Inputs are drawn in `dtype` and used in it, or in float64 if `wide`.
-    """
-    generator = torch.Generator().manual_seed(5)
-
-    def draw(*shape: int) -> Tensor:
-        values = torch.randn(*shape, generator=generator).to(dtype)
-        return (values.double() if wide else values).requires_grad_()
-
-    num_nodes = graph.num_nodes
-    score_type = torch.promote_types(dtype, torch.float32)
-    dst_score, src_score = draw(num_nodes), draw(num_nodes)
-    edge_score = draw(graph.num_edges) if with_edges else None
-    x, left, right = draw(num_nodes, width), draw(width), draw(num_nodes, 2, 3)
-    scores = [
-        score if score is None or wide else score.to(score_type)
-        for score in (dst_score, src_score, edge_score)
-    ]
-    opened = ops.open_edges(graph, *scores, seed=seed, backend=backend)
-    first = ops.aggregate(opened, x, dropout=dropout, seed=seed, layer=0)
-    second = ops.aggregate(opened, right, dropout=dropout, seed=seed, layer=1)
-    loss = (first * left).square().sum() + second.square().sum()
-    (loss.to(opened.penalty) + 0.3 * opened.penalty).backward()
-    result = {
-        "edge": opened.edge.double(),
-        "gate": opened.gate,
-        "row sum": opened.row_sum,
-        "penalty": opened.penalty,
-        "out": first,
-        "second out": second,
-        "x": x.grad,
-        "right": right.grad,
-        "dst": dst_score.grad,
-        "src": src_score.grad,
-    }
-    if edge_score is not None:
-        result["c"] = edge_score.grad
-    return {name: value.detach() for name, value in result.items()}
-
-
-def assert_as_close(fast: dict, plain: dict, exact: dict, dtype: torch.dtype) -> None:
-    """The fast error is at most a small multiple of the plain one, or of rounding."""
-    for name, value in exact.items():
-        assert fast[name].shape == value.shape, name
-        assert fast[name].isfinite().all(), name
-        if not value.numel():
-            continue
-        scale = max(float(value.abs().max()), 1e-30)
-        error = float((fast[name].double() - value).abs().max()) / scale
-        allowed = float((plain[name].double() - value).abs().max()) / scale
-        # In float64 the reference is its own yardstick; where g · x and g · out cancel, a
-        # few digits go.
-        rounding = max(32 * torch.finfo(dtype).eps, 1e-11)
-        assert error <= 4 * allowed + rounding, (name, error, allowed)
-
-
-def check_step(graph: Graph, dtype: torch.dtype, backend: ops.Backend, **kwargs):
-    exact = step(graph, dtype, wide=True, backend="reference", **kwargs)
-    plain = step(graph, dtype, backend="reference", **kwargs)
-    fast = step(graph, dtype, backend=backend, **kwargs)
-    assert_as_close(fast, plain, exact, dtype)
+    poison(monkeypatch)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
@@ -288,30 +175,6 @@ def test_dropped_dense_features_pass_their_gradient_back() -> None:
     assert torch.equal(*grads)
 
 
-def operator_arguments(graph: Graph, *, drops: bool) -> tuple[tuple, tuple]:
-    """Arguments of `fused.open_rows` and `fused.aggregate_rows` for a graph."""
-    gates = HardConcrete()
-    scores = [
-        torch.randn(size, requires_grad=True)
-        for size in (graph.num_nodes, graph.num_nodes, graph.num_edges)
-    ]
-    seed = torch.tensor([3])
-    shape = (gates.temperature, gates.gamma, gates.zeta)
-    weights = (graph.weight, graph.loop_weight, graph.node_id)
-    ends = (graph.row_ptr, graph.src)
-    gate = (*scores, *ends, *weights, seed, *shape, True)
-    *slots, row_sum, _, _, _ = fused.open_rows(*gate, "cpu")
-    x = torch.randn(graph.num_nodes, 5, requires_grad=True)
-    key = seed if drops else None
-    rows = [slot.detach() for slot in slots]
-    options = (0.4 if drops else 0.0, 9, *shape, "cpu")
-    aggregate = (
-        *(x, *scores, *ends, *weights[1:], key),
-        *(rows, row_sum.detach(), *options),
-    )
-    return (*gate, "cpu"), aggregate
-
-
 @pytest.mark.parametrize("name", ["weights, loops, duplicates", "two graphs"])
 @pytest.mark.parametrize("drops", [False, True])
 def test_operators_are_registered_as_torch_expects(
@@ -349,22 +212,6 @@ def test_compiles_as_one_graph(sparse: bool, monkeypatch: pytest.MonkeyPatch) ->
         grads.append(torch.autograd.grad(out.square().sum(), model.parameters()))
     torch.testing.assert_close(*outputs)
     torch.testing.assert_close(*grads)
-
-
-def losses(backend: ops.Backend, graph: Graph, x: Tensor, label: Tensor) -> list[float]:
-    torch.manual_seed(0)
-    model = SGAT(x.shape[1], 5, 3, backend=backend)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    values = []
-    for epoch in range(15):
-        optimizer.zero_grad()
-        out = model.compute(x, graph, seed=noise.derive(7, epoch))
-        loss = torch.nn.functional.cross_entropy(out.logits, label)
-        loss = loss + 1e-3 * out.opened.penalty
-        loss.backward()
-        optimizer.step()
-        values.append(float(loss.detach()))
-    return values
 
 
 def test_training_follows_the_losses_of_the_reference() -> None:

@@ -1,0 +1,568 @@
+"""Triton launchers of the passes in `fused.py`.
+
+Rows are cut into pieces of at most `SPLIT` edges and one program handles a piece, so a
+hub costs no more time than its edges do. Pieces of one row are added in their order by
+a second, small kernel; no atomics are used, and results repeat bit for bit. What a
+graph needs for this is worked out at its first use, with a wait for the device, and
+kept as long as the graph lives; later calls never wait.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import triton
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from sgat.gates import HardConcrete
+from sgat.ops import gpu_kernels as kernels
+from sgat.ops.fused import SPLIT, OpenRows, wide_type
+
+MAX_WIDTH = 256
+"""Columns of x one program covers; wider x goes in slices."""
+
+
+class Pieces(NamedTuple):
+    """Rows cut into pieces.
+
+    Attributes:
+        bound: Piece k covers the entries bound[k] to bound[k + 1], [P + 1].
+        row: Row of each piece, [P] int32.
+        first: Pieces of row i are first[i] to first[i + 1], [N + 1].
+        partial: Where a piece of a split row leaves its sum, [P] int32; -1 for a row
+            of one piece.
+        split_row: The split rows.
+        num_partial: Number of pieces of split rows.
+    """
+
+    bound: Tensor
+    row: Tensor
+    first: Tensor
+    partial: Tensor
+    split_row: Tensor
+    num_partial: int
+
+
+class Order(NamedTuple):
+    """Entries of a sparse matrix by column, then by row.
+
+    Attributes:
+        pieces: Pieces of the columns.
+        row: Row of each entry in this order.
+        entry: Position of each entry in the order by row.
+    """
+
+    pieces: Pieces
+    row: Tensor
+    entry: Tensor
+
+
+_pieces = WeakIdKeyDictionary()
+_orders = WeakIdKeyDictionary()
+_entry_rows = WeakIdKeyDictionary()
+
+
+def cut(row_ptr: Tensor) -> Pieces:
+    """Cut rows into pieces of at most `SPLIT` entries, at least one for each row."""
+    split, device = SPLIT["gpu"], row_ptr.device
+    num_rows = len(row_ptr) - 1
+    count = torch.div(row_ptr.diff() + split - 1, split, rounding_mode="floor")
+    count = count.clamp(min=1)
+    first = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    row = torch.repeat_interleave(torch.arange(num_rows, device=device), count)
+    within = torch.arange(len(row), device=device) - first[row]
+    bound = torch.cat([row_ptr[row] + within * split, row_ptr[-1:]])
+    is_split = (count > 1)[row]
+    partial = torch.where(is_split, is_split.cumsum(0) - 1, -1)
+    return Pieces(
+        bound,
+        row.to(torch.int32),
+        first,
+        partial.to(torch.int32),
+        (count > 1).nonzero().squeeze(1).to(torch.int32),
+        int(is_split.sum()),
+    )
+
+
+def pieces_of(row_ptr: Tensor) -> Pieces:
+    """The pieces of these rows, kept as long as `row_ptr` lives."""
+    known = _pieces.get(row_ptr)
+    if known is None:
+        known = _pieces[row_ptr] = cut(row_ptr)
+    return known
+
+
+def order_of(row_ptr: Tensor, column: Tensor, num_columns: int) -> Order:
+    """The entries by column, kept as long as `column` lives."""
+    known = _orders.get(column)
+    if known is None:
+        # Stable, so that entries of a column stay in the order of their rows.
+        sorted_column, entry = torch.sort(column, stable=True)
+        bounds = torch.arange(num_columns + 1, device=column.device)
+        column_ptr = torch.searchsorted(sorted_column, bounds.to(column.dtype))
+        row = entry_rows(row_ptr, column)[entry]
+        index = torch.int32 if len(column) < 2**31 else torch.int64
+        order = Order(cut(column_ptr), row, entry.to(index))
+        known = _orders[column] = order
+    return known
+
+
+def entry_rows(row_ptr: Tensor, column: Tensor) -> Tensor:
+    """Row of each entry in the type of `column`, kept as long as `column` lives."""
+    known = _entry_rows.get(column)
+    if known is None:
+        row = torch.arange(len(row_ptr) - 1, device=column.device, dtype=column.dtype)
+        known = torch.repeat_interleave(row, row_ptr.diff(), output_size=len(column))
+        _entry_rows[column] = known
+    return known
+
+
+def _slices(width: int) -> list[tuple[int, int]]:
+    """First column and padded width of each slice of x."""
+    block = min(max(triton.next_power_of_2(max(width, 1)), 16), MAX_WIDTH)
+    return [(first, block) for first in range(0, max(width, 1), block)]
+
+
+def _tile(block_d: int, dtype: torch.dtype) -> dict[str, int]:
+    """Neighbours of a tile and warps of a program, measured in `docs/kernels.md`."""
+    return {
+        "BLOCK_E": max(4096 // block_d, 16),
+        "num_warps": 4 if block_d <= 128 else 8,
+    }
+
+
+def _sum_pieces(pieces: Pieces, part: Tensor, base: Tensor | None, out: Tensor) -> None:
+    """Write out_i = base_i + Σ part over the pieces of row i; base is 0 if None."""
+    num_rows = len(out)
+    block = 128
+    kernels.sum_pieces_kernel[(triton.cdiv(num_rows, block),)](
+        p_first=pieces.first,
+        p_part=part,
+        p_base=base,
+        p_out=out,
+        num_rows=num_rows,
+        BASED=base is not None,
+        BLOCK=block,
+        num_warps=4,
+    )
+
+
+def _open_direction(
+    pieces: Pieces,
+    column: Tensor,
+    entry: Tensor | None,
+    row_score: Tensor,
+    column_score: Tensor,
+    edge_score: Tensor | None,
+    weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    gates: HardConcrete,
+    outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the gate pass in one direction; return the sums of each piece."""
+    open_column, gate, scaled, open_edge, filled = outputs
+    num_pieces = len(pieces.row)
+    total, probability, slope = row_score.new_empty(3, num_pieces)
+    # The count has room for every possible cut; the rest stays 0.
+    filled[num_pieces:].zero_()
+    kernels.open_rows_kernel[(num_pieces,)](
+        p_bound=pieces.bound,
+        p_row=pieces.row,
+        p_column=column,
+        p_entry=entry,
+        p_row_score=row_score,
+        p_column_score=column_score,
+        p_edge_score=edge_score,
+        p_weight=weight,
+        p_node_id=node_id,
+        p_seed=seed,
+        p_open_column=open_column,
+        p_gate=gate,
+        p_scaled=scaled,
+        p_open_edge=open_edge,
+        p_filled=filled,
+        p_total=total,
+        p_probability=probability,
+        p_slope=slope,
+        TEMPERATURE=gates.temperature,
+        GAMMA=gates.gamma,
+        ZETA=gates.zeta,
+        THRESHOLD=gates.threshold,
+        BY_SOURCE=entry is not None,
+        DRAWS=seed is not None,
+        WEIGHTED=weight is not None,
+        SCORED=edge_score is not None,
+        NAMED=node_id is not None,
+        BLOCK=256,
+        num_warps=2,
+    )
+    return total, probability, slope
+
+
+def open_rows(
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    gates: HardConcrete,
+    with_sources: bool,
+    rows: OpenRows,
+    row_sum: Tensor,
+    penalty: Tensor,
+    dst_slope: Tensor,
+    src_slope: Tensor,
+) -> None:
+    """Fill the outputs of `fused.open_rows`."""
+    if not len(row_sum):
+        penalty.zero_()
+        return
+    shared = (edge_score, weight, node_id, seed, gates)
+    with torch.cuda.device_of(src):
+        pieces = pieces_of(row_ptr)
+        total, probability, slope = _open_direction(
+            pieces,
+            src,
+            None,
+            dst_score,
+            src_score,
+            *shared,
+            (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled),
+        )
+        loop = torch.ones_like(row_sum) if loop_weight is None else loop_weight
+        _sum_pieces(pieces, total, loop, row_sum)
+        _sum_pieces(pieces, slope, None, dst_slope)
+        penalty.copy_(probability.sum())
+        if not with_sources:
+            return
+        order = order_of(row_ptr, src, len(row_sum))
+        _, _, slope = _open_direction(
+            order.pieces,
+            order.row,
+            order.entry,
+            src_score,
+            dst_score,
+            *shared,
+            (
+                rows.dst,
+                rows.source_gate,
+                rows.source_scaled,
+                rows.source_edge,
+                rows.source_filled,
+            ),
+        )
+        _sum_pieces(order.pieces, slope, None, src_slope)
+
+
+def _sum_rows(
+    pieces: Pieces,
+    filled: Tensor | None,
+    column: Tensor,
+    value: Tensor,
+    x: Tensor,
+    out: Tensor,
+    wide_out: Tensor | None,
+    *,
+    row_sum: Tensor | None = None,
+    loop_weight: Tensor | None = None,
+    node_id: Tensor | None = None,
+    seed: Tensor | None = None,
+    dropout: float = 0.0,
+    stream: int = 0,
+) -> None:
+    """Write Σ value · x[column] over each row, with loops and divided by `row_sum`."""
+    wide = wide_type(x.dtype)
+    width = x.shape[1]
+    partial = x.new_empty((pieces.num_partial, width), dtype=wide)
+    options: dict[str, Any] = {
+        "p_x": x,
+        "p_row_sum": row_sum,
+        "p_loop_weight": loop_weight,
+        "p_node_id": node_id,
+        "p_seed": seed,
+        "p_out": out,
+        "p_wide_out": wide_out,
+        "p_partial": partial,
+        "width": width,
+        "dropout": dropout,
+        "stream": stream,
+        "LOOPS": row_sum is not None,
+        "LOOP_WEIGHTED": loop_weight is not None,
+        "NAMED": node_id is not None,
+        "DROPS": seed is not None,
+        "WIDE_OUT": wide_out is not None,
+    }
+    for first_column, block_d in _slices(width):
+        kernels.sum_rows_kernel[(len(pieces.row),)](
+            p_bound=pieces.bound,
+            p_row=pieces.row,
+            p_piece_partial=pieces.partial,
+            p_filled=filled,
+            p_column=column,
+            p_value=value,
+            first_column=first_column,
+            COMPACT=filled is not None,
+            BLOCK_D=block_d,
+            **_tile(block_d, x.dtype),
+            **options,
+        )
+        if pieces.num_partial:
+            kernels.finish_rows_kernel[(len(pieces.split_row),)](
+                p_split_row=pieces.split_row,
+                p_first=pieces.first,
+                p_piece_partial=pieces.partial,
+                first_column=first_column,
+                BLOCK_D=block_d,
+                num_warps=4,
+                **options,
+            )
+
+
+def aggregate_rows(
+    x: Tensor,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rows: OpenRows,
+    row_sum: Tensor,
+    dropout: float,
+    stream: int,
+    out: Tensor,
+    wide_out: Tensor,
+    kept: Tensor,
+) -> None:
+    """Fill the outputs of `fused.aggregate_rows`."""
+    if not out.numel():
+        return
+    with torch.cuda.device_of(x):
+        _sum_rows(
+            pieces_of(row_ptr),
+            rows.filled,
+            rows.src,
+            rows.scaled if len(rows.scaled) else rows.gate,
+            x,
+            out,
+            None if wide_out.shape != out.shape else wide_out,
+            row_sum=row_sum,
+            loop_weight=loop_weight,
+            node_id=node_id,
+            seed=seed,
+            dropout=dropout,
+            stream=stream,
+        )
+
+
+def aggregate_rows_bwd(
+    grad: Tensor,
+    x: Tensor,
+    out: Tensor,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rows: OpenRows,
+    row_sum: Tensor,
+    kept: Tensor,
+    dropout: float,
+    stream: int,
+    gates: HardConcrete,
+    with_scores: bool,
+    grad_x: Tensor,
+    grad_dst: Tensor,
+    grad_src: Tensor,
+    grad_edge: Tensor,
+) -> None:
+    """Fill the outputs of `fused.aggregate_rows_bwd`."""
+    num_nodes, width = x.shape
+    if not x.numel():
+        for output in (grad_dst, grad_src, grad_edge):
+            output.zero_()
+        return
+    wide = wide_type(x.dtype)
+    with torch.cuda.device_of(x):
+        pieces = pieces_of(row_ptr)
+        order = order_of(row_ptr, graph_src, num_nodes)
+        by_source = order.pieces
+        num_pieces = len(by_source.row)
+        inverse = row_sum.new_empty(num_nodes)
+        row_dot = row_sum.new_empty(num_nodes)
+        block_r = 16
+        kernels.row_terms_kernel[(triton.cdiv(num_nodes, block_r),)](
+            p_grad=grad,
+            p_out=out,
+            p_row_sum=row_sum,
+            p_inverse=inverse,
+            p_row_dot=row_dot,
+            num_rows=num_nodes,
+            width=width,
+            WITH_SCORES=with_scores,
+            BLOCK_R=block_r,
+            BLOCK_D=min(triton.next_power_of_2(width), 128),
+            num_warps=4,
+        )
+        score_part = row_sum.new_empty(num_pieces if with_scores else 0)
+        # Closed and whole gates pass no gradient on; only half-open edges write theirs.
+        if not len(grad_edge) and with_scores:
+            grad_edge = row_sum.new_empty(len(graph_src))
+        grad_edge.zero_()
+        partial = x.new_empty((by_source.num_partial, width), dtype=wide)
+        shared: dict[str, Any] = {
+            "p_grad": grad,
+            "p_inverse": inverse,
+            "p_loop_weight": loop_weight,
+            "p_node_id": node_id,
+            "p_seed": seed,
+            "p_grad_x": grad_x,
+            "p_partial": partial,
+            "width": width,
+            "dropout": dropout,
+            "stream": stream,
+            "LOOP_WEIGHTED": loop_weight is not None,
+            "NAMED": node_id is not None,
+            "DROPS": seed is not None,
+        }
+        scaled = rows.source_scaled if len(rows.source_scaled) else rows.source_gate
+        for first_column, block_d in _slices(width):
+            kernels.aggregate_rows_bwd_kernel_sources[(num_pieces,)](
+                p_bound=by_source.bound,
+                p_row=by_source.row,
+                p_piece_partial=by_source.partial,
+                p_filled=rows.source_filled,
+                p_dst=rows.dst,
+                p_gate=rows.source_gate,
+                p_scaled=scaled,
+                p_edge=rows.source_edge,
+                p_x=x,
+                p_row_dot=row_dot,
+                p_score_part=score_part,
+                p_grad_edge=grad_edge,
+                first_column=first_column,
+                TEMPERATURE=gates.temperature,
+                GAMMA=gates.gamma,
+                ZETA=gates.zeta,
+                WITH_SCORES=with_scores,
+                IS_FIRST=first_column == 0,
+                BLOCK_D=block_d,
+                **_tile(block_d, x.dtype),
+                **shared,
+            )
+            if by_source.num_partial:
+                kernels.finish_sources_kernel[(len(by_source.split_row),)](
+                    p_split_row=by_source.split_row,
+                    p_first=by_source.first,
+                    p_piece_partial=by_source.partial,
+                    first_column=first_column,
+                    BLOCK_D=block_d,
+                    num_warps=4,
+                    **shared,
+                )
+        if not with_scores:
+            return
+        _sum_pieces(by_source, score_part, None, grad_src)
+        dst_part = row_sum.new_empty(len(pieces.row))
+        kernels.aggregate_rows_bwd_kernel_targets[(len(pieces.row),)](
+            p_bound=pieces.bound,
+            p_grad_edge=grad_edge,
+            p_part=dst_part,
+            BLOCK=256,
+            num_warps=1,
+        )
+        _sum_pieces(pieces, dst_part, None, grad_dst)
+
+
+def _limit(rate: float) -> tuple[int, float]:
+    """The 16-bit limit below which an entry is dropped, and the scale of the others."""
+    limit = round(rate * 65536)
+    return limit, 65536 / (65536 - limit)
+
+
+def drop_features(
+    x: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor,
+    rate: float,
+    stream: int,
+    out: Tensor,
+) -> None:
+    """Fill the output of `fused.drop_features`."""
+    if not out.numel():
+        return
+    limit, scale = _limit(rate)
+    num_rows, num_columns = x.shape
+    num_blocks = triton.cdiv(num_columns, 8)
+    block = 128
+    with torch.cuda.device_of(x):
+        kernels.drop_features_kernel[(triton.cdiv(num_rows * num_blocks, block),)](
+            p_x=x,
+            p_node_id=node_id,
+            p_seed=seed,
+            p_out=out,
+            num_rows=num_rows,
+            num_columns=num_columns,
+            num_blocks=num_blocks,
+            limit=limit,
+            scale=scale,
+            stream=stream,
+            NAMED=node_id is not None,
+            BLOCK=block,
+            num_warps=4,
+        )
+
+
+def project_sparse(
+    weight: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rate: float,
+    stream: int,
+    out: Tensor,
+    dropped: Tensor,
+) -> None:
+    """Fill the outputs of `fused.project_sparse`."""
+    with torch.cuda.device_of(weight):
+        if seed is not None and len(value):
+            limit, scale = _limit(rate)
+            block = 256
+            kernels.drop_entries_kernel[(triton.cdiv(len(value), block),)](
+                p_row=entry_rows(row_ptr, column),
+                p_column=column,
+                p_value=value,
+                p_node_id=node_id,
+                p_seed=seed,
+                p_out=dropped,
+                num_entries=len(value),
+                limit=limit,
+                scale=scale,
+                stream=stream,
+                NAMED=node_id is not None,
+                BLOCK=block,
+                num_warps=4,
+            )
+            value = dropped
+        if out.numel():
+            _sum_rows(pieces_of(row_ptr), None, column, value, weight, out, None)
+
+
+def project_sparse_bwd(
+    grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
+) -> None:
+    """Fill the output of `fused.project_sparse_bwd`."""
+    if not out.numel():
+        return
+    with torch.cuda.device_of(grad):
+        order = order_of(row_ptr, column, len(out))
+        by_column = value[order.entry]
+        _sum_rows(order.pieces, None, order.row, by_column, grad, out, None)

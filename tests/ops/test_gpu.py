@@ -1,0 +1,269 @@
+"""The Triton kernels against the float64 reference.
+
+With a CUDA device the tests marked `gpu` run on it. Without one, the small ones run in
+Triton's interpreter if Triton can be imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+import torch
+from agreement import (
+    GRAPHS,
+    assert_as_close,
+    check_step,
+    losses,
+    operator_arguments,
+    poison,
+    scattered,
+    star,
+    step,
+)
+from torch import Tensor
+
+from sgat import ops
+from sgat.features import SparseFeatures
+from sgat.graph import Graph
+from sgat.models import SGAT
+from sgat.ops import fused, noise
+
+HAS_CUDA = torch.cuda.is_available()
+DEVICE = "cuda" if HAS_CUDA else "cpu"
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="Triton is not installed"
+)
+on_gpu = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device"),
+]
+
+
+def gpu_test(function):
+    for mark in on_gpu:
+        function = mark(function)
+    return function
+
+
+@pytest.fixture(autouse=True)
+def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not HAS_CUDA:
+        monkeypatch.setenv("TRITON_INTERPRET", "1")
+    poison(monkeypatch)
+
+
+@pytest.fixture
+def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split rows already at 16 edges."""
+    monkeypatch.setitem(fused.SPLIT, "gpu", 16)
+
+
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_split_rows_follow_the_reference(name: str, short_pieces: None) -> None:
+    graph = star(37) if name == "star" else GRAPHS[name]()
+    check_step(
+        graph,
+        torch.float32,
+        "gpu",
+        device=DEVICE,
+        seed=3,
+        dropout=0.4,
+        with_edges=True,
+        width=5,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_types_follow_the_reference(dtype: torch.dtype) -> None:
+    check_step(GRAPHS["two graphs"](), dtype, "gpu", device=DEVICE, seed=3)
+
+
+def test_wide_features_go_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sgat.ops import gpu
+
+    monkeypatch.setattr(gpu, "MAX_WIDTH", 16)
+    graph = scattered(13, 61, weighted=True)
+    check_step(graph, torch.float32, "gpu", device=DEVICE, seed=3, width=37)
+
+
+def test_evaluation_gates_follow_the_reference() -> None:
+    graph = scattered(13, 61)
+    check_step(graph, torch.float32, "gpu", device=DEVICE, seed=None)
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5])
+@pytest.mark.parametrize("names", [None, torch.tensor([5, 3, 2**32 + 3, 8, 1])])
+def test_feature_dropout_has_the_mask_of_noise(
+    rate: float, names: Tensor | None
+) -> None:
+    seed = 2**63 + 11
+    x = torch.ones(5, 37)
+    node = torch.arange(5) if names is None else names
+    mask = noise.dense_feature_mask(
+        seed, node, 37, noise.FEATURE_DROPOUT + 2, rate=rate
+    )
+    names = None if names is None else names.to(DEVICE)
+    options = {"dropout": rate, "seed": seed, "layer": 2, "node_id": names}
+    eye = torch.eye(37, device=DEVICE)
+    dense = ops.project(x.to(DEVICE), eye, backend="gpu", **options)
+    assert torch.equal(dense.cpu(), mask)
+    sparse = SparseFeatures.from_dense(x).to(DEVICE)
+    assert torch.equal(ops.project(sparse, eye, backend="gpu", **options).cpu(), mask)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.6])
+def test_sparse_projection_follows_the_reference(
+    dropout: float, short_pieces: None
+) -> None:
+    generator = torch.Generator().manual_seed(1)
+    dense = torch.randn(29, 41, generator=generator)
+    dense *= torch.rand(29, 41, generator=generator) < 0.4
+    dense[:, 7], dense[3] = 1.0, 0.0
+    start = torch.randn(41, 13, generator=generator)
+
+    def run(dtype: torch.dtype, backend: ops.Backend, device: str) -> dict[str, Tensor]:
+        weight = start.to(device, dtype, copy=True).requires_grad_()
+        x = SparseFeatures.from_dense(dense.to(dtype)).to(device)
+        out = ops.project(x, weight, dropout=dropout, seed=9, layer=1, backend=backend)
+        out.square().sum().backward()
+        return {"out": out.detach().cpu(), "weight": weight.grad.cpu()}
+
+    plain = run(torch.float32, "reference", "cpu")
+    exact = run(torch.float64, "reference", "cpu")
+    assert_as_close(run(torch.float32, "gpu", DEVICE), plain, exact, torch.float32)
+
+
+@gpu_test
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_outputs_and_gradients_follow_the_reference(
+    name: str, dropout: float, dtype: torch.dtype
+) -> None:
+    for seed in (3, 2**63 + 11, None):
+        check_step(
+            GRAPHS[name](), dtype, "gpu", device="cuda", seed=seed, dropout=dropout
+        )
+
+
+@gpu_test
+@pytest.mark.parametrize("width", [1, 8, 41, 128, 131, 602])
+def test_any_width(width: int) -> None:
+    graph = scattered(211, 7001)
+    check_step(graph, torch.float32, "gpu", device="cuda", seed=3, width=width)
+
+
+@gpu_test
+def test_a_hub_of_a_million_edges() -> None:
+    graph = star(1_000_003)
+    exact = step(graph, torch.float32, wide=True, backend="reference", seed=3)
+    plain = step(graph, torch.float32, backend="reference", seed=3)
+    fast = step(graph, torch.float32, backend="gpu", device="cuda", seed=3)
+    assert_as_close(fast, plain, exact, torch.float32)
+
+
+@gpu_test
+def test_a_second_run_is_equal_bit_for_bit() -> None:
+    graph = scattered(1009, 200_003)
+    options = {"backend": "gpu", "device": "cuda", "seed": 3, "dropout": 0.4}
+    first, second = (step(graph, torch.float32, **options) for _ in range(2))
+    for name, value in first.items():
+        assert torch.equal(value, second[name]), name
+
+
+@gpu_test
+def test_a_step_does_not_wait_and_can_be_captured() -> None:
+    graph = scattered(211, 7001).to("cuda")
+    x = torch.randn(211, 23, device="cuda")
+    label = torch.randint(3, (211,), device="cuda")
+    model = SGAT(23, 5, 3, backend="gpu").to("cuda")
+    optimizer = torch.optim.Adam(model.parameters(), capturable=True, fused=True)
+    seed = torch.zeros(1, dtype=torch.int64, device="cuda")
+
+    def train_step() -> Tensor:
+        optimizer.zero_grad(set_to_none=False)
+        out = model.compute(x, graph, seed=seed)
+        loss = torch.nn.functional.cross_entropy(out.logits, label)
+        (loss + 1e-4 * out.opened.penalty).backward()
+        optimizer.step()
+        return loss.detach()
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            train_step()
+        torch.cuda.synchronize()
+        torch.cuda.set_sync_debug_mode("error")
+        train_step()
+        torch.cuda.set_sync_debug_mode("default")
+    torch.cuda.synchronize()
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(captured):
+        loss = train_step()
+    values = []
+    for epoch in range(40):
+        seed.fill_(epoch)
+        captured.replay()
+        values.append(float(loss))
+    assert values[-1] < values[0]
+    assert len(set(values)) == len(values)
+
+
+@gpu_test
+def test_training_follows_the_losses_of_the_reference() -> None:
+    graph = scattered(101, 997)
+    x, label = torch.randn(101, 23), torch.randint(3, (101,))
+    fast = losses("gpu", graph, x, label, "cuda")
+    plain = losses("reference", graph, x, label)
+    assert fast == pytest.approx(plain, rel=1e-3)
+
+
+@gpu_test
+@pytest.mark.parametrize("drops", [False, True])
+def test_operators_are_registered_as_torch_expects(
+    drops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    graph = GRAPHS["weights, loops, duplicates"]().to("cuda")
+    gate, aggregate = operator_arguments(graph, drops=drops, backend="gpu")
+    # Slots past the count are not written, so values cannot be compared.
+    checks = ("test_schema", "test_autograd_registration", "test_faketensor")
+    torch.library.opcheck(fused.open_rows, gate, test_utils=checks)
+    torch.library.opcheck(fused.aggregate_rows, aggregate)
+
+
+@gpu_test
+def test_compiles_as_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    graph = scattered(31, 201).to("cuda")
+    x = torch.randn(31, 7, device="cuda")
+    model = SGAT(7, 3, 2, backend="gpu").to("cuda")
+    compiled = torch.compile(model, fullgraph=True)
+    seed = torch.tensor([5], device="cuda")
+    outputs = [run(x, graph, seed=seed) for run in (model, compiled)]
+    torch.testing.assert_close(*outputs)
+    grads = [
+        torch.autograd.grad(out.square().sum(), model.parameters()) for out in outputs
+    ]
+    torch.testing.assert_close(*grads)
+
+
+@gpu_test
+def test_auto_takes_the_gpu_kernels() -> None:
+    graph = GRAPHS["chain"]().to("cuda")
+    score = torch.zeros(graph.num_nodes, device="cuda")
+    opened = ops.open_edges(graph, score, score)
+    assert isinstance(opened, fused.OpenEdges)
+    assert opened.backend == "gpu"
+    with pytest.raises(ValueError, match="on the CPU, and these are on cuda"):
+        ops.open_edges(graph, score, score, backend="cpu")
+
+
+def test_tensors_elsewhere_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    graph = Graph.from_edges(torch.tensor([[0], [1]]))
+    score = torch.zeros(2)
+    with pytest.raises(ValueError, match="on a CUDA device, and these are on cpu"):
+        ops.open_edges(graph, score, score, backend="gpu")
