@@ -10,6 +10,7 @@ from sgat.data.files.export import (
 )
 from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.options import FileOptions
+from sgat.data.files.predictions import prediction_table
 from sgat.data.files.read import from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
 
@@ -21,6 +22,7 @@ __all__ = [
     "FileOptions",
     "convert",
     "from_tables",
+    "prediction_table",
     "pruned_table",
     "read_graph",
     "score_table",

@@ -68,7 +68,7 @@ def read_csv(path: Path, *, format: str, delimiter: str | None = None) -> Source
 
 
 def write_csv(table: Any, path: Path, *, format: str) -> None:
-    """Write a text table with a header; strings are quoted, null is an empty cell.
+    """Write a text table with a header; strings are quoted, null and NaN are empty.
 
     Raises:
         ValueError: If a string holds a NUL character, which no text table can.
@@ -77,7 +77,9 @@ def write_csv(table: Any, path: Path, *, format: str) -> None:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        if _is_string(column.type):
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        elif _is_string(column.type):
             row = pc.index(pc.match_substring(column, "\0"), True).as_py()
             if row >= 0:
                 raise ValueError(

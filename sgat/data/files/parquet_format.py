@@ -11,14 +11,18 @@ import pyarrow.parquet
 from sgat.data.files.source import Source, check_magic, check_names
 
 MAGIC = b"PAR1"
+SMALL_SIZE = 1 << 28
+"""Bytes in memory below which no ratio is suspicious."""
+LARGEST_RATIO = 1000
+"""How many times its own size a larger file may take in memory."""
 
 
 def read_parquet(path: Path) -> Source:
     """Read a table with its types.
 
     Raises:
-        ValueError: If the file is cut short, damaged, not Parquet, or names a column
-            twice.
+        ValueError: If the file is cut short, damaged, not Parquet, would take far more
+            memory than its size, or names a column twice.
     """
     check_magic(path, MAGIC, "a Parquet file")
     with path.open("rb") as file:
@@ -29,6 +33,7 @@ def read_parquet(path: Path) -> Source:
         # A path alone would also accept a folder of files and partition columns.
         with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
             names = file.schema_arrow.names
+            _check_size(path, file.metadata)
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
@@ -37,6 +42,17 @@ def read_parquet(path: Path) -> Source:
         ) from error
     check_names(path, names)
     return Source(table.replace_schema_metadata(None), str(path), "parquet")
+
+
+def _check_size(path: Path, metadata: Any) -> None:
+    """Refuse long runs of one value that unpack to more than any graph's table."""
+    size, declared = path.stat().st_size, metadata.num_rows * metadata.num_columns * 8
+    if declared > SMALL_SIZE and declared > LARGEST_RATIO * size:
+        raise ValueError(
+            f"{path}: {size} bytes would unpack to {metadata.num_rows} rows of"
+            f" {metadata.num_columns} columns, more than {LARGEST_RATIO} times as many"
+            " bytes; the file is refused as a bomb."
+        )
 
 
 def write_parquet(table: Any, path: Path) -> None:

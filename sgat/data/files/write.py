@@ -102,7 +102,7 @@ def _write(table: Any, temporary: Path, format: str, path: Path) -> None:
             write_npz(table, temporary)
         else:
             write_csv(flat_table(table), temporary, format=format)
-    except (ValueError, NotImplementedError) as error:
+    except (ValueError, pa.ArrowException) as error:
         raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
 
 

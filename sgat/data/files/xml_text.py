@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -78,7 +79,8 @@ def rows(
             values = [
                 (number, _cell(column[place]))
                 for (number, _), column in zip(others, cells, strict=True)
-                if column[place] is not None
+                # NaN, which differs from itself, is a missing value too.
+                if column[place] is not None and column[place] == column[place]
             ]
             yield row, [quoted(str(end)) for end in found], values
             row += 1
@@ -87,4 +89,6 @@ def rows(
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and math.isinf(value):
+        return "INF" if value > 0 else "-INF"
     return escaped(value if isinstance(value, str) else str(value))

@@ -73,6 +73,17 @@ def test_missing_values_survive_npz(tmp_path: Path) -> None:
     assert read_graph(tmp_path / "e.npz").edges.equals(table)
 
 
+@pytest.mark.parametrize("format", ["csv", "graphml", "npz"])
+def test_nan_and_infinity_survive(tmp_path: Path, format: str) -> None:
+    table = EDGES.append_column("f", pa.array([float("inf"), float("nan"), None]))
+    write_graph(from_tables(table), tmp_path / f"e.{format}")
+    found = read_graph(tmp_path / f"e.{format}").edges.column("f").to_pylist()
+    assert [float(found[0]), *map(str, found[1:])] in (
+        [float("inf"), "None", "None"],
+        [float("inf"), "nan", "nan"],
+    )
+
+
 def test_scipy_reads_and_writes_the_same_matrix(tmp_path: Path) -> None:
     graph = from_tables(EDGES)
     write_graph(graph, tmp_path / "ours.mtx")

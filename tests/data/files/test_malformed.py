@@ -420,6 +420,13 @@ CASES = [
         " b'PAR1'.",
         edges_name="e.parquet",
     ),
+    edge_case(
+        "Parquet bomb",
+        lambda: parquet({"src": np.zeros(40_000_000, np.int8)}),
+        "bytes would unpack to 40000000 rows of 1 columns, more than 1000 times as many"
+        " bytes; the file is refused as a bomb.",
+        edges_name="e.parquet",
+    ),
     # NPZ
     edge_case(
         "pickle inside NPZ",
