@@ -6,49 +6,23 @@ under a temporary name and renamed, so it is either the old state or the new one
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `path` that replaces it if the block succeeds.
-
-    If the block raises, or the disk is full, the file at `path` is as it was and the
-    temporary file is gone.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        # mkstemp makes files private; a result is as readable as any other file.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+from sgat.atomic import replacing
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], state: Any) -> None:
     """Write tensors by name, with a JSON-able `state` in the file's header."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     on_cpu = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
     with replacing(path) as temporary:
-        save_file(on_cpu, temporary, metadata={"state": json.dumps(state)})
+        temporary.write_bytes(save(on_cpu, metadata={"state": json.dumps(state)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:

@@ -30,20 +30,31 @@ def _require_choices(config: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class DataConfig:
-    """What to train on.
+    """What to train on: a data set by name, or files.
 
     Attributes:
         name: Name of a data set (see `sgat data list`).
-        options: Further arguments of its loader, such as the split.
+        split: Name of a split (see docs/datasets.md); None for the data set's own, or
+            for files the split column, or 60/20/20 per class without one.
+        edges: Path of an edge file.
+        nodes: Path of a node file.
+        options: Further arguments of `sgat.data.load` or of `FileOptions`.
     """
 
     name: str | None = None
+    split: str | None = None
+    edges: str | None = None
+    nodes: str | None = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Shape of the network; see `sgat.SGAT` for the meaning of each entry."""
+    """Shape of the network; see `sgat.SGAT` for the meaning of each entry.
+
+    `gate_bias` says whether there is a learned scalar in every log α, and
+    `gate_bias_start` where it starts.
+    """
 
     hidden: int = 64
     heads: int = 2
@@ -54,7 +65,8 @@ class ModelConfig:
     dropout: float = 0.5
     attention_dropout: float = 0.5
     gate_mode: Literal["inductive", "transductive"] = "inductive"
-    gate_bias: float | None = 0.0
+    gate_bias: bool = True
+    gate_bias_start: float = 0.0
     bias: bool = True
     residual: bool = False
     temperature: float = 2 / 3

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgat import ops
+from sgat.config import ModelConfig
 from sgat.conv import SGATConv, as_graph, draw_seed
 from sgat.features import Features
 from sgat.gates import HardConcrete
@@ -132,6 +133,32 @@ class SGAT(nn.Module):
         )
         self.dropout = dropout
         self.reset_parameters()
+
+    @classmethod
+    def from_config(
+        cls, config: ModelConfig, in_channels: int, out_channels: int, num_edges: int
+    ) -> SGAT:
+        """The network that a config describes, for data of these sizes."""
+        return cls(
+            in_channels,
+            config.hidden,
+            out_channels,
+            heads=config.heads,
+            layers=config.layers,
+            readout=config.readout,
+            output_heads=config.output_heads,
+            activation=config.activation,
+            dropout=config.dropout,
+            attention_dropout=config.attention_dropout,
+            gate_mode=config.gate_mode,
+            num_edges=num_edges,
+            gate_bias=config.gate_bias_start if config.gate_bias else None,
+            bias=config.bias,
+            residual=config.residual,
+            gates=HardConcrete(config.temperature, config.gamma, config.zeta),
+            init_gain=config.init_gain,
+            backend=config.backend,
+        )
 
     @property
     def gating(self) -> SGATConv:

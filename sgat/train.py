@@ -12,7 +12,7 @@ import time
 import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,7 +22,6 @@ from sgat.budget import EdgeBudget, bias_shift
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, merge, name_in_noise
 from sgat.evaluate import evaluate, loss_on
-from sgat.gates import HardConcrete
 from sgat.models import SGAT
 from sgat.ops import noise
 
@@ -61,6 +60,20 @@ class EpochRecord:
     seconds: float
 
 
+class Snapshot(NamedTuple):
+    """Scores and predictions on the first graph at one epoch.
+
+    Attributes:
+        epoch: Number of the epoch, from 1.
+        log_alpha: Gate location of every edge, [E].
+        logits: Class scores of every node, [N, C].
+    """
+
+    epoch: int
+    log_alpha: Tensor
+    logits: Tensor
+
+
 @dataclasses.dataclass(frozen=True)
 class Result:
     """A trained model and how it got there.
@@ -69,60 +82,20 @@ class Result:
         model: The selected model, in evaluation mode.
         records: One record per epoch.
         best_epoch: The epoch the model was taken from, from 1.
-        snapshots: log α of every edge of the first graph at some epochs (by epoch).
+        snapshots: What the first graph looked like at some epochs.
         interrupted: Whether training was stopped before its end and can be resumed.
     """
 
     model: SGAT
     records: list[EpochRecord]
     best_epoch: int
-    snapshots: dict[int, Tensor]
+    snapshots: list[Snapshot]
     interrupted: bool = False
 
     @property
     def best(self) -> EpochRecord:
         """The record of the selected epoch."""
         return self.records[self.best_epoch - 1]
-
-
-def build_model(
-    config: ModelConfig, graphs: Sequence[NodeData], *, seed: int, keep: float | None
-) -> SGAT:
-    """A fresh network for this data, its weights drawn from the seed alone.
-
-    Training to a share of edges moves the gate bias, so `keep` implies one.
-    """
-    first = graphs[0]
-    gate_bias = config.gate_bias
-    if keep is not None and gate_bias is None:
-        gate_bias = 0.0
-    if config.gate_mode == "transductive" and len(graphs) > 1:
-        raise ValueError(
-            "`gate_mode` must be inductive to train on several graphs:"
-            " transductive gates know the edges of one graph only."
-        )
-    model = SGAT(
-        first.num_features,
-        config.hidden,
-        first.num_classes,
-        heads=config.heads,
-        layers=config.layers,
-        readout=config.readout,
-        output_heads=config.output_heads,
-        activation=config.activation,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        gate_mode=config.gate_mode,
-        num_edges=first.graph.num_edges,
-        gate_bias=gate_bias,
-        bias=config.bias,
-        residual=config.residual,
-        gates=HardConcrete(config.temperature, config.gamma, config.zeta),
-        init_gain=config.init_gain,
-        backend=config.backend,
-    )
-    model.reset_parameters(torch.Generator().manual_seed(seed))
-    return model
 
 
 def chosen_device(name: str) -> torch.device:
@@ -137,6 +110,27 @@ def chosen_device(name: str) -> torch.device:
             f"`device` must be one that works here, got {name!r}; try cpu."
         ) from None
     return device
+
+
+def _fresh_model(
+    model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
+) -> SGAT:
+    first = graphs[0]
+    if model.gate_mode == "transductive" and len(graphs) > 1:
+        raise ValueError(
+            "`gate_mode` must be inductive to train on several graphs:"
+            " transductive gates know the edges of one graph only."
+        )
+    if train.keep is not None and not model.gate_bias:
+        raise ValueError(
+            "`gate_bias` must be true with `keep`: training to a share of edges moves"
+            " the gate bias."
+        )
+    fresh = SGAT.from_config(
+        model, first.num_features, first.num_classes, first.graph.num_edges
+    )
+    fresh.reset_parameters(torch.Generator().manual_seed(train.seed))
+    return fresh
 
 
 class Training:
@@ -154,7 +148,7 @@ class Training:
         self.config = train
         self.device = chosen_device(train.device)
         self.graphs = [data.to(self.device) for data in name_in_noise(graphs)]
-        self.model = build_model(model, graphs, seed=train.seed, keep=train.keep)
+        self.model = _fresh_model(model, graphs, train)
         self.model.to(self.device)
         self.budget = (
             None
@@ -166,7 +160,7 @@ class Training:
         self.best_epoch = 0
         self.best_val = -math.inf
         self.best_weights: dict[str, Tensor] = {}
-        self.snapshots: dict[int, Tensor] = {}
+        self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
         self._all_in_one: NodeData | None = None
 
@@ -185,6 +179,36 @@ class Training:
         )
         return self.epoch >= self.config.epochs or out_of_patience
 
+    def run(
+        self,
+        *,
+        checkpoint_path: Path | None = None,
+        resume: bool = False,
+        on_epoch: Callable[[EpochRecord], None] | None = None,
+    ) -> Result:
+        """Train to the end, or until asked to stop; see `fit`."""
+        if resume and checkpoint_path is not None and checkpoint_path.exists():
+            self.restore(checkpoint_path)
+            for record in self.records:
+                if on_epoch is not None:
+                    on_epoch(record)
+        with _stop_requests() as stop:
+            while not (self.is_done or stop.requested):
+                record = self.run_epoch()
+                due = self.epoch % self.config.checkpoint_every == 0
+                due = due or self.is_done or stop.requested
+                if checkpoint_path is not None and due:
+                    self.save(checkpoint_path)
+                if on_epoch is not None:
+                    on_epoch(record)
+        return Result(
+            model=self.selected_model(),
+            records=self.records,
+            best_epoch=self.best_epoch,
+            snapshots=self.snapshots,
+            interrupted=not self.is_done,
+        )
+
     def run_epoch(self) -> EpochRecord:
         """Train on every training graph once, evaluate, and keep the best weights."""
         start = time.perf_counter()
@@ -197,16 +221,19 @@ class Training:
     def selected_model(self) -> SGAT:
         """A copy of the model with the selected weights, in evaluation mode."""
         model = copy.deepcopy(self.model)
-        model.load_state_dict(self.best_weights)
+        # Stopped before any epoch was a candidate: the model as it is.
+        model.load_state_dict(self.best_weights or self.model.state_dict())
         return model.eval()
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint."""
+        """Write a checkpoint, making its folder if need be."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         tensors = {
             **checkpoint.pack("model", self.model.state_dict()),
             **checkpoint.pack("best", self.best_weights),
             **checkpoint.pack("adam", checkpoint.optimiser_tensors(self.optimiser)),
-            **{f"snapshot.{epoch}": t for epoch, t in self.snapshots.items()},
+            **{f"log_alpha.{s.epoch}": s.log_alpha for s in self.snapshots},
+            **{f"logits.{s.epoch}": s.logits for s in self.snapshots},
         }
         state = {
             "records": [dataclasses.asdict(record) for record in self.records],
@@ -214,6 +241,7 @@ class Training:
             "best_val": self.best_val if self.best_epoch else None,
             "multiplier": None if self.budget is None else self.budget.multiplier,
             "seconds": self.seconds,
+            "snapshots": [snapshot.epoch for snapshot in self.snapshots],
         }
         checkpoint.save_tensors(path, tensors, state)
 
@@ -223,10 +251,10 @@ class Training:
         checkpoint.load_weights(self.model, checkpoint.unpack("model", tensors), path)
         self.best_weights = checkpoint.unpack("best", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.unpack("adam", tensors))
-        self.snapshots = {
-            int(epoch): tensor
-            for epoch, tensor in checkpoint.unpack("snapshot", tensors).items()
-        }
+        self.snapshots = [
+            Snapshot(epoch, tensors[f"log_alpha.{epoch}"], tensors[f"logits.{epoch}"])
+            for epoch in state["snapshots"]
+        ]
         self.records = [EpochRecord(**record) for record in state["records"]]
         self.best_epoch = state["best_epoch"]
         self.best_val = -math.inf if state["best_val"] is None else state["best_val"]
@@ -323,8 +351,10 @@ class Training:
         mean = {key: sum(step[key] for step in steps) / len(steps) for key in steps[0]}
         self._select(None if val is None else val.score)
         if (self.epoch + 1) in _snapshot_epochs(self.config):
-            num_edges = self.graphs[0].graph.num_edges
-            self.snapshots[self.epoch + 1] = log_alpha[:num_edges].cpu()
+            first = self.graphs[0]
+            scores = log_alpha[: first.graph.num_edges].cpu()
+            logits = self.model(first.x, first.graph).cpu()
+            self.snapshots.append(Snapshot(self.epoch + 1, scores, logits))
         if bias is not None and training_bias is not None:
             bias.copy_(training_bias)
         self.seconds += time.perf_counter() - start
@@ -396,26 +426,8 @@ def fit(
         ValueError: If the data or the settings cannot be trained with.
     """
     training = Training(graphs, model or ModelConfig(), train or TrainConfig())
-    if resume and checkpoint_path is not None and checkpoint_path.exists():
-        training.restore(checkpoint_path)
-        for record in training.records:
-            if on_epoch is not None:
-                on_epoch(record)
-    with _stop_requests() as stop:
-        while not (training.is_done or stop.requested):
-            record = training.run_epoch()
-            due = training.epoch % training.config.checkpoint_every == 0
-            due = due or training.is_done or stop.requested
-            if checkpoint_path is not None and due:
-                training.save(checkpoint_path)
-            if on_epoch is not None:
-                on_epoch(record)
-    return Result(
-        model=training.selected_model(),
-        records=training.records,
-        best_epoch=training.best_epoch,
-        snapshots=training.snapshots,
-        interrupted=not training.is_done,
+    return training.run(
+        checkpoint_path=checkpoint_path, resume=resume, on_epoch=on_epoch
     )
 
 

@@ -54,8 +54,11 @@ def choose_split(
         return _applied([published[seed % len(published)]], graphs)
     if len(published) > 1 and (own := re.fullmatch(r"geom-gcn-(\d)", split)):
         return _applied([published[int(own[1])]], graphs)
+    names = [benchmark.default_split]
+    if len(graphs) == 1:
+        return [draw_split(split, graphs[0], seed, own=names)]
     return [
-        _drawn(split, benchmark, data, seed if len(graphs) == 1 else (seed, number))
+        draw_split(split, data, (seed, number), own=names)
         for number, data in enumerate(graphs)
     ]
 
@@ -86,9 +89,27 @@ def _applied(splits: Sequence[Split], graphs: list[NodeData]) -> list[NodeData]:
     return [part.apply(data) for part, data in zip(splits, graphs, strict=True)]
 
 
-def _drawn(
-    split: str, benchmark: Benchmark, data: NodeData, seed: int | tuple[int, int]
+def draw_split(
+    split: str,
+    data: NodeData,
+    seed: int | tuple[int, int],
+    *,
+    own: Sequence[str] = (),
 ) -> NodeData:
+    """The data with roles drawn as the name says, or read from a file .npz.
+
+    Args:
+        split: "random-N", "random-A-B-C", "stratified-A-B-C", "uniform-A-B-C", or the
+            file of a split.
+        data: One graph.
+        seed: Of the draw.
+        own: Further names to suggest in the message.
+
+    Raises:
+        ValueError: If the name means nothing.
+    """
+    if split.endswith(".npz"):
+        return _applied(load_split(split), [data])[0]
     if match := re.fullmatch(r"random-(\d+)", split):
         drawn = random_per_class(data.y, per_class=int(match[1]), seed=seed)
         return drawn.apply(data)
@@ -96,8 +117,8 @@ def _drawn(
         train, val, test = (int(share) / 100 for share in match.groups()[1:])
         draw = random_fractions if match[1] == "uniform" else stratified_fractions
         return draw(data.y, (train, val, test), seed=seed).apply(data)
-    own = dict.fromkeys([benchmark.default_split, "random-20", "random-60-20-20"])
+    names = dict.fromkeys([*own, "random-20", "random-60-20-20"])
     raise ValueError(
-        f"`split` of {benchmark.name!r} must be one of {', '.join(own)},"
+        f"`split` of {data.name!r} must be one of {', '.join(names)},"
         f" stratified-A-B-C, uniform-A-B-C (per cent) or a file .npz, got {split!r}."
     )

@@ -1,0 +1,43 @@
+"""Files that are either written in full or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` that takes its place when the block succeeds.
+
+    After an error the temporary file is gone and an earlier file at `path` is as it
+    was. A link is followed: what it points to is replaced.
+
+    Raises:
+        OSError: If the folder is missing or nothing can be written; it names `path`.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, "the folder to write to does not exist", str(path)
+        )
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    try:
+        # Also finds out, before any work, that the folder cannot be written to.
+        temporary.touch(exist_ok=False)
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        number = error.errno or errno.EIO
+        message = error.strerror or str(error)
+        raise OSError(number, message, str(path)) from error
+    finally:
+        temporary.unlink(missing_ok=True)

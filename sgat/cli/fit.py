@@ -1,0 +1,171 @@
+"""`sgat fit`: train on a data set or on files, and write a run folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sgat.cli import app
+
+DATA, MODEL, TRAIN, RUN = "Data", "Model", "Training", "Run"
+
+
+def option(panel: str, text: str, *names: str) -> Any:
+    """An option that is None unless given, so that configs keep their say."""
+    return typer.Option(None, *names, help=text, rich_help_panel=panel)
+
+
+@app.command(
+    epilog="Examples:\n\nsgat fit karate\n\n"
+    "sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.3 --out runs/mine"
+)
+def fit(
+    name: str | None = typer.Argument(
+        None, help="Name of a data set; see `sgat data list`."
+    ),
+    data_root: Path | None = option(
+        DATA, "Folder with the data sets; else $SGAT_DATA, else the user's cache."
+    ),
+    split: str | None = option(DATA, "Split, e.g. random-60-20-20."),
+    edges: Path | None = option(
+        DATA, "Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
+    ),
+    nodes: Path | None = option(DATA, "Your node file: CSV, TSV, Parquet or NPZ."),
+    label: str | None = option(DATA, "Column of the node file with the class."),
+    labels: str | None = option(DATA, "0/1 columns for several labels: A,B,C."),
+    features: str | None = option(
+        DATA, "Feature columns, A,B,C; else all that mean nothing else."
+    ),
+    id: str | None = option(DATA, "Column with the id of each node [id]."),
+    src: str | None = option(DATA, "Column with the source of each edge [src]."),
+    dst: str | None = option(DATA, "Column with the target of each edge [dst]."),
+    weight: str | None = option(DATA, "Column with the weight of each edge."),
+    split_column: str | None = option(DATA, "Column with train, val, test [split]."),
+    undirected: bool | None = option(
+        DATA, "Each edge stands for both directions.", "--undirected"
+    ),
+    standardise: bool | None = option(
+        DATA, "Scale numeric features to mean 0, deviation 1.", "--standardise"
+    ),
+    fill_missing: str | None = option(DATA, "Missing features become zero or mean."),
+    hidden: int | None = option(MODEL, "Width of each head."),
+    heads: int | None = option(MODEL, "Number of heads."),
+    layers: int | None = option(MODEL, "Number of attention layers."),
+    readout: str | None = option(MODEL, "linear (the paper) or attention."),
+    output_heads: int | None = option(MODEL, "Heads of the attention read-out."),
+    activation: str | None = option(MODEL, "relu or elu."),
+    dropout: float | None = option(MODEL, "Share of features dropped in training."),
+    attention_dropout: float | None = option(
+        MODEL, "Share of coefficients dropped in training."
+    ),
+    gate_mode: str | None = option(MODEL, "inductive or transductive."),
+    gate_bias: bool | None = option(
+        MODEL, "Learn a scalar in every log α.", "--gate-bias/--no-gate-bias"
+    ),
+    gate_bias_start: float | None = option(MODEL, "Where that scalar starts."),
+    residual: bool | None = option(
+        MODEL, "Add each layer's input to its output.", "--residual/--no-residual"
+    ),
+    keep: float | None = option(
+        TRAIN, "Share of the edges to keep, in (0, 1]; else λ decides."
+    ),
+    l0_weight: float | None = option(
+        TRAIN, "λ, the price of an open edge.", "--l0-weight", "--lambda"
+    ),
+    warmup: int | None = option(TRAIN, "Epochs over which the penalty sets in."),
+    epochs: int | None = option(TRAIN, "Number of epochs."),
+    lr: float | None = option(TRAIN, "Learning rate."),
+    weight_decay: float | None = option(TRAIN, "L2 penalty."),
+    patience: int | None = option(TRAIN, "Stop after so many epochs without gain."),
+    select: str | None = option(TRAIN, "Model of the best validation, or last."),
+    ties: str | None = option(TRAIN, "Among equal scores: latest or first."),
+    batch_size: int | None = option(TRAIN, "Graphs per step, with several graphs."),
+    seed: int | None = option(TRAIN, "Seed of everything that is drawn."),
+    device: str | None = option(TRAIN, "auto, cpu, cuda, cuda:1, …"),
+    snapshots: int | None = option(
+        TRAIN, "Epochs to keep scores of; draws the graph if it is small."
+    ),
+    checkpoint_every: int | None = option(TRAIN, "Epochs between checkpoints."),
+    config: str | None = option(
+        RUN, "Settings: a .toml file, or a shipped one such as paper/cora."
+    ),
+    out: Path | None = option(RUN, "Run folder [runs/NAME]."),
+    resume: bool = typer.Option(
+        False, "--resume", help="Continue the run in --out.", rich_help_panel=RUN
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Replace the run in --out.", rich_help_panel=RUN
+    ),
+    as_json: bool = typer.Option(
+        False, "--json", help="Print the summary as JSON.", rich_help_panel=RUN
+    ),
+    quiet: bool = typer.Option(
+        False, "--quiet", help="Show no progress.", rich_help_panel=RUN
+    ),
+) -> None:
+    """Train a classifier that learns which edges to listen to.
+
+    Writes a folder with the model, predictions for every node and a score for every
+    edge. An option that is not given is taken from --config, else from the settings
+    shipped for the data set, else from the defaults.
+    """
+    from sgat.cli.progress import training_progress
+    from sgat.runs import Request, continue_run, run, start_run
+
+    given = {k: v for k, v in locals().items() if v is not None}
+    request = Request.from_options(given)
+    folder, settings = (
+        continue_run(request) if resume else start_run(request, overwrite=overwrite)
+    )
+    with training_progress(settings.train.epochs, quiet=quiet) as show:
+        outcome = run(
+            folder,
+            settings,
+            resume=resume,
+            root=request.data_root,
+            on_epoch=show,
+        )
+    if not quiet:
+        for note in outcome.notes:
+            print(f"note: {note}", file=sys.stderr)
+    if outcome.summary is None:
+        print(
+            f"interrupted after epoch {outcome.epochs}; go on with:"
+            f" sgat fit --resume --out {folder.path}",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130)
+    if as_json:
+        typer.echo(json.dumps(outcome.summary, indent=2))
+    else:
+        typer.echo(describe(outcome.summary, outcome.files))
+
+
+def describe(summary: dict[str, Any], files: list[str]) -> str:
+    """The result in a few lines, and what to do next."""
+    name = "accuracy" if "accuracy" in summary else "micro_f1"
+    title = name.replace("_", "-")
+    removed, total = summary["edges_removed"], summary["edges"]
+    nodes = summary["nodes"]
+    lines = [""]
+    if summary[name] is not None:
+        tested = summary["test_nodes"]
+        counted = f" ({round(summary[name] * tested)} of {tested})"
+        shown = counted if name == "accuracy" else f" on {tested} nodes"
+        lines.append(f"test {title:<14} {summary[name]:.2%}{shown}")
+    if summary["validation"] is not None:
+        lines.append(f"validation          {summary['validation']:.2%}")
+    lines += [
+        f"edges removed       {removed:,} of {total:,} ({summary['removed_share']:.1%};"
+        f" gates drawn in training: {summary['removed_share_sampled']:.1%})",
+        f"counting loops      {total - removed + nodes:,} of"
+        f" {summary['edges_with_loops']:,} left",
+        f"model of epoch      {summary['best_epoch']} of {summary['epochs']},"
+        f" seed {summary['seed']}, {summary['seconds']:.1f} s",
+        f"written to          {summary['run']}: {', '.join(files)}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,97 @@
+"""How training shows itself: a live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+from sgat.train import EpochRecord
+
+COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
+ROWS = 12
+"""Epochs shown in the live table at a time."""
+
+
+def cells(record: EpochRecord) -> tuple[str, ...]:
+    """One epoch as text: open edges are those drawn, expected the mean of P(open)."""
+    return (
+        str(record.epoch),
+        f"{record.loss:.4f}",
+        "-" if record.val is None else f"{record.val:.1%}",
+        f"{record.open_share:.1%}",
+        f"{record.expected_open:.1%}",
+        f"{record.seconds:.1f} s",
+    )
+
+
+@contextlib.contextmanager
+def training_progress(
+    epochs: int, *, quiet: bool
+) -> Iterator[Callable[[EpochRecord], None]]:
+    """Yield what to call after every epoch."""
+    if quiet:
+        yield lambda record: None
+    elif sys.stderr.isatty():
+        with _live_table(epochs) as show:
+            yield show
+    else:
+        yield _lines(epochs)
+
+
+def _lines(epochs: int) -> Callable[[EpochRecord], None]:
+    every = max(epochs // 10, 1)
+    widths = (6, 9, 11, 11, 9, 9)
+
+    def line(texts: tuple[str, ...]) -> str:
+        pairs = zip(texts, widths, strict=True)
+        return " ".join(text.rjust(width) for text, width in pairs)
+
+    def show(record: EpochRecord) -> None:
+        if record.epoch == 1:
+            print(line(COLUMNS), file=sys.stderr)
+        if record.epoch == 1 or record.epoch % every == 0 or record.epoch == epochs:
+            print(line(cells(record)), file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextlib.contextmanager
+def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Table
+
+    bar = Progress(
+        TextColumn("training"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} epochs"),
+        TimeRemainingColumn(),
+    )
+    task = bar.add_task("", total=epochs)
+    every = max(epochs // ROWS, 1)
+    rows: list[EpochRecord] = []
+
+    def view() -> Group:
+        table = Table(*COLUMNS, box=None, header_style="bold")
+        for column in table.columns:
+            column.justify = "right"
+        for record in rows:
+            table.add_row(*cells(record))
+        return Group(table, bar)
+
+    console = Console(stderr=True)
+    with Live(view(), console=console, refresh_per_second=8) as live:
+
+        def show(record: EpochRecord) -> None:
+            is_new_row = record.epoch % every == 0 or not rows
+            if is_new_row or record.epoch == epochs:
+                rows.append(record)
+            else:
+                rows[-1:] = [record]
+            del rows[:-ROWS]
+            bar.update(task, completed=record.epoch)
+            live.update(view())
+
+        yield show

@@ -1,0 +1,243 @@
+"""Plain arrays in: features X, edges, labels y."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.data.prepare import compact
+from sgat.data.splits import random_fractions, stratified_fractions
+from sgat.features import Features, SparseFeatures
+from sgat.graph import Graph
+
+
+def from_arrays(
+    x: Any,
+    edges: Any,
+    y: Any = None,
+    *,
+    edge_weight: Any = None,
+    train: Any = None,
+    val: Any = None,
+    test: Any = None,
+    validation: float = 0.2,
+    classes: tuple[Any, ...] | None = None,
+    seed: int = 0,
+    name: str = "data",
+) -> NodeData:
+    """Make `NodeData` of arrays, tensors or SciPy sparse matrices.
+
+    Args:
+        x: Features, [N, K]; None gives every node a feature of its own.
+        edges: Pairs of node numbers as rows `src` and `dst`, [2, E].
+        y: Labels of any type, [N], where None, NaN and -1 mean no label; or one 0/1
+            column per label, [N, C]; None for no labels at all.
+        edge_weight: Weights A ≥ 0, [E]; None for all 1.
+        train: Boolean mask or numbers of the training nodes. None takes the labelled
+            nodes that are in neither `val` nor `test`, and holds the share `validation`
+            of them out if there is no `val` either.
+        val: Boolean mask or numbers of the validation nodes.
+        test: Boolean mask or numbers of the test nodes.
+        validation: Share of the labelled nodes to hold out.
+        classes: Known class names, for data that need not have all of them.
+        seed: Of the held-out nodes.
+        name: What to call the data in messages.
+
+    Raises:
+        ValueError: If an array does not fit; the message names it.
+    """
+    edge_index = as_edge_index(edges)
+    num_nodes = None if x is None else len(_rows(x))
+    if num_nodes is None and y is not None:
+        num_nodes = len(y)
+    weight = None if edge_weight is None else torch.as_tensor(np.asarray(edge_weight))
+    graph = Graph.from_edges(edge_index, num_nodes, weight)
+    features = as_features(x, graph.num_nodes)
+    labels, classes = as_labels(y, graph.num_nodes, classes)
+    roles = _roles(labels, train, val, test, validation, seed)
+    return NodeData(
+        graph=graph,
+        x=features,
+        y=labels,
+        train=roles[0],
+        val=roles[1],
+        test=roles[2],
+        classes=classes,
+        name=name,
+    )
+
+
+def as_edge_index(edges: Any) -> Tensor:
+    """Edges as a tensor [2, E]; an array [E, 2] with E ≠ 2 is turned."""
+    if isinstance(edges, Tensor):
+        return edges
+    array = np.asarray(edges)
+    if array.size == 0:
+        return torch.empty(2, 0, dtype=torch.long)
+    if array.ndim == 2 and array.shape[0] != 2 and array.shape[1] == 2:
+        array = array.T
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"`edges` must hold node numbers, got {array.dtype}.")
+    return torch.from_numpy(np.ascontiguousarray(array.astype(np.int64)))
+
+
+def as_features(x: Any, num_nodes: int) -> Features:
+    """Features in the form the model takes: sparse where under a quarter is filled."""
+    if x is None:
+        return SparseFeatures.identity(num_nodes)
+    if isinstance(x, SparseFeatures):
+        return x
+    if hasattr(x, "tocsr"):
+        return SparseFeatures.from_scipy(x)
+    dense = x if isinstance(x, Tensor) else torch.from_numpy(_numeric(x))
+    if dense.dim() != 2:
+        raise ValueError(f"`X` must be a matrix, got shape {list(dense.shape)}.")
+    return compact([dense.to(torch.get_default_dtype())])[0]
+
+
+def as_labels(
+    y: Any, num_nodes: int, classes: tuple[Any, ...] | None = None
+) -> tuple[Tensor, tuple[Any, ...]]:
+    """Class numbers [N] with -1 for none, or 0/1 columns [N, C]; and the class names.
+
+    Integers that are 0 … C-1 keep their numbers; other labels are sorted.
+    """
+    if y is None:
+        return torch.full((num_nodes,), -1), classes or ()
+    array = y.numpy(force=True) if isinstance(y, Tensor) else np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2:
+        columns = torch.from_numpy(_numeric(array)).to(torch.get_default_dtype())
+        return columns, classes or tuple(range(array.shape[1]))
+    if np.issubdtype(array.dtype, np.integer):
+        return _integer_labels(array, classes)
+    labelled = np.array([not _is_missing(value) for value in array], dtype=bool)
+    plain = [value.item() if hasattr(value, "item") else value for value in array]
+    if classes is None:
+        found = {plain[node] for node in labelled.nonzero()[0]}
+        try:
+            classes = tuple(sorted(found))
+        except TypeError:
+            kinds = sorted({type(value).__name__ for value in found})
+            raise ValueError(
+                f"`y` must hold labels of one type, got {' and '.join(kinds)}."
+            ) from None
+    index = {label: number for number, label in enumerate(classes)}
+    numbers = [
+        _class_number(value, index, node) if has else -1
+        for node, (value, has) in enumerate(zip(plain, labelled, strict=True))
+    ]
+    return torch.tensor(numbers, dtype=torch.long), classes
+
+
+def as_mask(which: Any, num_nodes: int, name: str) -> Tensor:
+    """A boolean mask from a mask or from node numbers."""
+    given = torch.as_tensor(which if isinstance(which, Tensor) else np.asarray(which))
+    if given.dtype == torch.bool:
+        if given.shape != (num_nodes,):
+            raise ValueError(
+                f"`{name}` must have one entry for each of the {num_nodes} nodes,"
+                f" got shape {list(given.shape)}."
+            )
+        return given
+    mask = torch.zeros(num_nodes, dtype=torch.bool)
+    for node in given.reshape(-1).tolist():
+        if not 0 <= node < num_nodes:
+            raise ValueError(
+                f"`{name}` must name nodes 0 to {num_nodes - 1}, got {node}."
+            )
+    mask[given.reshape(-1).long()] = True
+    return mask
+
+
+def held_out(y: Tensor, validation: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Training and validation masks over the labelled nodes, by class if there are."""
+    if not 0 <= validation < 1:
+        raise ValueError(f"`validation` must be in [0, 1), got {validation}.")
+    if y.dim() == 1 and not bool((y >= 0).any()):
+        return torch.zeros(len(y), dtype=torch.bool), torch.zeros(len(y)).bool()
+    fractions = (1 - validation, validation, 0.0)
+    deal = random_fractions if y.dim() == 2 else stratified_fractions
+    train, val, _ = deal(y, fractions, seed=seed).masks()
+    return train, val
+
+
+def _roles(
+    y: Tensor, train: Any, val: Any, test: Any, validation: float, seed: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    none = torch.zeros(len(y), dtype=torch.bool)
+    val_mask = none if val is None else as_mask(val, len(y), "val")
+    test_mask = none if test is None else as_mask(test, len(y), "test")
+    if train is not None:
+        return as_mask(train, len(y), "train"), val_mask, test_mask
+    rest = ~(val_mask | test_mask)
+    if y.dim() == 1:
+        rest &= y >= 0
+    if val is not None:
+        return rest, val_mask, test_mask
+    if y.dim() == 2:
+        train_mask, val_mask = held_out(y, validation, seed)
+        return train_mask & rest, val_mask & rest, test_mask
+    train_mask, val_mask = held_out(torch.where(rest, y, -1), validation, seed)
+    return train_mask, val_mask, test_mask
+
+
+def _integer_labels(
+    array: np.ndarray[Any, Any], classes: tuple[Any, ...] | None
+) -> tuple[Tensor, tuple[Any, ...]]:
+    if array.size and array.min() < -1:
+        node = int(array.argmin())
+        raise ValueError(
+            f"`y` must be a class from 0 on, or -1 for no label,"
+            f" got {array[node]} at node {node}."
+        )
+    found = tuple(int(value) for value in np.unique(array[array >= 0]))
+    if classes is None:
+        dense = tuple(range(found[-1] + 1)) if found else ()
+        # A missing number here and there is a class nobody has; wide gaps are names.
+        classes = dense if len(dense) <= 2 * len(found) else found
+    if classes == tuple(range(len(classes))):
+        if found and found[-1] >= len(classes):
+            node = int(array.argmax())
+            raise ValueError(
+                f"`y` must be a class 0 to {len(classes) - 1}, or -1 for no label,"
+                f" got {found[-1]} at node {node}."
+            )
+        return torch.from_numpy(array.astype(np.int64)), classes
+    index = {label: number for number, label in enumerate(classes)}
+    numbers = [
+        -1 if value == -1 else _class_number(int(value), index, node)
+        for node, value in enumerate(array)
+    ]
+    return torch.tensor(numbers, dtype=torch.long), classes
+
+
+def _class_number(value: Any, index: dict[Any, int], node: int) -> int:
+    if value not in index:
+        raise ValueError(
+            f"`y` must be one of the classes {list(index)}, got {value!r} at node"
+            f" {node}."
+        )
+    return index[value]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == -1 or value != value
+
+
+def _numeric(values: Any) -> np.ndarray[Any, Any]:
+    array = np.asarray(values)
+    if array.dtype == object or not (
+        np.issubdtype(array.dtype, np.number) or array.dtype == bool
+    ):
+        raise ValueError(f"`X` must hold numbers, got {array.dtype}.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _rows(x: Any) -> Any:
+    return range(x.shape[0]) if hasattr(x, "shape") else x

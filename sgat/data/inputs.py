@@ -1,0 +1,145 @@
+"""What a user may hand to the classifier, and how it gets the same back, smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.data.arrays import as_edge_index, from_arrays
+from sgat.data.networkx_graph import from_networkx, prune_networkx
+from sgat.data.node_data import NodeData
+from sgat.data.pyg import from_pyg, prune_pyg
+from sgat.edge_scores import EdgeScores
+
+
+def is_pyg(data: Any) -> bool:
+    """Whether this is a PyG `Data`, told without importing PyG."""
+    return hasattr(data, "edge_index") and hasattr(data, "is_edge_attr")
+
+
+def is_networkx(data: Any) -> bool:
+    """Whether this is a networkx graph, told without importing networkx."""
+    return hasattr(data, "nodes") and hasattr(data, "edges") and hasattr(data, "adj")
+
+
+def to_node_data(
+    data: Any,
+    edges: Any = None,
+    y: Any = None,
+    *,
+    edge_weight: Any = None,
+    train: Any = None,
+    val: Any = None,
+    test: Any = None,
+    **options: Any,
+) -> list[NodeData]:
+    """Make `NodeData` of anything `SGATClassifier.fit` takes.
+
+    Raises:
+        ValueError: If the data is of no known kind, or an argument does not go with it.
+    """
+    if isinstance(data, NodeData):
+        return [data]
+    if isinstance(data, list | tuple) and data and isinstance(data[0], NodeData):
+        return list(data)
+    if isinstance(data, list | tuple) and data and is_pyg(data[0]):
+        return _from_lists(data, val, test, options)
+    roles = {"train": train, "val": val, "test": test}
+    if edges is not None:
+        weight = {"edge_weight": edge_weight}
+        return [from_arrays(data, edges, y, **weight, **roles, **options)]
+    given = {"y": y, "edge_weight": edge_weight, **roles}
+    extra = [name for name, value in given.items() if value is not None]
+    if (is_pyg(data) or is_networkx(data)) and extra:
+        raise ValueError(
+            f"`{extra[0]}` goes with plain arrays; a graph object has its own."
+        )
+    if is_pyg(data):
+        return [from_pyg(data, **options)]
+    if is_networkx(data):
+        return [from_networkx(data, **options)]
+    raise ValueError(
+        "`data` must be a PyG Data, a list of them, a networkx graph, NodeData, or"
+        f" features X with `edges`, got {type(data).__name__}."
+    )
+
+
+def to_pruned(
+    data: Any,
+    edges: Any,
+    graphs: Sequence[NodeData],
+    scores: Sequence[EdgeScores],
+    edge_weight: Any,
+    options: dict[str, Any],
+) -> Any:
+    """What the user handed in, with the kept edges only."""
+    if isinstance(data, list | tuple):
+        parts = [
+            to_pruned(part, None, [graph], [score], None, options)
+            for part, graph, score in zip(data, graphs, scores, strict=False)
+        ]
+        return type(data)(parts)
+    graph, score = graphs[0], scores[0]
+    if isinstance(data, NodeData):
+        weight = score.gate * data.graph.edge_weight
+        return _with_graph(data, data.graph.select(score.kept, weight))
+    if is_pyg(data):
+        return prune_pyg(data, graph.graph, score)
+    if is_networkx(data):
+        name = options.get("weight", "weight")
+        return prune_networkx(data, graph, score, weight=name)
+    return _pruned_arrays(edges, graph, score, edge_weight)
+
+
+def _from_lists(
+    train: Sequence[Any], val: Any, test: Any, options: dict[str, Any]
+) -> list[NodeData]:
+    by_masks = val is None and test is None
+    graphs = []
+    labels = [part.y for part in (*train, *(val or ()), *(test or ())) if _has_y(part)]
+    if options.get("classes") is None and labels:
+        options = {**options, "classes": _common_classes(labels)}
+    roles = {"train": train, "val": val or (), "test": test or ()}
+    for role, parts in roles.items():
+        for number, part in enumerate(parts):
+            has_mask = getattr(part, "train_mask", None) is not None
+            chosen = None if by_masks and has_mask else role
+            name = f"{role}-{number}"
+            graphs.append(from_pyg(part, role=chosen, name=name, **options))
+    return graphs
+
+
+def _has_y(part: Any) -> bool:
+    return getattr(part, "y", None) is not None
+
+
+def _common_classes(labels: Sequence[Any]) -> tuple[int, ...] | None:
+    tensors = [torch.as_tensor(label) for label in labels]
+    if tensors[0].dim() == 2 and tensors[0].shape[1] > 1:
+        return None
+    return tuple(range(max(int(label.max()) for label in tensors) + 1))
+
+
+def _with_graph(data: NodeData, graph: Any) -> NodeData:
+    import dataclasses
+
+    return dataclasses.replace(data, graph=graph, edge_features=None)
+
+
+def _pruned_arrays(
+    edges: Any, data: NodeData, scores: EdgeScores, edge_weight: Any
+) -> tuple[Any, Any]:
+    kept = data.graph.to_input(scores.kept, loop=True)
+    gate = data.graph.to_input(scores.gate, loop=1.0)
+    if edge_weight is not None:
+        gate = gate * torch.as_tensor(np.asarray(edge_weight)).to(gate)
+    if isinstance(edges, Tensor):
+        return edges[:, kept.to(edges.device)], gate[kept].to(edges.device)
+    given = np.asarray(edges)
+    turned = as_edge_index(edges).shape != given.shape
+    rows = given[kept.numpy()] if turned else given[:, kept.numpy()]
+    return rows, gate[kept].numpy()

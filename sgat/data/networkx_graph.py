@@ -1,0 +1,136 @@
+"""A networkx graph in, and a smaller one of the same class out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from sgat.data.arrays import as_features, as_labels, held_out
+from sgat.data.node_data import NodeData
+from sgat.data.splits import from_column
+from sgat.edge_scores import EdgeScores
+from sgat.graph import Graph
+
+
+def from_networkx(
+    graph: Any,
+    *,
+    label: str = "y",
+    features: str | None = "x",
+    split: str = "split",
+    weight: str = "weight",
+    validation: float = 0.2,
+    classes: tuple[Any, ...] | None = None,
+    seed: int = 0,
+    name: str = "data",
+) -> NodeData:
+    """Make `NodeData` of a networkx graph, directed or not, its nodes in their order.
+
+    Args:
+        graph: The graph; nodes may have any names.
+        label: Node attribute with the label; nodes without it are unlabelled.
+        features: Node attribute with a vector of numbers; if no node has it, every node
+            gets a feature of its own.
+        split: Node attribute with "train", "val" or "test"; if no node has it, the
+            share `validation` of the labelled nodes is held out.
+        weight: Edge attribute with the weight; edges without it count 1.
+        validation: Share of the labelled nodes to hold out.
+        classes: Known class names, for data that need not have all of them.
+        seed: Of the held-out nodes.
+        name: What to call the data in messages.
+    """
+    nodes = list(graph.nodes)
+    pairs, weights = _edges(graph, nodes, weight)
+    labels, classes = as_labels(
+        _object_array([graph.nodes[node].get(label) for node in nodes]),
+        len(nodes),
+        classes,
+    )
+    roles = [graph.nodes[node].get(split) for node in nodes]
+    if any(role is not None for role in roles):
+        train, val, test = from_column(roles).masks()
+    else:
+        train, val = held_out(labels, validation, seed)
+        test = torch.zeros_like(train)
+    return NodeData(
+        graph=Graph.from_edges(
+            pairs, len(nodes), weights, make_undirected=not graph.is_directed()
+        ),
+        x=as_features(_features(graph, nodes, features), len(nodes)),
+        y=labels,
+        train=train,
+        val=val,
+        test=test,
+        classes=classes,
+        node_ids=_object_array(nodes),
+        name=name,
+    )
+
+
+def prune_networkx(
+    graph: Any, data: NodeData, scores: EdgeScores, *, weight: str = "weight"
+) -> Any:
+    """The graph with only the kept edges, weighted by A_ij z_ij, attributes and all.
+
+    An undirected edge has a gate per direction and is as open as the more open one.
+    """
+    kept = data.graph.to_input(_both(data, scores.kept, graph), loop=True)
+    gate = data.graph.to_input(_both(data, scores.gate, graph), loop=1.0)
+    small = graph.copy()
+    edges = list(graph.edges(keys=True) if graph.is_multigraph() else graph.edges())
+    for edge, is_kept, value in zip(edges, kept.tolist(), gate.tolist(), strict=True):
+        if is_kept:
+            attributes = small.edges[edge]
+            attributes[weight] = float(attributes.get(weight, 1.0)) * value
+        else:
+            small.remove_edge(*edge)
+    return small
+
+
+def _both(data: NodeData, value: torch.Tensor, graph: Any) -> torch.Tensor:
+    value = value.cpu()
+    if graph.is_directed():
+        return value
+    return torch.maximum(value, value[data.graph.by_source.edge.cpu()])
+
+
+def _edges(
+    graph: Any, nodes: list[Any], weight: str
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    position = {node: number for number, node in enumerate(nodes)}
+    pairs = [(position[u], position[v]) for u, v in graph.edges()]
+    values = [attributes.get(weight) for _, _, attributes in graph.edges(data=True)]
+    index = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
+    if all(value is None for value in values):
+        return index, None
+    filled = [1.0 if value is None else float(value) for value in values]
+    return index, torch.tensor(filled, dtype=torch.get_default_dtype())
+
+
+def _features(graph: Any, nodes: list[Any], features: str | None) -> Any:
+    if features is None:
+        return None
+    rows = [graph.nodes[node].get(features) for node in nodes]
+    missing = [node for node, row in zip(nodes, rows, strict=True) if row is None]
+    if len(missing) == len(nodes):
+        return None
+    if missing:
+        raise ValueError(
+            f"Node {missing[0]!r} has no attribute {features!r}, but others have;"
+            " give every node its features."
+        )
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise ValueError(
+            f"The attribute {features!r} must have one length at all nodes,"
+            f" got {min(widths)} and {max(widths)}."
+        )
+    return np.array(rows, dtype=np.float64)
+
+
+def _object_array(values: list[Any]) -> np.ndarray[Any, Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,132 @@
+"""PyTorch Geometric's `Data` in, and a smaller `Data` out."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgat.data.arrays import as_features, as_labels, held_out
+from sgat.data.node_data import NodeData
+from sgat.edge_scores import EdgeScores
+from sgat.graph import Graph
+
+MASKS = {"train": "train_mask", "val": "val_mask", "test": "test_mask"}
+
+
+def from_pyg(
+    data: Any,
+    *,
+    role: str | None = None,
+    split_index: int = 0,
+    validation: float = 0.2,
+    classes: tuple[Any, ...] | None = None,
+    seed: int = 0,
+    name: str = "data",
+) -> NodeData:
+    """Make `NodeData` of a PyG `Data`.
+
+    Args:
+        data: With `edge_index` and, where there are any, `x`, `y`, `edge_weight` (or
+            `edge_attr` of one column) and the masks. Without `x` every node gets a
+            feature of its own.
+        role: Give all labelled nodes this role; None goes by the masks, and without a
+            `train_mask` holds the share `validation` of the labelled nodes out.
+        split_index: Which column of masks that hold several splits, [N, S].
+        validation: Share of the labelled nodes to hold out without masks.
+        classes: Known class names, for data that need not have all of them.
+        seed: Of the held-out nodes.
+        name: What to call the data in messages.
+    """
+    if getattr(data, "edge_index", None) is None:
+        raise ValueError(f"`data` must have an `edge_index`, got {data}.")
+    num_nodes = data.num_nodes
+    graph = Graph.from_edges(data.edge_index.cpu(), num_nodes, _weight(data))
+    x = getattr(data, "x", None)
+    y = getattr(data, "y", None)
+    labels, classes = as_labels(y, num_nodes, classes)
+    train, val, test = _roles(data, labels, role, split_index, validation, seed)
+    return NodeData(
+        graph=graph,
+        x=as_features(None if x is None else x.cpu(), num_nodes),
+        y=labels,
+        train=train,
+        val=val,
+        test=test,
+        classes=classes,
+        name=name,
+    )
+
+
+def prune_pyg(data: Any, graph: Graph, scores: EdgeScores) -> Any:
+    """The `Data` with only the kept edges, weighted by A_ij z_ij.
+
+    Everything else is as it was; attributes with one row per edge lose the rows of the
+    removed edges. The weights are in `edge_weight`.
+    """
+    kept = graph.to_input(scores.kept.cpu(), loop=True)
+    gate = graph.to_input(scores.gate.cpu(), loop=1.0)
+    weight = _weight(data)
+    small = copy.copy(data)
+    position = kept.nonzero().squeeze(1)
+    for key in _edge_attributes(data):
+        value = data[key]
+        small[key] = value.index_select(
+            data.__cat_dim__(key, value), position.to(value.device)
+        )
+    small.edge_weight = (gate if weight is None else gate * weight)[kept].to(
+        data.edge_index.device
+    )
+    return small
+
+
+def _edge_attributes(data: Any) -> list[str]:
+    """Names of the tensors of a `Data` that have one entry per edge."""
+    return [
+        key
+        for key, value in data.to_dict().items()
+        if isinstance(value, Tensor) and data.is_edge_attr(key)
+    ]
+
+
+def _weight(data: Any) -> Tensor | None:
+    weight = getattr(data, "edge_weight", None)
+    if weight is None:
+        attribute = getattr(data, "edge_attr", None)
+        if attribute is not None and attribute.numel() == data.num_edges:
+            weight = attribute.reshape(-1)
+    return None if weight is None else weight.cpu()
+
+
+def _roles(
+    data: Any,
+    y: Tensor,
+    role: str | None,
+    split_index: int,
+    validation: float,
+    seed: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    labelled = torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
+    none = torch.zeros_like(labelled)
+    if role is not None:
+        train, val, test = (labelled if role == name else none for name in MASKS)
+        return train, val, test
+    if getattr(data, "train_mask", None) is None:
+        train, val = held_out(y, validation, seed)
+        return train, val, none
+    masks = []
+    for mask_name in MASKS.values():
+        mask = getattr(data, mask_name, None)
+        if mask is None:
+            mask = none
+        elif mask.dim() == 2:
+            if not 0 <= split_index < mask.shape[1]:
+                raise ValueError(
+                    f"`split_index` must be 0 to {mask.shape[1] - 1}, the splits of"
+                    f" `{mask_name}`, got {split_index}."
+                )
+            mask = mask[:, split_index]
+        masks.append(mask.cpu().bool())
+    return masks[0], masks[1], masks[2]

@@ -1,0 +1,400 @@
+"""SGATClassifier: fit, predict, score, sparsify."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from torch import Tensor
+
+from sgat import metrics
+from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
+from sgat.data.inputs import to_node_data, to_pruned
+from sgat.data.node_data import NodeData
+from sgat.edge_scores import EdgeScores
+from sgat.models import SGAT
+from sgat.run_folder import edge_scores, edge_table, model_header
+from sgat.train import EpochRecord, chosen_device, fit
+
+_MODEL_ARGUMENTS = ("hidden", "heads", "layers", "dropout", "attention_dropout")
+_TRAIN_ARGUMENTS = (
+    *("keep", "l0_weight", "epochs", "lr", "weight_decay"),
+    *("patience", "seed", "device"),
+)
+
+
+class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A node classifier that learns which edges to listen to.
+
+    `fit`, `predict`, `score` and `sparsify` take one of
+
+    * a PyG `Data` with masks (without them, a share of the labelled nodes is held out);
+    * a list of `Data` to train on, with `val=` and `test=` lists of others;
+    * a networkx graph with node attributes for label, features and split;
+    * plain arrays: features `X` [N, K], `edges` [2, E] and labels `y` [N];
+    * `NodeData`, or a list of them, as `sgat.data.load` returns.
+
+    Args:
+        hidden: Width of each attention head.
+        heads: Number of heads.
+        layers: Number of attention layers.
+        keep: Share of the edges to keep, in (0, 1]; None leaves it to `l0_weight`.
+        l0_weight: λ, the price of an expected open edge; not used with `keep`.
+        epochs: Passes over the training graphs.
+        lr: Learning rate.
+        weight_decay: L2 penalty on the parameters.
+        dropout: Share of features to drop before every projection in training.
+        attention_dropout: Share of attention coefficients to drop in training.
+        patience: Stop after so many epochs without a better validation score.
+        validation: Share of the labelled nodes to hold out where there is no split.
+        seed: Of everything that is drawn: same seed, same result.
+        device: "auto", "cpu", "cuda" or any other name torch knows.
+        model: Further entries of `sgat.ModelConfig`, such as {"readout": "attention"}.
+        train: Further entries of `sgat.TrainConfig`, such as {"ties": "first"}.
+
+    Attributes:
+        model_: The trained `SGAT`, in evaluation mode.
+        classes_: Class names in the order of the columns of `predict_proba`.
+        edges_: One row per edge of the training graphs, self-loops left out: src, dst,
+            weight, log_alpha, probability, gate, kept, attention (and graph, if there
+            are several).
+        history_: One row per epoch.
+        best_epoch_: The epoch the model was taken from.
+        config_: All settings.
+        graphs_: The training data as `NodeData`.
+    """
+
+    def __init__(
+        self,
+        hidden: int = 64,
+        heads: int = 2,
+        layers: int = 2,
+        keep: float | None = None,
+        l0_weight: float = 1e-6,
+        epochs: int = 200,
+        lr: float = 0.01,
+        weight_decay: float = 5e-4,
+        dropout: float = 0.5,
+        attention_dropout: float = 0.5,
+        patience: int | None = None,
+        validation: float = 0.2,
+        seed: int = 0,
+        device: str = "auto",
+        model: dict[str, Any] | None = None,
+        train: dict[str, Any] | None = None,
+    ) -> None:
+        self.hidden = hidden
+        self.heads = heads
+        self.layers = layers
+        self.keep = keep
+        self.l0_weight = l0_weight
+        self.epochs = epochs
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.patience = patience
+        self.validation = validation
+        self.seed = seed
+        self.device = device
+        self.model = model
+        self.train = train
+
+    def fit(
+        self,
+        data: Any,
+        edges: Any = None,
+        y: Any = None,
+        *,
+        edge_weight: Any = None,
+        train: Any = None,
+        val: Any = None,
+        test: Any = None,
+        on_epoch: Callable[[EpochRecord], None] | None = None,
+        **options: Any,
+    ) -> SGATClassifier:
+        """Train on the data.
+
+        Args:
+            data: See the class; for plain arrays the features X, [N, K].
+            edges: With plain arrays, node numbers in rows `src` and `dst`, [2, E].
+            y: With plain arrays, labels, [N] or [N, C]; None, NaN or -1 for no label.
+            edge_weight: With plain arrays, weights A ≥ 0, [E].
+            train: With plain arrays, mask or numbers of the training nodes.
+            val: The same for validation; with a list of `Data`, a list of others.
+            test: The same for testing.
+            on_epoch: Called with the record of each epoch.
+            options: With a networkx graph, the names of its attributes: `label`,
+                `features`, `split`, `weight`; with a PyG `Data`, `split_index`.
+
+        Returns:
+            The classifier itself.
+
+        Raises:
+            ValueError: If data or settings cannot be trained with; one sentence.
+        """
+        config = self._config()
+        graphs = to_node_data(
+            data,
+            edges,
+            y,
+            edge_weight=edge_weight,
+            train=train,
+            val=val,
+            test=test,
+            validation=self.validation,
+            seed=self.seed,
+            **options,
+        )
+        result = fit(graphs, config.model, config.train, on_epoch=on_epoch)
+        self._input, self._options = data, options
+        self._given_edges, self._given_weight = edges, edge_weight
+        history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
+        header = model_header(graphs[0], result.best_epoch)
+        self._set_fitted(config, result.model, header, graphs, history)
+        self.edges_ = edge_table(self.graphs_, self._scores(self.graphs_))
+        return self
+
+    @classmethod
+    def from_run(
+        cls,
+        config: Config,
+        model: SGAT,
+        header: dict[str, Any],
+        *,
+        history: Any,
+        edges: Any = None,
+    ) -> SGATClassifier:
+        """A fitted classifier from the content of a run folder."""
+        train = {field: getattr(config.train, field) for field in _TRAIN_ARGUMENTS}
+        model_ = {field: getattr(config.model, field) for field in _MODEL_ARGUMENTS}
+        classifier = cls(**model_, **train)
+        classifier._set_fitted(config, model, header, [], history)
+        if edges is not None:
+            classifier.edges_ = edges
+        return classifier
+
+    def _set_fitted(
+        self,
+        config: Config,
+        model: SGAT,
+        header: dict[str, Any],
+        graphs: Sequence[NodeData],
+        history: Any,
+    ) -> None:
+        self.config_ = config
+        self.model_ = model
+        self.header_ = header
+        self.graphs_ = list(graphs)
+        self.classes_ = np.array(header["classes"])
+        self.is_multilabel_ = header["multilabel"]
+        self.n_features_in_ = header["num_features"]
+        self.best_epoch_ = header["best_epoch"]
+        self.history_ = history
+
+    def predict(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
+        """Class of every node, [N]; for several labels 0/1, [N, C].
+
+        Args:
+            data: Data of the kind `fit` takes, labels not needed; None for the data
+                the model was trained on.
+            edges: With plain arrays, the edges.
+            options: As in `fit`.
+
+        Returns:
+            An array; for a list of graphs, a list of arrays.
+        """
+        return self._for_each(self._decide, data, edges, options)
+
+    def predict_proba(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
+        """Probability of every class at every node, [N, C]; see `predict`."""
+        return self._for_each(self._probabilities, data, edges, options)
+
+    def score(
+        self,
+        data: Any = None,
+        edges: Any = None,
+        y: Any = None,
+        *,
+        role: Literal["train", "val", "test"] | None = None,
+        **options: Any,
+    ) -> float:
+        """Accuracy, or micro-F1 for several labels.
+
+        Args:
+            data: As in `predict`.
+            edges: With plain arrays, the edges.
+            y: With plain arrays, the labels.
+            role: Nodes to score; None takes the test nodes, or all labelled nodes where
+                there are no test nodes.
+            options: As in `fit`.
+        """
+        graphs = self._graphs(data, edges, options, y=y)
+        logits, labels = [], []
+        has_test = any(bool(graph.test.any()) for graph in graphs)
+        for graph in graphs:
+            if role is not None or has_test:
+                mask = getattr(graph, role or "test")
+            else:
+                mask = torch.ones(graph.num_nodes, dtype=torch.bool)
+                mask = mask if graph.is_multilabel else graph.y >= 0
+            logits.append(self._logits(graph)[mask])
+            labels.append(graph.y[mask])
+        return metrics.score(torch.cat(logits), torch.cat(labels))
+
+    def score_edges(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
+        """The table `edges_` for other data: scores of edges not seen in training."""
+        graphs = self._graphs(data, edges, options)
+        return edge_table(graphs, self._scores(graphs))
+
+    def sparsify(
+        self,
+        data: Any = None,
+        edges: Any = None,
+        *,
+        edge_weight: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Remove the edges whose gate is closed.
+
+        Args:
+            data: As in `predict`; None for the data the model was trained on.
+            edges: With plain arrays, the edges.
+            edge_weight: With plain arrays, their weights.
+            options: As in `fit`.
+
+        Returns:
+            What came in, of the same type, with the kept edges only and A_ij z_ij as
+            weight: a `Data` with `edge_weight`, a networkx graph, a list of them; for
+            plain arrays the kept `edges` and their weights.
+        """
+        if data is None:
+            data, edges, options = self._remembered()
+            edge_weight = self._given_weight
+        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
+        scores = self._scores(graphs)
+        return to_pruned(data, edges, graphs, scores, edge_weight, options)
+
+    def save(self, path: str | Path) -> None:
+        """Write a run folder that `sgat.load` reads; see docs/files.md."""
+        from sgat.run_folder import save_classifier
+
+        self._check_fitted()
+        save_classifier(self, Path(path))
+
+    def _config(self) -> Config:
+        model = ModelConfig(
+            hidden=self.hidden,
+            heads=self.heads,
+            layers=self.layers,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+        )
+        train = TrainConfig(
+            epochs=self.epochs,
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            l0_weight=self.l0_weight,
+            keep=self.keep,
+            patience=self.patience,
+            seed=self.seed,
+            device=self.device,
+        )
+        config = Config(DataConfig(), model, train)
+        merged = dataclasses.asdict(config)
+        merged["model"].update(self.model or {})
+        merged["train"].update(self.train or {})
+        without_none = {
+            section: {k: v for k, v in entries.items() if v is not None}
+            for section, entries in merged.items()
+        }
+        return Config.from_dict(without_none, where="SGATClassifier")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("This SGATClassifier is not fitted; call `fit` first.")
+
+    def _remembered(self) -> tuple[Any, Any, dict[str, Any]]:
+        self._check_fitted()
+        if getattr(self, "_input", None) is None:
+            raise ValueError(
+                "A loaded classifier does not hold its training data;"
+                " give the data to this call."
+            )
+        return self._input, self._given_edges, self._options
+
+    def _graphs(
+        self,
+        data: Any,
+        edges: Any,
+        options: dict[str, Any],
+        *,
+        y: Any = None,
+        edge_weight: Any = None,
+    ) -> list[NodeData]:
+        self._check_fitted()
+        if data is None:
+            if not self.graphs_:
+                self._remembered()
+            return self.graphs_
+        graphs = to_node_data(
+            data,
+            edges,
+            y,
+            edge_weight=edge_weight,
+            validation=self.validation,
+            classes=tuple(self.classes_.tolist()),
+            seed=self.seed,
+            **options,
+        )
+        for graph in graphs:
+            if graph.num_features != self.n_features_in_:
+                raise ValueError(
+                    f"`data` must have the {self.n_features_in_} features the model"
+                    f" was trained on, got {graph.num_features}."
+                )
+        return graphs
+
+    def _for_each(
+        self,
+        result: Callable[[NodeData], Any],
+        data: Any,
+        edges: Any,
+        options: dict[str, Any],
+    ) -> Any:
+        graphs = self._graphs(data, edges, options)
+        results = [result(graph) for graph in graphs]
+        given = getattr(self, "_input", None) if data is None else data
+        several = isinstance(given, list | tuple) or len(graphs) > 1
+        return results if several else results[0]
+
+    @torch.no_grad()
+    def _logits(self, graph: NodeData) -> Tensor:
+        device = chosen_device(self.config_.train.device)
+        moved = graph.to(device)
+        logits: Tensor = self.model_.to(device)(moved.x, moved.graph)
+        return logits.cpu()
+
+    def _probabilities(self, graph: NodeData) -> np.ndarray[Any, Any]:
+        logits = self._logits(graph).double()
+        if self.is_multilabel_:
+            return logits.sigmoid().numpy()
+        return logits.softmax(dim=1).numpy()
+
+    def _decide(self, graph: NodeData) -> np.ndarray[Any, Any]:
+        logits = self._logits(graph)
+        if self.is_multilabel_:
+            return (logits > 0).long().numpy()
+        decided: np.ndarray[Any, Any] = self.classes_[logits.argmax(dim=1).numpy()]
+        return decided
+
+    def _scores(self, graphs: Sequence[NodeData]) -> list[EdgeScores]:
+        device = chosen_device(self.config_.train.device)
+        return edge_scores(self.model_.to(device), [data.to(device) for data in graphs])
