@@ -27,16 +27,17 @@ def draw_evolution(
 ) -> None:
     """Draw the graph at up to six epochs side by side, as PNG.
 
-    An edge is solid while either direction is kept and dashed once both are removed.
-    A node has the colour of the class the model predicts at that epoch; squares are the
-    nodes whose label is known to it, a red ring marks a wrong prediction.
+    A line has a half for each direction: the half at node i is the message that reaches
+    i, solid while it is kept and dashed once it is removed. A node has the colour of
+    the class the model predicts at that epoch; squares are the nodes whose label is
+    known to it, a red ring marks a wrong prediction.
     """
     from matplotlib.figure import Figure
 
     chosen = _spread(snapshots, 6)
     columns = min(len(chosen), 3)
     rows = -(-len(chosen) // columns)
-    figure = Figure(figsize=(4.4 * columns, 4.0 * rows + 0.5), layout="constrained")
+    figure = Figure(figsize=(4.2 * columns, 3.6 * rows + 0.5), layout="constrained")
     scene = _Scene(data, gates)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel in panels:
@@ -89,37 +90,33 @@ def animate_evolution(
 
 
 class _Scene:
-    """What stays the same in every drawing: positions, pairs, shapes of the nodes."""
+    """What stays the same in every drawing: positions, lines, shapes of the nodes."""
 
     def __init__(self, data: NodeData, gates: HardConcrete) -> None:
         import networkx as nx
 
         self.data, self.gates = data, gates
-        src, dst = data.graph.src.numpy(), data.graph.dst.numpy()
-        ends = np.stack([np.minimum(src, dst), np.maximum(src, dst)])
-        self.pairs, self.pair_of_edge = np.unique(ends, axis=1, return_inverse=True)
         drawing = nx.Graph()
         drawing.add_nodes_from(range(data.num_nodes))
-        drawing.add_edges_from(self.pairs.T.tolist())
-        layout = nx.spring_layout(drawing, seed=7, iterations=200)
+        drawing.add_edges_from(data.graph.edge_index.T.tolist())
+        layout = nx.kamada_kawai_layout(drawing)
         self.position = np.array([layout[node] for node in range(data.num_nodes)])
+        target = self.position[data.graph.dst.numpy()]
+        middle = (target + self.position[data.graph.src.numpy()]) / 2
+        self.halves = np.stack([middle, target], axis=1)  # [E, 2, 2]
         self.labelled = data.train.numpy()
 
     def draw(self, panel: Any, snapshot: Snapshot) -> None:
         """Draw one epoch."""
         from matplotlib.collections import LineCollection
 
-        kept_edge = self.gates.is_kept(snapshot.log_alpha).numpy()
-        kept = np.zeros(self.pairs.shape[1], dtype=bool)
-        kept[self.pair_of_edge[kept_edge]] = True
-        segments = self.position[self.pairs.T]  # [P, 2, 2]
+        kept = self.gates.is_kept(snapshot.log_alpha).numpy()
+        removed_style = {"colors": "#9a9a9a", "linestyles": (0, (2, 2))}
         panel.add_collection(
-            LineCollection(
-                segments[~kept], colors="#b9b9b9", linestyles="dashed", linewidths=0.7
-            )
+            LineCollection(self.halves[~kept], linewidths=0.8, **removed_style)
         )
         panel.add_collection(
-            LineCollection(segments[kept], colors="#333333", linewidths=1.2)
+            LineCollection(self.halves[kept], colors="#222222", linewidths=1.3)
         )
         predicted = snapshot.logits.argmax(dim=1).numpy()
         truth = self.data.y.numpy()
@@ -143,7 +140,7 @@ class _Scene:
                 panel.annotate(
                     str(node), place, ha="center", va="center", fontsize=6.5, zorder=3
                 )
-        removed = 1 - kept_edge.mean() if len(kept_edge) else 0.0
+        removed = 1 - kept.mean() if len(kept) else 0.0
         others = ~self.labelled & (truth >= 0)
         right = int((~wrong)[others].sum())
         panel.set_title(
@@ -151,7 +148,6 @@ class _Scene:
             f" {right}/{int(others.sum())} right",
             fontsize=10,
         )
-        panel.set_aspect("equal")
         panel.margins(0.06)
 
 
@@ -177,8 +173,8 @@ def _legend(data: NodeData) -> list[Any]:
             label="wrong",
             **point,
         ),
-        Line2D([], [], color="#333333", label="edge kept"),
-        Line2D([], [], color="#b9b9b9", linestyle="dashed", label="edge removed"),
+        Line2D([], [], color="#333333", label="heard by the node it ends at"),
+        Line2D([], [], color="#9a9a9a", linestyle=(0, (2, 2)), label="removed"),
     ]
 
 

@@ -1,0 +1,48 @@
+# Every target builds .venv when it is missing; nothing has to be installed by hand.
+PYTHON ?= python3
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+BIN := $(VENV)/bin
+
+.PHONY: help install demo test test-all lint types bench clean
+
+help: ## Show the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(INSTALLED): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+install: $(INSTALLED) ## Install sgat and its tools into .venv
+
+demo: $(INSTALLED) ## Train on the karate club and show what to type next
+	@echo "Zachary's karate club: two of 34 members say which side they are on. SGAT predicts"
+	@echo "the other 32 and removes 46 % of the edges on the way."
+	@echo
+	$(BIN)/sgat fit karate --out runs/demo --overwrite
+	@echo
+	@echo "Look at   runs/demo/evolution.png and evolution.gif  (the graph over the epochs)"
+	@echo "          runs/demo/edges.parquet                    (a score for every edge)"
+	@echo "Then try  $(BIN)/sgat fit karate --keep 0.3 --seed 1"
+	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.5"
+	@echo "          $(BIN)/sgat fit --help"
+
+test: $(INSTALLED) ## Run the tests that take seconds
+	$(BIN)/python -m pytest -q
+
+test-all: $(INSTALLED) ## Run all tests, those of minutes included
+	$(BIN)/python -m pytest -q -m ''
+
+lint: $(INSTALLED) ## Check format and style
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(INSTALLED) ## Check types
+	$(BIN)/mypy
+
+bench: $(INSTALLED) ## Time the operations beside their peers
+	$(BIN)/python -m benchmarks.ops
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
