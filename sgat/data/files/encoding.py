@@ -261,8 +261,7 @@ def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any
         )
     known = pa.array(column.categories)
     if known.type != values.type:
-        values = values.cast(pa.string())
-        known = pa.array([str(value) for value in column.categories], pa.string())
+        values, known = values.cast(pa.string()), known.cast(pa.string())
     found = pc.index_in(values, value_set=known)
     unknown = pc.and_(pc.is_null(found), pc.is_valid(values))
     row = first(unknown)

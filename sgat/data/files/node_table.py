@@ -140,7 +140,7 @@ def _classes(
         classes = tuple(values.to_pylist())
     else:
         column, classes = column.cast(pa.string()), given
-        values = pa.array([str(value) for value in given], pa.string())
+        values = pa.array(given).cast(pa.string())
     found = pc.index_in(column, value_set=values)
     row = first(pc.and_(pc.is_null(found), pc.is_valid(column)))
     if row >= 0:

@@ -148,6 +148,18 @@ def test_unknown_category_or_class_is_refused_or_made_zero() -> None:
         )
 
 
+@pytest.mark.parametrize("values", [[True, False, True], [2, 10, 2], ["u", "v", "u"]])
+def test_encoding_fits_the_file_it_came_from(values: list[Any]) -> None:
+    columns = {"k": values, "y": values}
+    options = FileOptions(label="y", categorical=("k",))
+    table = pa.table({"id": ["a", "b", "c"], **columns})
+    first = from_tables(EDGES, table, options=options)
+    encoding = Encoding.from_json(first.encoding.to_json())
+    again = from_tables(EDGES, table, options=options, encoding=encoding)
+    assert torch.equal(again.data.x, first.data.x)
+    assert torch.equal(again.data.y, first.data.y)
+
+
 @pytest.mark.parametrize(
     ("labels", "classes", "y"),
     [
