@@ -240,6 +240,7 @@ def open_columns_kernel(
     open_src,
     gate,
     scaled,
+    row_sum,
     source_ptr,
     dst,
     source_gate,
@@ -251,20 +252,18 @@ def open_columns_kernel(
     filled = transpose_rows_kernel(
         first, last, row_ptr, count, open_src, source_ptr, dst, source_slot
     )
-    weighted = len(scaled) > 0
     for j in range(first, last):
         begin, end = source_ptr[j], source_ptr[j + 1]
         source_count[j] = filled[j - first]
         past = begin + source_count[j]
         for p in range(begin, past):
+            total = row_sum[dst[p]]
             source_gate[p] = gate[source_slot[p]]
-            if weighted:
-                source_scaled[p] = scaled[source_slot[p]]
+            source_scaled[p] = scaled[source_slot[p]] / total if total > 0 else 0.0
         dst[past:end] = 0
         source_gate[past:end] = 0.0
         source_slot[past:end] = 0
-        if weighted:
-            source_scaled[past:end] = 0.0
+        source_scaled[past:end] = 0.0
 
 
 @compiled
@@ -367,7 +366,7 @@ def aggregate_rows_bwd_kernel_sources(
     seed,
     dst,
     gate,
-    scaled,
+    coefficients,
     slot,
     count,
     row_sum,
@@ -410,7 +409,7 @@ def aggregate_rows_bwd_kernel_sources(
         begin = source_ptr[j]
         for p in range(begin, begin + count[j]):
             i, q, z = dst[p], slot[p], np.float64(gate[p])
-            a = scaled[p] / row_sum[i] if row_sum[i] > 0 else 0.0
+            a = np.float64(coefficients[p])
             mask = scale
             if drops and kept[q] == 0:
                 mask = 0.0
@@ -633,6 +632,11 @@ def _by_column(
     return known
 
 
+def _scaled(rows: OpenRows) -> Array:
+    """A_ij z_ij of the slots by target: the gates themselves if all weights are 1."""
+    return _array(rows.scaled if len(rows.scaled) else rows.gate)
+
+
 def _wide(tensor: Tensor) -> Tensor:
     """The tensor in a type the kernels know: float32 or float64."""
     is_known = tensor.dtype in (torch.float32, torch.float64)
@@ -703,7 +707,8 @@ def open_rows(
         rows.filled.numpy(),
         rows.src.numpy(),
         rows.gate.numpy(),
-        rows.scaled.numpy(),
+        _scaled(rows),
+        row_sum.numpy(),
         source_ptr,
         rows.dst.numpy(),
         rows.source_gate.numpy(),
@@ -732,7 +737,6 @@ def aggregate_rows(
     wide = _wide(x)
     total = out if wide is x else wide_out
     pointers = row_ptr.numpy()
-    scaled = rows.scaled if len(rows.scaled) else rows.gate
     _run(
         aggregate_rows_kernel,
         _rows_for_threads(pointers, x.shape[1]),
@@ -742,7 +746,7 @@ def aggregate_rows(
         _array(node_id, np.int64),
         _array(seed, np.int64),
         rows.src.numpy(),
-        scaled.numpy(),
+        _scaled(rows),
         rows.filled.numpy(),
         row_sum.numpy(),
         dropout,
@@ -787,7 +791,6 @@ def aggregate_rows_bwd(
         _run(row_dot_kernel, by_target, _array(wide_grad), _array(out), row_dot)
     grad_slot = np.empty(len(graph_src) if with_scores else 0, score_type)
     source_ptr = column_ptr(graph_src, num_nodes)
-    scaled = rows.source_scaled if len(rows.source_scaled) else rows.source_gate
     _run(
         aggregate_rows_bwd_kernel_sources,
         _rows_for_threads(source_ptr, width),
@@ -799,7 +802,7 @@ def aggregate_rows_bwd(
         _array(seed, np.int64),
         rows.dst.numpy(),
         rows.source_gate.numpy(),
-        scaled.numpy(),
+        rows.source_scaled.numpy(),
         rows.source_edge.numpy(),
         rows.source_filled.numpy(),
         row_sum.numpy(),

@@ -63,7 +63,7 @@ class OpenRows(NamedTuple):
         dst: Target of each slot, by source; this and the next four are empty if no
             gradient is wanted.
         source_gate: Gate of each slot by source.
-        source_scaled: A_ij z_ij of each slot by source; empty if all weights are 1.
+        source_scaled: Coefficient a_ij = A_ij z_ij / S_i of each slot by source.
         source_edge: Where a slot by source stands among the slots by target (CPU) or
             the edges of the graph (GPU).
         source_filled: Number of open edges of each piece of a row by source.
@@ -222,7 +222,7 @@ def _empty_open_rows(
         src.new_empty(num_pieces, dtype=torch.int32),
         src.new_empty(num_source),
         score.new_empty(num_source),
-        score.new_empty(0 if weight is None else num_source),
+        score.new_empty(num_source),
         src.new_empty(num_source, dtype=edge_type),
         src.new_empty(num_pieces if with_sources else 0, dtype=torch.int32),
         score.new_empty(num_nodes),

@@ -23,6 +23,9 @@ from sgat.ops.fused import SPLIT, OpenRows, wide_type
 MAX_WIDTH = 256
 """Columns of x one program covers; wider x goes in slices."""
 
+GATE_TILE = {"BLOCK": 64, "num_warps": 1}
+"""Edges of a block of the gate pass and warps of its program."""
+
 
 class Pieces(NamedTuple):
     """Rows cut into pieces.
@@ -128,8 +131,8 @@ def _slices(width: int) -> list[tuple[int, int]]:
 def _tile(block_d: int, dtype: torch.dtype) -> dict[str, int]:
     """Neighbours of a tile and warps of a program, measured in `docs/kernels.md`."""
     return {
-        "BLOCK_E": max(4096 // block_d, 16),
-        "num_warps": 4 if block_d <= 128 else 8,
+        "BLOCK_E": max(2048 // block_d, 16),
+        "num_warps": 2 if dtype.itemsize == 2 else 4,
     }
 
 
@@ -160,6 +163,7 @@ def _open_direction(
     node_id: Tensor | None,
     seed: Tensor | None,
     gates: HardConcrete,
+    inverse: Tensor | None,
     outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the gate pass in one direction; return the sums of each piece."""
@@ -178,6 +182,7 @@ def _open_direction(
         p_edge_score=edge_score,
         p_weight=weight,
         p_node_id=node_id,
+        p_inverse=inverse,
         p_seed=seed,
         p_open_column=open_column,
         p_gate=gate,
@@ -196,8 +201,7 @@ def _open_direction(
         WEIGHTED=weight is not None,
         SCORED=edge_score is not None,
         NAMED=node_id is not None,
-        BLOCK=256,
-        num_warps=2,
+        **GATE_TILE,
     )
     return total, probability, slope
 
@@ -234,6 +238,7 @@ def open_rows(
             dst_score,
             src_score,
             *shared,
+            None,
             (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled),
         )
         loop = torch.ones_like(row_sum) if loop_weight is None else loop_weight
@@ -243,6 +248,7 @@ def open_rows(
         if not with_sources:
             return
         order = order_of(row_ptr, src, len(row_sum))
+        inverse, _ = _node_terms(row_sum, loop_weight, node_id, None, 0.0, 0)
         _, _, slope = _open_direction(
             order.pieces,
             order.row,
@@ -250,6 +256,7 @@ def open_rows(
             src_score,
             dst_score,
             *shared,
+            inverse,
             (
                 rows.dst,
                 rows.source_gate,
@@ -268,35 +275,27 @@ def _sum_rows(
     value: Tensor,
     x: Tensor,
     out: Tensor,
-    wide_out: Tensor | None,
+    wide_out: Tensor | None = None,
     *,
-    row_sum: Tensor | None = None,
-    loop_weight: Tensor | None = None,
-    node_id: Tensor | None = None,
-    seed: Tensor | None = None,
-    dropout: float = 0.0,
-    stream: int = 0,
+    scale: Tensor | None = None,
+    loop: Tensor | None = None,
+    sparse: bool = False,
+    gate: Tensor | None = None,
+    other: Tensor | None = None,
+    dot: Tensor | None = None,
 ) -> None:
-    """Write Σ value · x[column] over each row, with loops and divided by `row_sum`."""
-    wide = wide_type(x.dtype)
+    """Write scale_i Σ_j value_ij x_j + loop_i x_i for each row, and dots on request."""
     width = x.shape[1]
-    partial = x.new_empty((pieces.num_partial, width), dtype=wide)
     options: dict[str, Any] = {
         "p_x": x,
-        "p_row_sum": row_sum,
-        "p_loop_weight": loop_weight,
-        "p_node_id": node_id,
-        "p_seed": seed,
+        "p_scale": scale,
+        "p_loop": loop,
         "p_out": out,
         "p_wide_out": wide_out,
-        "p_partial": partial,
+        "p_partial": x.new_empty((pieces.num_partial, width), dtype=wide_type(x.dtype)),
         "width": width,
-        "dropout": dropout,
-        "stream": stream,
-        "LOOPS": row_sum is not None,
-        "LOOP_WEIGHTED": loop_weight is not None,
-        "NAMED": node_id is not None,
-        "DROPS": seed is not None,
+        "SCALES": scale is not None,
+        "LOOPS": loop is not None,
         "WIDE_OUT": wide_out is not None,
     }
     for first_column, block_d in _slices(width):
@@ -307,8 +306,14 @@ def _sum_rows(
             p_filled=filled,
             p_column=column,
             p_value=value,
+            p_gate=gate,
+            p_other=other,
+            p_dot=dot,
             first_column=first_column,
             COMPACT=filled is not None,
+            SPARSE=sparse,
+            DOTS=dot is not None,
+            IS_FIRST=first_column == 0,
             BLOCK_D=block_d,
             **_tile(block_d, x.dtype),
             **options,
@@ -323,6 +328,70 @@ def _sum_rows(
                 num_warps=4,
                 **options,
             )
+
+
+def _node_terms(
+    row_sum: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    dropout: float,
+    stream: int,
+) -> tuple[Tensor, Tensor]:
+    """1 / S_i and the coefficient m_ii A_ii / S_i of each self-loop."""
+    inverse, loop = torch.empty_like(row_sum), torch.empty_like(row_sum)
+    block = 256
+    kernels.node_terms_kernel[(triton.cdiv(len(row_sum), block),)](
+        p_row_sum=row_sum,
+        p_loop_weight=loop_weight,
+        p_node_id=node_id,
+        p_seed=seed,
+        p_inverse=inverse,
+        p_loop=loop,
+        num_rows=len(row_sum),
+        dropout=dropout,
+        noise_stream=stream,
+        LOOP_WEIGHTED=loop_weight is not None,
+        NAMED=node_id is not None,
+        DROPS=seed is not None,
+        BLOCK=block,
+        num_warps=4,
+    )
+    return inverse, loop
+
+
+def _dropped(
+    pieces: Pieces,
+    filled: Tensor,
+    column: Tensor,
+    value: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    dropout: float,
+    stream: int,
+    *,
+    by_source: bool,
+) -> Tensor:
+    """The values of open edges after dropout; the same tensor without a seed."""
+    if seed is None:
+        return value
+    out = value.new_empty(len(value))
+    kernels.drop_edges_kernel[(len(pieces.row),)](
+        p_bound=pieces.bound,
+        p_row=pieces.row,
+        p_filled=filled,
+        p_column=column,
+        p_value=value,
+        p_node_id=node_id,
+        p_seed=seed,
+        p_out=out,
+        dropout=dropout,
+        noise_stream=stream,
+        BY_SOURCE=by_source,
+        NAMED=node_id is not None,
+        **GATE_TILE,
+    )
+    return out
 
 
 def aggregate_rows(
@@ -343,21 +412,23 @@ def aggregate_rows(
     """Fill the outputs of `fused.aggregate_rows`."""
     if not out.numel():
         return
+    drop = (node_id, seed, dropout, stream)
     with torch.cuda.device_of(x):
+        pieces = pieces_of(row_ptr)
+        inverse, loop = _node_terms(row_sum, loop_weight, *drop)
+        scaled = rows.scaled if len(rows.scaled) else rows.gate
+        value = _dropped(pieces, rows.filled, rows.src, scaled, *drop, by_source=False)
         _sum_rows(
-            pieces_of(row_ptr),
+            pieces,
             rows.filled,
             rows.src,
-            rows.scaled if len(rows.scaled) else rows.gate,
+            value,
             x,
             out,
             None if wide_out.shape != out.shape else wide_out,
-            row_sum=row_sum,
-            loop_weight=loop_weight,
-            node_id=node_id,
-            seed=seed,
-            dropout=dropout,
-            stream=stream,
+            scale=inverse,
+            loop=loop,
+            sparse=seed is not None,
         )
 
 
@@ -383,101 +454,116 @@ def aggregate_rows_bwd(
     grad_edge: Tensor,
 ) -> None:
     """Fill the outputs of `fused.aggregate_rows_bwd`."""
-    num_nodes, width = x.shape
     if not x.numel():
         for output in (grad_dst, grad_src, grad_edge):
             output.zero_()
         return
-    wide = wide_type(x.dtype)
+    drop = (node_id, seed, dropout, stream)
     with torch.cuda.device_of(x):
-        pieces = pieces_of(row_ptr)
-        order = order_of(row_ptr, graph_src, num_nodes)
-        by_source = order.pieces
-        num_pieces = len(by_source.row)
-        inverse = row_sum.new_empty(num_nodes)
-        row_dot = row_sum.new_empty(num_nodes)
-        block_r = 16
-        kernels.row_terms_kernel[(triton.cdiv(num_nodes, block_r),)](
-            p_grad=grad,
-            p_out=out,
-            p_row_sum=row_sum,
-            p_inverse=inverse,
-            p_row_dot=row_dot,
-            num_rows=num_nodes,
-            width=width,
-            WITH_SCORES=with_scores,
-            BLOCK_R=block_r,
-            BLOCK_D=min(triton.next_power_of_2(width), 128),
-            num_warps=4,
+        order = order_of(row_ptr, graph_src, len(x))
+        _, loop = _node_terms(row_sum, loop_weight, *drop)
+        coefficient = rows.source_scaled
+        value = _dropped(
+            order.pieces,
+            rows.source_filled,
+            rows.dst,
+            coefficient,
+            *drop,
+            by_source=True,
         )
-        score_part = row_sum.new_empty(num_pieces if with_scores else 0)
-        # Closed and whole gates pass no gradient on; only half-open edges write theirs.
-        if not len(grad_edge) and with_scores:
-            grad_edge = row_sum.new_empty(len(graph_src))
-        grad_edge.zero_()
-        partial = x.new_empty((by_source.num_partial, width), dtype=wide)
-        shared: dict[str, Any] = {
-            "p_grad": grad,
-            "p_inverse": inverse,
-            "p_loop_weight": loop_weight,
-            "p_node_id": node_id,
-            "p_seed": seed,
-            "p_grad_x": grad_x,
-            "p_partial": partial,
-            "width": width,
-            "dropout": dropout,
-            "stream": stream,
-            "LOOP_WEIGHTED": loop_weight is not None,
-            "NAMED": node_id is not None,
-            "DROPS": seed is not None,
-        }
-        scaled = rows.source_scaled if len(rows.source_scaled) else rows.source_gate
-        for first_column, block_d in _slices(width):
-            kernels.aggregate_rows_bwd_kernel_sources[(num_pieces,)](
-                p_bound=by_source.bound,
-                p_row=by_source.row,
-                p_piece_partial=by_source.partial,
-                p_filled=rows.source_filled,
-                p_dst=rows.dst,
-                p_gate=rows.source_gate,
-                p_scaled=scaled,
-                p_edge=rows.source_edge,
-                p_x=x,
-                p_row_dot=row_dot,
-                p_score_part=score_part,
-                p_grad_edge=grad_edge,
-                first_column=first_column,
-                TEMPERATURE=gates.temperature,
-                GAMMA=gates.gamma,
-                ZETA=gates.zeta,
-                WITH_SCORES=with_scores,
-                IS_FIRST=first_column == 0,
-                BLOCK_D=block_d,
-                **_tile(block_d, x.dtype),
-                **shared,
+        dot = None
+        if with_scores:
+            dot = row_sum.new_empty(len(graph_src), dtype=wide_type(x.dtype))
+        _sum_rows(
+            order.pieces,
+            rows.source_filled,
+            rows.dst,
+            value,
+            grad,
+            grad_x,
+            loop=loop,
+            sparse=seed is not None,
+            gate=rows.source_gate,
+            other=x,
+            dot=dot,
+        )
+        if dot is not None:
+            _score_grads(
+                grad,
+                out,
+                row_ptr,
+                order,
+                rows,
+                value,
+                dot,
+                gates,
+                grad_dst,
+                grad_src,
+                grad_edge,
             )
-            if by_source.num_partial:
-                kernels.finish_sources_kernel[(len(by_source.split_row),)](
-                    p_split_row=by_source.split_row,
-                    p_first=by_source.first,
-                    p_piece_partial=by_source.partial,
-                    first_column=first_column,
-                    BLOCK_D=block_d,
-                    num_warps=4,
-                    **shared,
-                )
-        if not with_scores:
-            return
-        _sum_pieces(by_source, score_part, None, grad_src)
-        dst_part = row_sum.new_empty(len(pieces.row))
-        kernels.aggregate_rows_bwd_kernel_targets[(len(pieces.row),)](
-            p_bound=pieces.bound,
-            p_grad_edge=grad_edge,
-            p_part=dst_part,
-            BLOCK=256,
-            num_warps=1,
-        )
-        _sum_pieces(pieces, dst_part, None, grad_dst)
+
+
+def _score_grads(
+    grad: Tensor,
+    out: Tensor,
+    row_ptr: Tensor,
+    order: Order,
+    rows: OpenRows,
+    value: Tensor,
+    dot: Tensor,
+    gates: HardConcrete,
+    grad_dst: Tensor,
+    grad_src: Tensor,
+    grad_edge: Tensor,
+) -> None:
+    """Fill the gradients of the scores from the dot products of half-open edges."""
+    num_nodes, width = grad.shape
+    row_dot = torch.empty_like(grad_dst)
+    block_r = 16
+    kernels.row_dot_kernel[(triton.cdiv(num_nodes, block_r),)](
+        p_grad=grad,
+        p_out=out,
+        p_row_dot=row_dot,
+        num_rows=num_nodes,
+        width=width,
+        BLOCK_R=block_r,
+        BLOCK_D=min(triton.next_power_of_2(width), 128),
+        num_warps=4,
+    )
+    if not len(grad_edge):
+        grad_edge = grad_dst.new_empty(len(dot))
+    # Closed and whole gates pass no gradient on; only half-open edges write theirs.
+    grad_edge.zero_()
+    part = grad_src.new_empty(len(order.pieces.row))
+    kernels.aggregate_rows_bwd_kernel_scores[(len(order.pieces.row),)](
+        p_bound=order.pieces.bound,
+        p_filled=rows.source_filled,
+        p_dst=rows.dst,
+        p_gate=rows.source_gate,
+        p_coefficient=rows.source_scaled,
+        p_value=value,
+        p_edge=rows.source_edge,
+        p_dot=dot,
+        p_row_dot=row_dot,
+        p_grad_edge=grad_edge,
+        p_part=part,
+        TEMPERATURE=gates.temperature,
+        GAMMA=gates.gamma,
+        ZETA=gates.zeta,
+        BLOCK=128,
+        num_warps=1,
+    )
+    _sum_pieces(order.pieces, part, None, grad_src)
+    pieces = pieces_of(row_ptr)
+    part = grad_dst.new_empty(len(pieces.row))
+    kernels.aggregate_rows_bwd_kernel_targets[(len(pieces.row),)](
+        p_bound=pieces.bound,
+        p_grad_edge=grad_edge,
+        p_part=part,
+        BLOCK=256,
+        num_warps=1,
+    )
+    _sum_pieces(pieces, part, None, grad_dst)
 
 
 def _limit(rate: float) -> tuple[int, float]:
@@ -512,7 +598,7 @@ def drop_features(
             num_blocks=num_blocks,
             limit=limit,
             scale=scale,
-            stream=stream,
+            noise_stream=stream,
             NAMED=node_id is not None,
             BLOCK=block,
             num_warps=4,
@@ -546,14 +632,14 @@ def project_sparse(
                 num_entries=len(value),
                 limit=limit,
                 scale=scale,
-                stream=stream,
+                noise_stream=stream,
                 NAMED=node_id is not None,
                 BLOCK=block,
                 num_warps=4,
             )
             value = dropped
         if out.numel():
-            _sum_rows(pieces_of(row_ptr), None, column, value, weight, out, None)
+            _sum_rows(pieces_of(row_ptr), None, column, value, weight, out)
 
 
 def project_sparse_bwd(
@@ -565,4 +651,4 @@ def project_sparse_bwd(
     with torch.cuda.device_of(grad):
         order = order_of(row_ptr, column, len(out))
         by_column = value[order.entry]
-        _sum_rows(order.pieces, None, order.row, by_column, grad, out, None)
+        _sum_rows(order.pieces, None, order.row, by_column, grad, out)
