@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,16 +21,16 @@ class EdgeScores:
         probability: P(z_ij ≠ 0), [E].
         gate: Gate z_ij at evaluation, in [0, 1], [E].
         kept: Whether evaluation keeps the edge, [E] bool.
-        attention: Share a_ij in what the target hears, [E].
-        loop_attention: Share a_ii of each node's self-loop, [N].
+        attention: Share a_ij in what the target hears, [E]; None if not computed.
+        loop_attention: Share a_ii of each node's self-loop, [N]; None likewise.
     """
 
     log_alpha: Tensor
     probability: Tensor
     gate: Tensor
     kept: Tensor
-    attention: Tensor
-    loop_attention: Tensor
+    attention: Tensor | None = None
+    loop_attention: Tensor | None = None
 
     @classmethod
     def from_log_alpha(
@@ -39,7 +40,7 @@ class EdgeScores:
         log_alpha = log_alpha.detach()
         kept = gates.is_kept(log_alpha)
         gate = torch.where(kept, gates.value(log_alpha), 0)
-        weight = gate if graph.weight is None else gate * graph.weight
+        weight = gate if graph.weight is None else gate * graph.weight.to(gate)
         loop = graph.loop_weights.to(gate)
         row_sum = torch.index_add(loop, 0, graph.dst, weight)
         inverse = torch.where(row_sum > 0, 1 / row_sum, 0)
@@ -54,5 +55,9 @@ class EdgeScores:
 
     def to(self, device: torch.device | str) -> EdgeScores:
         """The same scores on another device."""
-        fields = dataclasses.fields(self)
-        return EdgeScores(*(getattr(self, field.name).to(device) for field in fields))
+        moved: dict[str, Any] = {
+            field.name: None if value is None else value.to(device)
+            for field in dataclasses.fields(self)
+            for value in [getattr(self, field.name)]
+        }
+        return EdgeScores(**moved)

@@ -111,9 +111,13 @@ class _Scene:
         from matplotlib.collections import LineCollection
 
         kept = self.gates.is_kept(snapshot.log_alpha).numpy()
-        removed_style = {"colors": "#9a9a9a", "linestyles": (0, (2, 2))}
         panel.add_collection(
-            LineCollection(self.halves[~kept], linewidths=0.8, **removed_style)
+            LineCollection(
+                self.halves[~kept],
+                colors="#9a9a9a",
+                linestyles=[(0, (2, 2))],
+                linewidths=0.8,
+            )
         )
         panel.add_collection(
             LineCollection(self.halves[kept], colors="#222222", linewidths=1.3)

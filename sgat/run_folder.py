@@ -5,6 +5,7 @@ model.safetensors   weights, with the classes and sizes in the header
 metrics.jsonl       one line per epoch
 nodes.parquet       id, split, label, prediction and probabilities of every node
 edges.parquet       the edges with their scores
+encoding.json       how the columns of the user's files became features
 summary.json        the numbers of the run, written last: with it the run is done
 snapshots.npz       scores and predictions at some epochs, if asked for
 checkpoint/         state of training while it is under way
@@ -80,6 +81,11 @@ class RunFolder:
         return self.path / "summary.json"
 
     @property
+    def encoding(self) -> Path:
+        """How the user's files were encoded."""
+        return self.path / "encoding.json"
+
+    @property
     def snapshots(self) -> Path:
         """Scores and predictions over the epochs."""
         return self.path / "snapshots.npz"
@@ -106,9 +112,9 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the files of an earlier run, and nothing else."""
-        for name in ("config", "model", "metrics", "nodes", "edges", "summary"):
-            getattr(self, name).unlink(missing_ok=True)
-        for file in (self.snapshots, *self.path.glob("evolution.*")):
+        files = (self.config, self.model, self.metrics, self.nodes, self.edges)
+        more = (self.summary, self.encoding, self.snapshots)
+        for file in (*files, *more, *self.path.glob("evolution.*")):
             file.unlink(missing_ok=True)
         shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
 
@@ -214,7 +220,7 @@ def edge_table(graphs: Sequence[NodeData], scores: Sequence[EdgeScores]) -> Any:
             "probability": found.probability.numpy(),
             "gate": found.gate.numpy(),
             "kept": found.kept.numpy(),
-            "attention": found.attention.numpy(),
+            "attention": np.asarray(found.attention),
         }
         table = pd.DataFrame(columns)
         if len(graphs) > 1:
@@ -225,31 +231,20 @@ def edge_table(graphs: Sequence[NodeData], scores: Sequence[EdgeScores]) -> Any:
 
 @torch.no_grad()
 def node_table(model: SGAT, graphs: Sequence[NodeData]) -> Any:
-    """Id, split, label, prediction and probabilities of every node."""
+    """Id, prediction, label, split and probabilities of every node."""
+    import pyarrow as pa
+
+    from sgat.data.files import prediction_table
+
     tables = []
     for data in graphs:
-        logits = model(data.x, data.graph).double().cpu()
-        ids = np.arange(data.num_nodes) if data.node_ids is None else data.node_ids
-        columns: dict[str, Any] = {"id": ids, "split": _roles(data)}
-        if data.is_multilabel:
-            probability = logits.sigmoid().numpy()
-            true, predicted = data.y.cpu().numpy(), (logits > 0).numpy()
-            for number, name in enumerate(data.classes):
-                columns[f"label_{name}"] = true[:, number].astype(bool)
-                columns[f"prediction_{name}"] = predicted[:, number]
-        else:
-            probability = logits.softmax(dim=1).numpy()
-            names = pd.array(list(data.classes))
-            # Position -1 stands for "no label".
-            columns["label"] = names.take(data.y.cpu().numpy(), allow_fill=True)
-            columns["prediction"] = names.take(logits.argmax(dim=1).numpy())
-        for number, name in enumerate(data.classes):
-            columns[f"probability_{name}"] = probability[:, number]
-        table = pd.DataFrame(columns)
+        logits = model(data.x, data.graph).double()
+        squash = torch.sigmoid if data.is_multilabel else _softmax
+        table = prediction_table(data, squash(logits))
         if len(graphs) > 1:
-            table.insert(0, "graph", data.name)
+            table = table.add_column(0, "graph", pa.array([data.name] * len(table)))
         tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    return pa.concat_tables(tables)
 
 
 def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
@@ -401,8 +396,5 @@ def device_name(name: str) -> str:
     return f"{device.type} ({platform.machine()}, {torch.get_num_threads()} threads)"
 
 
-def _roles(data: NodeData) -> np.ndarray[Any, Any]:
-    roles = np.full(data.num_nodes, "", dtype=object)
-    for role in ("train", "val", "test"):
-        roles[getattr(data, role).cpu().numpy()] = role
-    return roles
+def _softmax(logits: torch.Tensor) -> torch.Tensor:
+    return logits.softmax(dim=1)

@@ -18,7 +18,7 @@ from sgat.config import (
 from sgat.data.configured import Loaded, load_configured
 from sgat.edge_scores import EdgeScores
 from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
-from sgat.run_folder import RunFolder, edge_scores
+from sgat.run_folder import RunFolder, edge_scores, write_text
 from sgat.train import EpochRecord, Result, Training
 
 SECTIONS = {"model": ModelConfig, "train": TrainConfig}
@@ -201,6 +201,8 @@ def run(
     )
     if result.interrupted:
         return Outcome(None, len(result.records), [], loaded.notes)
+    if loaded.files is not None:
+        write_text(folder.encoding, loaded.files.encoding.to_json() + "\n")
     summary = folder.finish(settings, loaded.graphs, result, _tables(loaded, result))
     notes = loaded.notes + _draw(folder, settings, loaded, result)
     return Outcome(summary, len(result.records), _files(folder), notes)

@@ -1,4 +1,4 @@
-"""`sgat data`: what data there is, and what it holds."""
+"""`sgat data`: what data there is, what it holds, and other forms of it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from pathlib import Path
 import typer
 
 from sgat.cli import app
+from sgat.cli.convert import EPILOG as convert_examples
+from sgat.cli.convert import convert
+from sgat.cli.inject import EXAMPLES as inject_examples
+from sgat.cli.inject import inject
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.fetch import Progress, data_root, missing_files
 from sgat.data.statistics import Statistics
 
 data_app = typer.Typer(
-    help="List the named data sets and describe them.", no_args_is_help=True
+    help="List and describe data sets, convert files, inject noise.",
+    no_args_is_help=True,
 )
 app.add_typer(data_app, name="data")
 
@@ -170,3 +175,7 @@ def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]
         yield progress
     finally:
         bar.stop()
+
+
+data_app.command("convert", epilog=convert_examples)(convert)
+data_app.command("inject", epilog=inject_examples)(inject)

@@ -54,7 +54,7 @@ def from_arrays(
     num_nodes = None if x is None else len(_rows(x))
     if num_nodes is None and y is not None:
         num_nodes = len(y)
-    weight = None if edge_weight is None else torch.as_tensor(np.asarray(edge_weight))
+    weight = None if edge_weight is None else _weights(edge_weight)
     graph = Graph.from_edges(edge_index, num_nodes, weight)
     features = as_features(x, graph.num_nodes)
     labels, classes = as_labels(y, graph.num_nodes, classes)
@@ -237,6 +237,13 @@ def _numeric(values: Any) -> np.ndarray[Any, Any]:
     ):
         raise ValueError(f"`X` must hold numbers, got {array.dtype}.")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _weights(edge_weight: Any) -> Tensor:
+    given = torch.as_tensor(
+        edge_weight if isinstance(edge_weight, Tensor) else np.asarray(edge_weight)
+    )
+    return given.to(torch.get_default_dtype())
 
 
 def _rows(x: Any) -> Any:

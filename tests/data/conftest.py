@@ -1,7 +1,6 @@
 import functools
 import http.server
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,18 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def benchmarks() -> Path:
-    """The folder with the real data sets; tests that need it skip without it."""
-    given = os.environ.get("SGAT_DATA")
-    root = Path(given) if given else REPOSITORY.parent / "shared" / "datasets"
-    if not (root / "Planetoid").is_dir():
-        pytest.skip(f"no benchmark files in {root}; set SGAT_DATA to their folder")
-    return root
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from sgat.data.files.encoding import Encoding, FeatureColumn
 from sgat.data.files.export import (
-    EdgeScores,
     convert,
     pruned_table,
     score_table,
@@ -13,6 +12,7 @@ from sgat.data.files.options import FileOptions
 from sgat.data.files.predictions import prediction_table
 from sgat.data.files.read import from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
+from sgat.edge_scores import EdgeScores
 
 __all__ = [
     "EdgeScores",

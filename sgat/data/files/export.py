@@ -19,33 +19,12 @@ from sgat.data.files.options import FileOptions
 from sgat.data.files.read import read_graph
 from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
+from sgat.edge_scores import EdgeScores
 
-Values = np.ndarray[Any, Any] | Tensor
 SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
 """Columns of a score table, after those of the input."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class EdgeScores:
-    """What a model says about each edge, in the order of the graph.
-
-    Attributes:
-        log_alpha: Score log α_ij, [E].
-        probability: P(z_ij ≠ 0), [E].
-        gate: Gate z_ij at evaluation, in [0, 1], [E].
-        kept: Whether the gate is open, [E] bool.
-        attention: Share a_ij in what the target hears, [E]; None if not computed.
-        loop_attention: Share a_ii of each node's self-loop, [N]; None likewise.
-    """
-
-    log_alpha: Values
-    probability: Values
-    gate: Values
-    kept: Values
-    attention: Values | None = None
-    loop_attention: Values | None = None
 
 
 def score_table(graph: FileGraph, scores: EdgeScores) -> Any:
@@ -223,8 +202,8 @@ def _input_edge(graph: FileGraph) -> np.ndarray[Any, Any]:
     return graph.data.graph.input_edge.cpu().numpy()
 
 
-def _per_edge(graph: FileGraph, name: str, value: Values) -> np.ndarray[Any, Any]:
-    array = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+def _per_edge(graph: FileGraph, name: str, value: Tensor) -> np.ndarray[Any, Any]:
+    array = value.numpy(force=True)
     if array.shape != (graph.data.graph.num_edges,):
         raise ValueError(
             f"`{name}` must have one entry for each of the"
@@ -250,7 +229,6 @@ def _loop_attention(
     if scores.loop_attention is None or not is_loop.any():
         return None, given
     loops = pc.filter(graph.edges.column(graph.options.src), pa.array(is_loop))
-    share = scores.loop_attention
-    share = np.asarray(share.detach().cpu() if isinstance(share, Tensor) else share)
+    share = scores.loop_attention.numpy(force=True)
     given[is_loop] = share[positions(loops, pa.array(graph.data.node_ids))]
     return 1.0, given

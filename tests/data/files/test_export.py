@@ -95,17 +95,6 @@ def test_scores_of_another_graph_are_refused() -> None:
         score_table(graph(), scores([1.0] * 3))
 
 
-def test_numpy_scores_are_as_good_as_tensors() -> None:
-    given = scores()
-    as_numpy = EdgeScores(
-        *(np.asarray(getattr(given, name)) for name in ("log_alpha", "probability")),
-        gate=np.array(GATE),
-        kept=np.array(GATE) > 0,
-    )
-    found = pruned_table(graph(), as_numpy)
-    assert found.equals(pruned_table(graph(), given))
-
-
 def test_pruned_rows_have_weight_times_gate() -> None:
     table = pruned_table(graph(), scores())
     assert table.column("src").to_pylist() == ["c", "b", "c", "a", "b"]

@@ -1,0 +1,295 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sgat
+from sgat.cli import main
+
+QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def in_a_new_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def csv_files(tmp_path):
+    """A ring of 30 nodes with string ids; the class is told by one feature."""
+    ids = [f"n{i:02d}" for i in range(30)]
+    edges = pd.DataFrame(
+        {
+            "src": ids,
+            "dst": ids[1:] + ids[:1],
+            "since": range(30),
+        }
+    )
+    nodes = pd.DataFrame(
+        {
+            "id": ids,
+            "size": np.arange(30) % 2 * 4.0 - 2,
+            "colour": ["red", "green", "blue"] * 10,
+            "y": ["odd" if i % 2 else "even" for i in range(30)],
+        }
+    )
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    nodes.to_csv(tmp_path / "nodes.csv", index=False)
+    return ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
+
+
+def test_karate_needs_no_files_and_prints_a_summary(capsys, tmp_path):
+    assert main(["fit", "karate", "--json", "--quiet"]) == 0
+    output = capsys.readouterr()
+    summary = json.loads(output.out)
+    wanted = {
+        *("accuracy", "validation", "edges", "edges_removed", "removed_share"),
+        *("removed_share_sampled", "edges_with_loops", "seed", "run"),
+    }
+    assert wanted <= summary.keys()
+    assert summary["edges"] == 156
+    assert summary["edges_with_loops"] == 156 + 34
+    assert summary["removed_share"] == summary["edges_removed"] / 156
+    assert summary["accuracy"] >= 30 / 32
+    assert summary["removed_share"] >= 0.4
+    assert output.err == ""
+    files = {file.name for file in (tmp_path / "runs" / "karate").iterdir()}
+    assert files == {
+        *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
+        *("edges.parquet", "summary.json", "snapshots.npz"),
+        *("evolution.png", "evolution.gif"),
+    }
+    written = json.loads((tmp_path / "runs/karate/summary.json").read_text())
+    assert written == summary
+
+
+@pytest.mark.slow
+def test_karate_keeps_the_promise_over_ten_seeds():
+    accuracies, removed = [], []
+    for seed in range(10):
+        out = f"runs/{seed}"
+        options = ["--seed", str(seed), "--out", out, "--quiet", "--snapshots", "0"]
+        assert main(["fit", "karate", *options]) == 0
+        with open(f"{out}/summary.json") as file:
+            summary = json.load(file)
+        accuracies.append(summary["accuracy"])
+        removed.append(summary["removed_share"])
+    assert np.median(accuracies) >= 30 / 32
+    assert min(removed) >= 0.4
+
+
+def test_a_second_run_takes_a_new_folder(tmp_path):
+    for _ in range(2):
+        assert main(["fit", "karate", *QUICK]) == 0
+    assert sorted(f.name for f in (tmp_path / "runs").iterdir()) == [
+        "karate",
+        "karate-2",
+    ]
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path):
+    for out in ("a", "b"):
+        assert main(["fit", "karate", *QUICK, "--out", out]) == 0
+    for name in ("model.safetensors", "edges.parquet", "nodes.parquet", "config.toml"):
+        assert (tmp_path / "a" / name).read_bytes() == (
+            tmp_path / "b" / name
+        ).read_bytes()
+
+
+def test_own_files_come_back_with_their_ids_order_and_columns(csv_files, capsys):
+    assert main(["fit", *csv_files, *QUICK, "--keep", "0.5", "--out", "r"]) == 0
+    edges = pd.read_parquet("r/edges.parquet")
+    given = pd.read_csv("edges.csv")
+    assert edges.columns.tolist() == [
+        *("src", "dst", "since"),
+        *("log_alpha", "probability", "gate", "kept", "attention"),
+    ]
+    for column in given:
+        assert edges[column].tolist() == given[column].tolist()
+    assert edges["kept"].sum() == 15
+    nodes = pd.read_parquet("r/nodes.parquet")
+    joined = pd.read_csv("nodes.csv").merge(nodes, on="id")
+    assert len(joined) == 30
+    assert (joined["y"] == joined["label"]).all()
+    assert set(nodes["prediction"]) <= {"odd", "even"}
+    assert set(nodes["split"]) == {"train", "val", "test"}
+    assert "no split column" not in capsys.readouterr().err  # --quiet
+
+
+def test_a_choice_made_for_the_user_is_told(csv_files, capsys):
+    assert main(["fit", *csv_files, "--epochs", "2"]) == 0
+    assert "nodes are split stratified-60-20-20" in capsys.readouterr().err
+
+
+def test_options_beat_the_config_which_beats_the_defaults(tmp_path):
+    (tmp_path / "c.toml").write_text(
+        '[data]\nname = "karate"\n[train]\nepochs = 4\nlr = 0.02\n[model]\nhidden = 5\n'
+    )
+    assert main(["fit", "--config", "c.toml", "--lr", "0.03", "--out", "r"]) == 0
+    config = sgat.Config.from_toml(tmp_path / "r" / "config.toml")
+    assert (config.train.epochs, config.train.lr, config.model.hidden) == (4, 0.03, 5)
+    assert config.model.heads == sgat.ModelConfig().heads
+
+
+def test_a_run_repeats_from_its_own_config(tmp_path):
+    assert main(["fit", "karate", *QUICK, "--seed", "3", "--out", "a"]) == 0
+    config = ["--config", "a/config.toml", "--quiet", "--out", "b"]
+    assert main(["fit", *config]) == 0
+    a, b = (tmp_path / run / "model.safetensors" for run in "ab")
+    assert a.read_bytes() == b.read_bytes()
+
+
+def test_progress_is_plain_lines_without_a_terminal(capsys):
+    assert main(["fit", "karate", "--epochs", "20", "--snapshots", "0"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].split() == [
+        *("epoch", "loss", "validation", "open", "edges", "expected", "time")
+    ]
+    assert [line.split()[0] for line in lines[1:]] == ["1", *map(str, range(2, 21, 2))]
+
+
+def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
+    """Kill the process at a moment nobody chose, then resume it."""
+    epochs = "400"
+    options = ["--epochs", epochs, "--quiet", "--snapshots", "0"]
+    assert main(["fit", "karate", *options, "--out", "whole"]) == 0
+    command = [sys.executable, "-m", "sgat", "fit", "karate", *options]
+    command += ["--checkpoint-every", "3", "--out", "killed"]
+    process = subprocess.Popen(command)
+    state = tmp_path / "killed" / "checkpoint" / "state.safetensors"
+    deadline = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(time.time() % 0.5)
+    process.kill()
+    process.wait()
+    assert main(["fit", "--resume", "--out", "killed", "--quiet"]) == 0
+    for name in ("model.safetensors", "edges.parquet", "nodes.parquet"):
+        assert (tmp_path / "whole" / name).read_bytes() == (
+            tmp_path / "killed" / name
+        ).read_bytes()
+    assert not state.parent.exists()
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path):
+    command = [sys.executable, "-m", "sgat", "fit", "karate", "--epochs", "100000"]
+    command += ["--checkpoint-every", "5", "--out", "r"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    state = tmp_path / "r" / "checkpoint" / "state.safetensors"
+    deadline = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "go on with: sgat fit --resume --out r" in errors
+    assert "Traceback" not in errors
+    assert state.exists()
+    assert not (tmp_path / "r" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["karat"], "Unknown data set 'karat'; choose one of actor,"),
+        ([], "Name a data set (see `sgat data list`) or give an edge file"),
+        (["karate", "--keep", "0"], "`keep` must be in (0, 1], got 0.0."),
+        (["karate", "--keep", "1.5"], "`keep` must be in (0, 1], got 1.5."),
+        (["karate", "--hidden", "0"], "`hidden` must be at least 1, got 0."),
+        (["karate", "--readout", "x"], "`readout` must be one of linear, attention"),
+        (["karate", "--device", "abacus"], "`device` must be one that works here"),
+        (["karate", "--label", "y"], "`--label` goes with `--edges`, your own files."),
+        (["karate", "--split", "none"], "`split` of 'karate' must be one of"),
+        (["karate", "--config", "no.toml"], "no.toml: No such file or directory."),
+        (["--resume"], "`--resume` needs `--out`"),
+        (["--resume", "--out", "nowhere"], "nowhere holds no run to resume."),
+        (["--edges", "no.csv", "--label", "y"], "no.csv"),
+        (["--edges", "no.csv"], "Say which column of the node file is the label"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    arguments, message, tmp_path, capsys
+):
+    assert main(["fit", *arguments]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("error: ")
+    assert message in output.err
+    assert len(output.err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "message"),
+    [
+        ("size", 3, "nan", "size"),
+        ("size", 3, "inf", "size"),
+        ("id", 3, "n04", "n04"),
+    ],
+)
+def test_bad_cells_are_named(csv_files, column, row, value, message, capsys, tmp_path):
+    nodes = pd.read_csv("nodes.csv").astype({"size": object})
+    nodes.loc[row, column] = value
+    nodes.to_csv("nodes.csv", index=False)
+    assert main(["fit", *csv_files, *QUICK]) == 1
+    error = capsys.readouterr().err
+    assert "nodes.csv" in error and message in error
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_negative_weight_is_named(csv_files, capsys):
+    edges = pd.read_csv("edges.csv").assign(weight=1.0)
+    edges.loc[7, "weight"] = -0.5
+    edges.to_csv("edges.csv", index=False)
+    assert main(["fit", *csv_files, *QUICK]) == 1
+    assert "-0.5" in capsys.readouterr().err
+
+
+def test_an_earlier_run_is_not_touched_unless_asked(capsys, tmp_path):
+    assert main(["fit", "karate", *QUICK, "--out", "r"]) == 0
+    before = (tmp_path / "r" / "summary.json").read_bytes()
+    assert main(["fit", "karate", *QUICK, "--out", "r"]) == 1
+    assert "r holds a run already" in capsys.readouterr().err
+    assert (tmp_path / "r" / "summary.json").read_bytes() == before
+    assert main(["fit", "karate", *QUICK, "--out", "r", "--keep", "2"]) == 1
+    assert (tmp_path / "r" / "summary.json").read_bytes() == before
+    again = ["--seed", "1", "--out", "r", "--overwrite"]
+    assert main(["fit", "karate", *QUICK, *again]) == 0
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["seed"] == 1
+
+
+def test_bad_data_with_overwrite_leaves_the_earlier_run(csv_files, capsys, tmp_path):
+    assert main(["fit", *csv_files, *QUICK, "--out", "r"]) == 0
+    before = {f.name: f.read_bytes() for f in (tmp_path / "r").iterdir()}
+    nodes = pd.read_csv("nodes.csv")
+    nodes.assign(y="one class").to_csv("nodes.csv", index=False)
+    assert main(["fit", *csv_files, *QUICK, "--out", "r", "--overwrite"]) == 1
+    assert {f.name: f.read_bytes() for f in (tmp_path / "r").iterdir()} == before
+
+
+def test_settings_cannot_change_on_resume(capsys):
+    assert main(["fit", "karate", *QUICK, "--out", "r"]) == 0
+    assert main(["fit", "--resume", "--out", "r", "--lr", "0.5"]) == 1
+    assert "leave `--lr` out" in capsys.readouterr().err
+    assert main(["fit", "cora", "--resume", "--out", "r"]) == 1
+    assert "is a run on 'karate', got 'cora'" in capsys.readouterr().err
+
+
+def test_help_lists_every_setting_and_two_examples(capsys):
+    assert main(["fit", "--help"]) == 0
+    text = capsys.readouterr().out
+    for option in ("--keep", "--hidden", "--resume", "--config", "--l0-weight"):
+        assert option in text
+    assert text.count("sgat fit ") >= 2
+
+
+def test_wrong_usage_exits_with_2(capsys):
+    assert main(["fit", "karate", "--no-such-option"]) == 2
+    assert main(["no-such-verb"]) == 2

@@ -1,0 +1,46 @@
+import importlib
+import os
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from ops.awkward import GRAPHS
+
+from sgat.graph import Graph
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def benchmarks() -> Path:
+    """The folder with the real data sets; tests that need it skip without it."""
+    given = os.environ.get("SGAT_DATA")
+    root = Path(given) if given else REPOSITORY.parent / "shared" / "datasets"
+    if not (root / "Planetoid").is_dir():
+        pytest.skip(f"no benchmark files in {root}; set SGAT_DATA to their folder")
+    return root
+
+
+@pytest.fixture
+def seed() -> int:
+    """Seed of a stochastic test, which must hold for any; SGAT_TEST_SEED sets it."""
+    value = int(os.environ.get("SGAT_TEST_SEED", "0"))
+    torch.manual_seed(value)
+    return value
+
+
+@pytest.fixture(params=list(GRAPHS))
+def awkward_graph(request: pytest.FixtureRequest) -> Graph:
+    """Each of the awkward graphs in turn."""
+    return GRAPHS[request.param]()
+
+
+@pytest.fixture(scope="session")
+def pyg() -> ModuleType:
+    """PyTorch Geometric, which takes seconds to import."""
+    with warnings.catch_warnings():
+        # Its modules still use `torch.jit.script`, which warns in this torch.
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        return importlib.import_module("torch_geometric")

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+from sgat.data.arrays import from_arrays
+from sgat.features import SparseFeatures
+
+EDGES = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])
+X = np.arange(15.0).reshape(5, 3)
+Y = ["a", "b", None, "a", "b"]
+
+
+def test_labels_of_any_type_become_sorted_classes():
+    data = from_arrays(X, EDGES, Y, validation=0)
+    assert data.classes == ("a", "b")
+    assert data.y.tolist() == [0, 1, -1, 0, 1]
+    assert data.train.tolist() == [True, True, False, True, True]
+
+
+def test_integer_labels_keep_their_numbers_and_minus_one_is_none():
+    data = from_arrays(X, EDGES, np.array([2, 0, -1, 1, 2]), validation=0)
+    assert data.classes == (0, 1, 2)
+    assert data.y.tolist() == [2, 0, -1, 1, 2]
+
+
+def test_numbers_far_apart_are_names():
+    data = from_arrays(X, EDGES, np.array([1000, 7, -1, 7, 1000]), validation=0)
+    assert data.classes == (7, 1000)
+    assert data.y.tolist() == [1, 0, -1, 0, 1]
+
+
+def test_columns_of_labels_are_several_labels():
+    data = from_arrays(X, EDGES, np.eye(5, 2), validation=0)
+    assert data.is_multilabel and data.num_classes == 2
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, torch.tensor])
+def test_edges_may_be_lists_arrays_tensors_and_turned(kind):
+    data = from_arrays(X, kind(EDGES.tolist()), Y)
+    assert data.graph.edge_index.tolist() == EDGES.tolist()
+    pairs = np.concatenate([EDGES, EDGES[:, :1]], axis=1).T
+    assert from_arrays(X, pairs, Y).graph.num_edges == 4
+
+
+def test_features_may_be_sparse_or_missing():
+    matrix = scipy.sparse.coo_array(X)
+    sparse = from_arrays(matrix, EDGES, Y).x
+    assert isinstance(sparse, SparseFeatures)
+    assert np.array_equal(sparse.to_dense().numpy(), X)
+    identity = from_arrays(None, EDGES, Y).x
+    assert torch.equal(identity.to_dense(), torch.eye(5))
+
+
+def test_masks_and_node_numbers_mean_the_same():
+    by_number = from_arrays(X, EDGES, Y, train=[0, 4], val=[1])
+    by_mask = from_arrays(
+        X, EDGES, Y, train=by_number.train.numpy(), val=by_number.val.numpy()
+    )
+    assert torch.equal(by_number.train, by_mask.train)
+    assert by_mask.val.tolist() == [False, True, False, False, False]
+
+
+def test_a_share_of_the_labelled_nodes_is_held_out():
+    y = np.arange(100) % 4
+    data = from_arrays(np.ones((100, 2)), EDGES, y, validation=0.2, seed=3)
+    assert int(data.val.sum()) == 20 and int(data.train.sum()) == 80
+    assert np.bincount(y[data.val.numpy()]).tolist() == [5] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": np.array([["u"] * 3] * 5)}, "`X` must hold numbers, got <U1."),
+        ({"x": np.ones(5)}, "`X` must be a matrix, got shape [5]."),
+        ({"edges": EDGES + 0.5}, "`edges` must hold node numbers, got float64."),
+        ({"edges": EDGES + 1}, "must name nodes 0 to 4, got 5 as target of edge 3."),
+        ({"edges": EDGES - 1}, "must name nodes 0 to 4, got -1 as source of edge 0."),
+        ({"y": np.array([0, 1, -3, 0, 1])}, "got -3 at node 2."),
+        ({"y": [0, "a", 1.5, None, 2]}, "`y` must hold labels of one type, got"),
+        ({"edge_weight": [1, 1, -2.0, 1]}, "at least 0, got -2.0 at edge 2."),
+        ({"edge_weight": [1.0, 1.0]}, "`edge_weight` must have shape [4], got [2]."),
+        ({"train": [5]}, "`train` must name nodes 0 to 4, got 5."),
+        ({"val": np.ones(3, bool)}, "`val` must have one entry for each of the 5"),
+        ({"validation": 1.0}, "`validation` must be in [0, 1), got 1.0."),
+    ],
+)
+def test_bad_arrays_are_named(arguments, message):
+    given = {"x": X, "edges": EDGES, "y": Y} | arguments
+    with pytest.raises(ValueError) as error:
+        from_arrays(**given)
+    assert message in str(error.value)

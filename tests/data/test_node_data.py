@@ -1,0 +1,87 @@
+import dataclasses
+
+import pytest
+import torch
+from small_data import block_graph, several_graphs
+
+from sgat.data.karate import load_karate
+from sgat.data.node_data import check, merge
+from sgat.features import SparseFeatures
+
+
+def test_karate_is_the_papers_toy():
+    data = load_karate()
+    assert (data.num_nodes, data.graph.num_edges) == (34, 156)
+    assert data.train.nonzero().squeeze(1).tolist() == [0, 33]
+    assert int(data.test.sum()) == 32
+    assert data.classes == ("Mr. Hi", "Officer")
+    assert data.graph.weight is None and data.graph.is_undirected
+
+
+def spoiled(**changes):
+    data = block_graph()
+    x, y = data.x.clone(), data.y.clone()
+    values = {
+        "nan": {
+            "x": x.index_put(
+                (torch.tensor(3), torch.tensor(5)), torch.tensor(float("nan"))
+            )
+        },
+        "inf": {
+            "x": SparseFeatures.from_dense(
+                x.index_fill(1, torch.tensor(2), float("inf"))
+            )
+        },
+        "label": {"y": y.index_fill(0, torch.tensor(7), 3)},
+        "label below": {"y": y.index_fill(0, torch.tensor(7), -2)},
+        "rows": {"x": x[:-1]},
+        "empty": {"train": torch.zeros_like(data.train)},
+        "mask": {"val": data.val.int()},
+        "twice": {"val": data.train},
+        "unlabelled": {"y": torch.full_like(y, -1)},
+        "one class": {"classes": ("a",), "y": torch.zeros_like(y)},
+        "multi": {"y": torch.full((len(y), 3), 0.5)},
+    }
+    return dataclasses.replace(data, **values[changes["kind"]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("nan", "`x` of 'data' must be finite, got nan at node 3, column 5."),
+        ("inf", "`x` of 'data' must be finite, got inf at node 0, column 2."),
+        ("label", "must be a class 0 to 2, or -1 for no label, got 3 at node 7."),
+        ("label below", "or -1 for no label, got -2 at node 7."),
+        ("rows", "`x` of 'data' must have one row for each of the 211 nodes"),
+        ("empty", "The training set of 'data' is empty"),
+        ("mask", "`val` of 'data' must be a boolean mask with 211 entries"),
+        ("twice", "is in more than one of `train`, `val` and `test`."),
+        ("unlabelled", "`train` of 'data' names node"),
+        ("one class", "must hold at least 2 classes, got 1."),
+        ("multi", "must hold 0 or 1 for every label, got 0.5 at node 0, label 0."),
+    ],
+)
+def test_data_no_model_can_learn_from_is_refused(kind, message):
+    data = dataclasses.replace(spoiled(kind=kind), name="data")
+    with pytest.raises(ValueError) as error:
+        check([data])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_graphs_that_differ_are_refused():
+    first, second = several_graphs()[:2]
+    with pytest.raises(ValueError, match="All graphs must have the same features"):
+        check([first, dataclasses.replace(second, x=second.x[:, 1:])])
+    with pytest.raises(ValueError, match="All graphs must have the same classes"):
+        check([first, dataclasses.replace(second, classes=first.classes[1:])])
+    with pytest.raises(ValueError, match="at least one graph, got none"):
+        check([])
+
+
+def test_merging_puts_graphs_side_by_side():
+    graphs = several_graphs()[:3]
+    whole = merge(graphs)
+    assert whole.num_nodes == sum(data.num_nodes for data in graphs)
+    assert whole.graph.num_edges == sum(data.graph.num_edges for data in graphs)
+    assert torch.equal(whole.y, torch.cat([data.y for data in graphs]))

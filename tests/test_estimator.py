@@ -1,0 +1,244 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from small_data import block_graph, several_graphs
+
+import sgat
+from sgat import SGATClassifier
+from sgat.data.fetch import pyg_class
+
+COLUMNS = [
+    *("src", "dst", "weight", "log_alpha", "probability", "gate", "kept", "attention")
+]
+
+
+@pytest.fixture(scope="module")
+def data_class():
+    """PyG's `Data`; its import warns, which the loader knows how to silence."""
+    pyg_class("Planetoid")
+    from torch_geometric.data import Data
+
+    return Data
+
+
+def quick(**options):
+    return SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
+
+
+def as_pyg(data, data_class, **more):
+    return data_class(
+        x=data.x,
+        edge_index=data.graph.edge_index,
+        y=data.y,
+        train_mask=data.train,
+        val_mask=data.val,
+        test_mask=data.test,
+        **more,
+    )
+
+
+def as_networkx(data, kind):
+    graph = kind()
+    roles = [
+        "train" if data.train[i] else "val" if data.val[i] else "test"
+        for i in range(data.num_nodes)
+    ]
+    for node in range(data.num_nodes):
+        attributes = {"x": data.x[node].tolist(), "y": f"class {int(data.y[node])}"}
+        graph.add_node(f"n{node}", **attributes, split=roles[node])
+    for src, dst in data.graph.edge_index.T.tolist():
+        graph.add_edge(f"n{src}", f"n{dst}", since=src)
+    return graph
+
+
+def test_pyg_data_in_and_out(data_class):
+    node_data = block_graph()
+    note = torch.arange(node_data.graph.num_edges)
+    data = as_pyg(node_data, data_class, edge_attr=torch.stack([note, note], dim=1))
+    classifier = quick().fit(data)
+    assert classifier.edges_.columns.tolist() == COLUMNS
+    assert len(classifier.edges_) == data.num_edges
+    assert abs(classifier.edges_["kept"].mean() - 0.5) < 0.02
+    small = classifier.sparsify()
+    assert type(small) is type(data)
+    kept = torch.tensor(classifier.edges_["kept"].to_numpy())
+    assert torch.equal(small.edge_index, data.edge_index[:, kept])
+    assert torch.equal(small.edge_attr[:, 0], note[kept])
+    gate = torch.tensor(classifier.edges_["gate"].to_numpy())
+    assert torch.equal(small.edge_weight, gate[kept])
+    assert torch.equal(small.x, data.x)
+    assert "edge_weight" not in data
+
+
+def test_the_small_graph_with_its_weights_gives_the_same_predictions(data_class):
+    data = as_pyg(block_graph(), data_class)
+    classifier = quick().fit(data)
+    small = classifier.sparsify()
+    # On the small graph all gates are open: the weights alone do the work.
+    model = classifier.model_
+    whole = model.eval()(data.x, data.edge_index)
+    open_all = torch.nn.Parameter(torch.tensor(1e3))
+    model.gating.gate_bias = open_all
+    alone = model(small.x, small.edge_index, small.edge_weight)
+    assert torch.allclose(whole, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
+def test_networkx_graphs_in_and_out(kind):
+    graph = as_networkx(block_graph(), kind)
+    classifier = quick().fit(graph)
+    assert classifier.classes_.tolist() == ["class 0", "class 1", "class 2"]
+    assert set(classifier.edges_["src"]) <= set(graph.nodes)
+    small = classifier.sparsify(graph)
+    assert type(small) is kind
+    assert list(small.nodes) == list(graph.nodes)
+    assert 0 < small.number_of_edges() < graph.number_of_edges()
+    for _, _, attributes in small.edges(data=True):
+        assert 0 < attributes["weight"] <= 1 and "since" in attributes
+    assert "weight" not in next(iter(graph.edges(data=True)))[2]
+    assert 0 <= classifier.score() <= 1
+
+
+def test_plain_arrays_in_and_out():
+    data = block_graph()
+    x, edges = data.x.numpy(), data.graph.edge_index.numpy()
+    y = np.array([f"c{label}" for label in data.y])
+    weight = np.full(edges.shape[1], 2.0)
+    classifier = quick().fit(x, edges, y, edge_weight=weight, test=np.arange(20))
+    kept_edges, weights = classifier.sparsify()
+    kept = classifier.edges_["kept"].to_numpy()
+    assert np.array_equal(kept_edges, edges[:, kept])
+    assert np.allclose(weights, 2 * classifier.edges_["gate"][kept])
+    assert classifier.predict(x, edges).shape == (211,)
+    assert set(classifier.predict()) <= {"c0", "c1", "c2"}
+    assert classifier.score(x, edges, y) == pytest.approx(
+        (classifier.predict(x, edges) == y).mean()
+    )
+
+
+def test_lists_of_graphs_train_validate_and_test(data_class):
+    graphs = several_graphs()
+    parts = [
+        data_class(x=g.x, edge_index=g.graph.edge_index, y=g.y.float()) for g in graphs
+    ]
+    classifier = quick().fit(parts[:3], val=parts[3:4], test=parts[4:])
+    assert classifier.is_multilabel_
+    assert classifier.edges_.columns.tolist() == ["graph", *COLUMNS]
+    predictions = classifier.predict(parts[4:])
+    assert isinstance(predictions, list)
+    assert predictions[0].shape == tuple(parts[4].y.shape)
+    assert set(np.unique(predictions[0])) <= {0, 1}
+    assert classifier.score() == pytest.approx(classifier.score(parts[4:]))
+    small = classifier.sparsify(parts[:2])
+    assert isinstance(small, list) and len(small) == 2
+
+
+def test_node_data_in_and_out():
+    data = block_graph()
+    classifier = quick().fit(data)
+    small = classifier.sparsify()
+    assert small.graph.num_edges == classifier.edges_["kept"].sum()
+
+
+def test_probabilities_sum_to_one_and_agree_with_the_predictions():
+    classifier = quick().fit(block_graph())
+    probability = classifier.predict_proba()
+    assert np.allclose(probability.sum(axis=1), 1)
+    best = classifier.classes_[probability.argmax(axis=1)]
+    assert np.array_equal(best, classifier.predict())
+
+
+def test_same_seed_same_classifier():
+    first, second = (quick(seed=4).fit(block_graph()) for _ in range(2))
+    assert first.edges_.equals(second.edges_)
+    assert np.array_equal(first.predict_proba(), second.predict_proba())
+
+
+def test_scikit_learn_can_clone_it():
+    classifier = quick(model={"readout": "attention"})
+    copy = clone(classifier)
+    assert copy.get_params() == classifier.get_params()
+    assert copy.set_params(keep=0.2).keep == 0.2
+    assert "keep=0.5" in repr(classifier)
+
+
+def test_save_and_load_give_the_same_classifier(tmp_path):
+    data = block_graph()
+    classifier = quick(model={"readout": "attention", "activation": "relu"}).fit(data)
+    classifier.save(tmp_path / "run")
+    loaded = sgat.load(tmp_path / "run")
+    assert np.array_equal(loaded.predict_proba(data), classifier.predict_proba())
+    assert loaded.edges_.equals(classifier.edges_)
+    assert loaded.history_.equals(classifier.history_)
+    assert loaded.get_params()["keep"] == 0.5
+    assert loaded.best_epoch_ == classifier.best_epoch_
+    with pytest.raises(ValueError, match="does not hold its training data"):
+        loaded.predict()
+    with pytest.raises(ValueError, match="does not hold its training data"):
+        loaded.sparsify()
+
+
+def test_a_run_of_the_command_line_loads(tmp_path):
+    from sgat.cli import main
+    from sgat.data.karate import load_karate
+
+    out = str(tmp_path / "run")
+    assert main(["fit", "karate", "--epochs", "5", "--quiet", "--out", out]) == 0
+    loaded = sgat.load(out)
+    assert loaded.predict(load_karate()).shape == (34,)
+    assert set(loaded.predict(load_karate())) <= {"Mr. Hi", "Officer"}
+
+
+def test_unseen_edges_are_scored():
+    data = block_graph()
+    classifier = quick().fit(data)
+    other = block_graph(seed=9)
+    table = classifier.score_edges(other)
+    assert len(table) == other.graph.num_edges
+    assert table["log_alpha"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"keep": 1.2}, "`keep` must be in (0, 1], got 1.2."),
+        ({"hidden": 0}, "`hidden` must be at least 1, got 0."),
+        ({"model": {"hiden": 3}}, "unknown key 'hiden'; did you mean 'hidden'?"),
+        ({"device": "abacus"}, "`device` must be one that works here"),
+    ],
+)
+def test_bad_settings_are_refused_when_fitting(settings, message):
+    with pytest.raises(ValueError) as error:
+        quick(**settings).fit(block_graph())
+    assert message in str(error.value)
+
+
+def test_bad_data_is_refused_with_a_sentence(data_class):
+    data = as_pyg(block_graph(), data_class)
+    data.x = data.x.clone()
+    data.x[3, 5] = float("nan")
+    with pytest.raises(ValueError, match="must be finite, got nan at node 3, column 5"):
+        quick().fit(data)
+    with pytest.raises(ValueError, match=r"`data` must be a PyG Data.*got dict"):
+        quick().fit({"a": 1})
+    with pytest.raises(ValueError, match="`y` goes with plain arrays"):
+        quick().fit(as_pyg(block_graph(), data_class), y=[1])
+    with pytest.raises(ValueError, match=r"must have the 13 features.*got 12"):
+        other = as_pyg(block_graph(), data_class)
+        other.x = other.x[:, 1:]
+        quick().fit(block_graph()).predict(other)
+
+
+def test_predicting_before_fitting_says_so():
+    with pytest.raises(NotFittedError, match="call `fit` first"):
+        quick().predict()
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"is not a finished run: config\.toml is missing"
+    ):
+        sgat.load(tmp_path)
