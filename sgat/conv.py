@@ -25,6 +25,11 @@ def as_graph(
             raise ValueError(
                 "`edge_weight` must be None when a Graph is given; it has its own."
             )
+        if edge_index.num_nodes != num_nodes:
+            raise ValueError(
+                f"`x` must have one row for each of the {edge_index.num_nodes} nodes of"
+                f" the graph, got {num_nodes}."
+            )
         return edge_index
     # Merging duplicates has no fixed shape, so a compiler must step around it.
     build = torch.compiler.disable(Graph.from_edges)
