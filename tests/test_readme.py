@@ -1,0 +1,50 @@
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sgat.cli import main
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_readme_has_its_examples():
+    assert len(BLOCKS) == 2
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_python_examples_run(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(BLOCKS[number], f"README block {number}", "exec"), names)
+    if "clf" in names:
+        assert names["clf"].edges_["kept"].mean() == pytest.approx(0.5, abs=0.02)
+        assert names["small"].number_of_edges() < names["club"].number_of_edges()
+
+
+def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ids = [f"paper {i}" for i in range(40)]
+    pd.DataFrame({"src": ids, "dst": ids[3:] + ids[:3]}).to_csv(
+        "edges.csv", index=False
+    )
+    labels = ["a" if i % 2 else "b" for i in range(40)]
+    nodes = pd.DataFrame({"id": ids, "length": range(40), "y": labels})
+    nodes.to_csv("nodes.csv", index=False)
+    command = next(line for line in README.splitlines() if "--edges edges.csv" in line)
+    assert main(shlex.split(command)[1:]) == 0
+    edges = pd.read_parquet("runs/mine/edges.parquet")
+    assert edges["src"].tolist() == ids
+    assert edges["kept"].mean() == pytest.approx(0.3, abs=0.02)
+
+
+def test_every_file_the_readme_names_exists():
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        if not link.startswith("http"):
+            assert (ROOT / link).exists(), link
+    for path in re.findall(r"^    ((?:sgat|docs|tests|benchmarks)/\S*) ", README, re.M):
+        assert (ROOT / path).exists(), path
