@@ -39,7 +39,7 @@ PART, LANES = 256, 16
 SERIAL_WORK = 1 << 16
 # Edges for each row of partial sums by source; fixed, so that no result depends on the
 # number of threads.
-EDGES_PER_BLOCK, MAX_BLOCKS = 1 << 16, 32
+EDGES_PER_BLOCK, MAX_BLOCKS = 1 << 15, 32
 
 # Sums may be reordered into vector lanes and fused with products; NaN and infinity keep
 # their meaning.

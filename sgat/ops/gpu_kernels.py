@@ -199,7 +199,7 @@ def node_terms_kernel(
     DROPS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Terms 1 / S_i (0 for an empty row) and m_ii A_ii / S_i; one program, BLOCK rows."""
+    """1 / S_i (0 for an empty row) and m_ii A_ii / S_i; one program, BLOCK rows."""
     o_row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     m_row = o_row < num_rows
     row_sum = tl.load(p_row_sum + o_row, mask=m_row, other=0)

@@ -1,0 +1,113 @@
+"""Time and memory of a function, and the file its numbers are appended to."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def synchronize(device: str) -> None:
+    """Wait for the device, if it is one to wait for."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def measure(
+    function: Callable[[], Any],
+    device: str,
+    *,
+    warm_up: int = 2,
+    repeats: int = 9,
+    budget: float = 20.0,
+) -> dict[str, float]:
+    """Median, 20th and 80th percentile in ms, and peak memory in GiB on a GPU.
+
+    Fewer repeats are made, three at least, once they have taken `budget` seconds.
+    """
+    for _ in range(warm_up):
+        function()
+    synchronize(device)
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    times: list[float] = []
+    while len(times) < repeats and (len(times) < 3 or sum(times) < budget):
+        start = time.perf_counter()
+        function()
+        synchronize(device)
+        times.append(time.perf_counter() - start)
+    low, *_, high = statistics.quantiles(times, n=5, method="inclusive")
+    result = {"ms": statistics.median(times) * 1e3, "p20": low * 1e3, "p80": high * 1e3}
+    if device == "cuda":
+        result["peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
+    return {name: round(value, 4) for name, value in result.items()}
+
+
+def circumstances(device: str) -> dict[str, str]:
+    """Device, versions, date, commit, and how busy the machine was."""
+    import torch_geometric
+
+    name = f"{torch.get_num_threads()} CPU threads"
+    if device == "cuda":
+        name = torch.cuda.get_device_name()
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {
+        "device": name,
+        "load": f"{os.getloadavg()[0]:.1f}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit.stdout.strip() or os.environ.get("COMMIT", ""),
+    }
+
+
+def append(name: str, rows: list[dict[str, Any]], device: str) -> Path:
+    """Append rows to `results/<name>.csv`; columns are those of the first rows."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.csv"
+    rows = [{**row, **circumstances(device)} for row in rows]
+    is_new = not path.exists()
+    if is_new:
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+    else:
+        with path.open() as file:
+            columns = next(csv.reader(file))
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(
+            file, columns, restval="", extrasaction="ignore", lineterminator="\n"
+        )
+        if is_new:
+            writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def table(rows: list[dict[str, Any]], columns: list[str]) -> str:
+    """The rows as a plain-text table."""
+    cells = [columns] + [[_cell(row.get(name, "")) for name in columns] for row in rows]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,222 @@
+"""One layer, forward and backward, against its peers in the same run.
+
+python -m benchmarks.ops [--device cpu] [--graph computers-shaped] [--scale 1]
+    [--dtype float32] [--peers all|none|NAME ...] [--open 100 63 20 5]
+
+The layer is width 128 → 2 x 64 with features that require a gradient, so that every
+gradient is computed. SGAT runs with a share of its gates open; its gates all have the
+same log α. `computers-shaped` has the 13,752 nodes and 491,722 directed edges of Amazon
+Computers and heavy-tailed degrees; `reddit-shaped` is `sgat.data.synthetic`'s, its size
+set by --scale. On a GPU the passes are also timed by themselves. Rows are appended to
+`results/ops.csv`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.measure import append, measure, table
+from sgat.conv import SGATConv
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.ops import fused
+
+WIDTH, HEADS = 128, 2
+PEERS = ("GATConv", "GATv2Conv", "GCNConv", "torch CSR matmul", "eager scatter SGAT")
+COLUMNS = ["name", "open", "pass", "ms", "p20", "p80", "peak_gib", "speedup"]
+
+
+def location(percent: float) -> float:
+    """The log α at which this share of the drawn gates is open."""
+    if percent >= 100:
+        return 12.0
+    return math.log(percent / (100 - percent)) + HardConcrete().threshold
+
+
+def build_graph(name: str, scale: float, device: str) -> Graph:
+    """The graph by its name."""
+    if name == "reddit-shaped":
+        from sgat.data.synthetic import reddit_shaped
+
+        made = reddit_shaped(scale=scale, features=False, device=device)
+        return made.data.graph
+    num_nodes, num_pairs = 13_752, 491_722 // 2
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.rand(num_nodes, generator=generator).pow(-0.6).clamp(max=80)
+    pairs = torch.multinomial(
+        weight, 4 * num_pairs, replacement=True, generator=generator
+    ).view(2, -1)
+    low, high = pairs.min(0).values, pairs.max(0).values
+    key = (low * num_nodes + high)[low != high].unique()
+    key = key[torch.randperm(len(key), generator=generator)[:num_pairs]]
+    edges = torch.stack([key // num_nodes, key % num_nodes])
+    return Graph.from_edges(edges, num_nodes, make_undirected=True).to(device)
+
+
+def sgat_layer(percent: float, backend: Any) -> SGATConv:
+    """A layer whose gates are open at the given rate."""
+    layer = SGATConv(
+        WIDTH, WIDTH // HEADS, HEADS, gate_bias=location(percent), backend=backend
+    )
+    nn.init.zeros_(layer.scorer.weight)
+    return layer
+
+
+def peer(name: str, graph: Graph) -> Callable[[Tensor], Tensor]:
+    """The forward pass of a peer."""
+    from torch_geometric import nn as pyg
+
+    if name == "torch CSR matmul":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            matrix = torch.sparse_csr_tensor(
+                graph.row_ptr,
+                graph.src.long(),
+                torch.ones(graph.num_edges, device=graph.device),
+                (graph.num_nodes, graph.num_nodes),
+            )
+        return lambda x: matrix @ x
+    edge_index = graph.edge_index
+    if name == "eager scatter SGAT":
+        layer: Any = sgat_layer(100, "reference").to(graph.device)
+        return lambda x: layer(x, graph, seed=3)
+    if name == "GCNConv":
+        layer = pyg.GCNConv(WIDTH, WIDTH, cached=True)
+    else:
+        layer = getattr(pyg, name)(WIDTH, WIDTH // HEADS, heads=HEADS)
+    layer = layer.to(graph.device)
+    return lambda x: layer(x, edge_index)
+
+
+def passes(
+    forward: Callable[[Tensor], Tensor], x: Tensor, context: Callable[[], Any]
+) -> dict[str, Callable[[], Any]]:
+    """Forward alone, and forward with backward."""
+    upstream = torch.randn(len(x), WIDTH, device=x.device)
+
+    def only_forward() -> None:
+        with torch.no_grad(), context():
+            forward(x)
+
+    def both() -> None:
+        x.grad = None
+        with context():
+            out = forward(x)
+        out.backward(upstream.to(out.dtype))
+
+    return {"forward": only_forward, "both": both}
+
+
+def kernel_passes(graph: Graph, dtype: torch.dtype, percent: float) -> dict[str, Any]:
+    """The passes of the fused operators by themselves."""
+    num_nodes, device = graph.num_nodes, graph.device
+    gates = HardConcrete()
+    shape = (gates.temperature, gates.gamma, gates.zeta)
+    score = torch.full((num_nodes,), location(percent) / 2, device=device)
+    seed = torch.tensor([3], device=device)
+    ends = (graph.row_ptr, graph.src)
+    backend = "gpu" if device.type == "cuda" else "cpu"
+
+    def gate(with_sources: bool) -> Any:
+        nothing = (None, None, None)
+        return fused.open_rows(
+            score, score, None, *ends, *nothing, seed, *shape, with_sources, backend
+        )
+
+    *slots, row_sum, _, _, _ = gate(True)
+    x = torch.randn(num_nodes, WIDTH, device=device).to(dtype)
+    grad = torch.randn_like(x)
+    shared = (*ends, None, None, None, list(slots), row_sum)
+
+    def forward() -> Any:
+        options = (0.0, 0, *shape, backend)
+        return fused.aggregate_rows(x, score, score, None, *shared, *options)
+
+    out, wide_out, kept = forward()
+    out = wide_out if wide_out.numel() else out
+
+    def backward() -> Any:
+        options = (kept, 0.0, 0, *shape, True, False, backend)
+        return fused.aggregate_rows_bwd(grad, x, out, *shared, *options)
+
+    return {
+        "gate by target": lambda: gate(False),
+        "gate both ways": lambda: gate(True),
+        "aggregate forward": forward,
+        "aggregate backward": backward,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--graph", default="computers-shaped")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--peers", nargs="*", default=["all"])
+    parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20, 5])
+    parser.add_argument("--no-layers", action="store_true", help="only the passes")
+    arguments = parser.parse_args()
+    device, dtype = arguments.device, getattr(torch, arguments.dtype)
+    torch.manual_seed(0)
+    graph = build_graph(arguments.graph, arguments.scale, device)
+    setting = {
+        "graph": arguments.graph,
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "dtype": arguments.dtype,
+    }
+    x = torch.randn(graph.num_nodes, WIDTH, device=device, requires_grad=True)
+
+    def context() -> Any:
+        if dtype == torch.float32:
+            return contextlib.nullcontext()
+        return torch.autocast(device, dtype)
+
+    rows: list[dict[str, Any]] = []
+
+    def add(name: str, percent: float | str, functions: dict[str, Any]) -> None:
+        for what, function in functions.items():
+            row = {**setting, "name": name, "open": percent, "pass": what}
+            try:
+                row.update(measure(function, device))
+            except torch.OutOfMemoryError:
+                row["ms"] = math.nan
+                torch.cuda.empty_cache()
+            rows.append(row)
+
+    names = PEERS if arguments.peers == ["all"] else arguments.peers
+    for name in names:
+        if name != "none":
+            with contextlib.suppress(torch.OutOfMemoryError):
+                add(name, "", passes(peer(name, graph), x, context))
+    for percent in arguments.open:
+        if not arguments.no_layers:
+            layer = sgat_layer(percent, "auto").to(device)
+
+            def forward(x: Tensor, layer: Any = layer) -> Tensor:
+                out: Tensor = layer(x, graph, seed=3)
+                return out
+
+            add("SGATConv", percent, passes(forward, x, context))
+        if device == "cuda":
+            add("kernels", percent, kernel_passes(graph, dtype, percent))
+    base = {row["pass"]: row["ms"] for row in rows if row["name"] == "GATConv"}
+    for row in rows:
+        if row["pass"] in base:
+            row["speedup"] = round(base[row["pass"]] / row["ms"], 2)
+    print(f"{graph}, {arguments.dtype}; speed-up over GATConv")
+    print(table(rows, COLUMNS))
+    print("appended to", append("ops", rows, device).name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""A whole training step with Adam, 602 → 2 x 64 → 41, against its peers.
+
+python -m benchmarks.training_step [--device cuda] [--scale 1] [--peer-scale 0.25]
+    [--open 100 63 20 10 5]
+
+The graph is `sgat.data.synthetic.reddit_shaped`. Two read-outs are timed: `attention`
+has the two attention layers 602 → 2 x 64 → 41 of PyG's GAT; `linear` is the paper's,
+602 → 2 x 64 → 2 x 64 and a classifier, and aggregates 128 columns twice. All gates
+have nearly the same log α at the start, held there by a learning rate of 0; every
+gradient is computed and Adam runs. Peers run on a quarter of the edges, where they
+fit, and SGAT once more beside them. Rows are appended to `results/training_step.csv`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import gc
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from benchmarks.measure import append, measure, table
+from benchmarks.ops import location
+from sgat.data.node_data import NodeData
+from sgat.data.synthetic import reddit_shaped
+from sgat.models import SGAT
+
+COLUMNS = [
+    *("name", "edges", "dtype", "dropout", "open", "ms", "p20", "p80", "peak_gib"),
+    "speedup",
+]
+
+
+class PyGNet(nn.Module):
+    """Two layers of a PyG convolution."""
+
+    def __init__(self, name: str, num_features: int, num_classes: int) -> None:
+        super().__init__()
+        from torch_geometric import nn as pyg
+
+        if name == "GCNConv":
+            self.first: nn.Module = pyg.GCNConv(num_features, 128, cached=True)
+            self.second: nn.Module = pyg.GCNConv(128, num_classes, cached=True)
+        else:
+            self.first = getattr(pyg, name)(num_features, 64, heads=2)
+            self.second = getattr(pyg, name)(128, num_classes, heads=1)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+        """Class scores."""
+        out: torch.Tensor = self.second(F.relu(self.first(x, edge_index)), edge_index)
+        return out
+
+
+def adam(model: nn.Module, device: str) -> torch.optim.Optimizer:
+    """Adam that changes nothing, so that the open share stays put."""
+    return torch.optim.Adam(model.parameters(), lr=0.0, fused=device == "cuda")
+
+
+def sgat_step(
+    data: NodeData, percent: float, readout: Any, dropout: float, dtype: torch.dtype
+) -> Callable[[], Any]:
+    """One step of SGAT."""
+    device = data.x.device.type
+    model = SGAT(
+        data.x.shape[1],
+        64,
+        len(data.classes),
+        heads=2,
+        readout=readout,
+        dropout=dropout,
+        attention_dropout=dropout,
+        gate_bias=location(percent),
+    ).to(device)
+    nn.init.zeros_(model.gating.scorer.weight)
+    optimizer = adam(model, device)
+    seed = torch.ones(1, dtype=torch.int64, device=device)
+    context: Any = contextlib.nullcontext()
+    if dtype != torch.float32:
+        context = torch.autocast(device, dtype)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        seed.add_(1)
+        with context:
+            out = model.compute(data.x, data.graph, seed=seed)
+            loss = F.cross_entropy(out.logits.float()[data.train], data.y[data.train])
+        (loss + 1e-9 * out.opened.penalty).backward()
+        optimizer.step()
+
+    return step
+
+
+def peer_step(name: str, data: NodeData, dtype: torch.dtype) -> Callable[[], Any]:
+    """One step of a peer."""
+    device = data.x.device.type
+    model = PyGNet(name, data.x.shape[1], len(data.classes)).to(device)
+    optimizer = adam(model, device)
+    edge_index = data.graph.edge_index
+
+    def step() -> None:
+        optimizer.zero_grad()
+        out = model(data.x, edge_index)
+        F.cross_entropy(out[data.train], data.y[data.train]).backward()
+        optimizer.step()
+
+    return step
+
+
+def indexed(data: NodeData) -> NodeData:
+    """The data with training nodes by number: a mask would wait for its size."""
+    return dataclasses.replace(data, train=data.train.nonzero().squeeze(1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--peer-scale", type=float, default=0.25)
+    parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20, 10, 5])
+    parser.add_argument("--peers", nargs="*", default=["GATConv", "GCNConv"])
+    arguments = parser.parse_args()
+    device = arguments.device
+    rows: list[dict[str, Any]] = []
+
+    def add(name: str, data: NodeData, make: Callable[[], Any], **setting: Any) -> None:
+        gc.collect()
+        row = {"name": name, "nodes": data.num_nodes, "edges": data.graph.num_edges}
+        row |= {"dtype": "float32", "dropout": 0.0, "open": "", **setting}
+        try:
+            row.update(measure(make(), device, repeats=7, budget=5.0))
+        except torch.OutOfMemoryError:
+            row["ms"] = math.nan
+        if device == "cuda":
+            torch.cuda.empty_cache()
+        rows.append(row)
+        print(table([row], COLUMNS).splitlines()[1], flush=True)
+
+    print("  ".join(COLUMNS))
+    # A quarter of the edges among all nodes, as sampling edges leaves.
+    data = reddit_shaped(scale=arguments.scale, device=device).data
+    keep = torch.rand(data.graph.num_edges, device=device) < arguments.peer_scale
+    quarter = indexed(dataclasses.replace(data, graph=data.graph.select(keep)))
+    del keep
+    for name in arguments.peers:
+        add(name, quarter, lambda name=name: peer_step(name, quarter, torch.float32))
+    for percent in (100, 20):
+        add(
+            "SGAT attention",
+            quarter,
+            lambda percent=percent: sgat_step(
+                quarter, percent, "attention", 0.0, torch.float32
+            ),
+            open=percent,
+        )
+    for row in rows:
+        if rows[0]["name"] == "GATConv":
+            row["speedup"] = round(rows[0]["ms"] / row["ms"], 2)
+            row["memory_ratio"] = round(
+                rows[0].get("peak_gib", 0) / max(row.get("peak_gib", 0), 1e-9), 2
+            )
+    data = indexed(data)
+    settings = [
+        (readout, dtype, 0.0)
+        for readout in ("attention", "linear")
+        for dtype in (torch.float32, torch.bfloat16)
+    ]
+    settings.append(("linear", torch.float32, 0.5))
+    for readout, dtype, dropout in settings:
+        for percent in arguments.open:
+            add(
+                f"SGAT {readout}",
+                data,
+                lambda p=percent, r=readout, d=dropout, t=dtype: sgat_step(
+                    data, p, r, d, t
+                ),
+                open=percent,
+                dropout=dropout,
+                dtype=str(dtype).removeprefix("torch."),
+            )
+    print()
+    print(table(rows, COLUMNS))
+    print("appended to", append("training_step", rows, device).name)
+
+
+if __name__ == "__main__":
+    main()
