@@ -1,0 +1,81 @@
+"""`import sgat` is quick, loads nothing it does not need, and offers what it says."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sgat
+
+HEAVY = [
+    "torch_geometric",
+    "matplotlib",
+    "numba",
+    "triton",
+    "sklearn",
+    "pandas",
+    "pyarrow",
+    "networkx",
+    "typer",
+    "rich",
+]
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def seconds_to_import(module: str) -> float:
+    code = (
+        "import time; start = time.perf_counter();"
+        f" import {module}; print(time.perf_counter() - start)"
+    )
+    return float(run_python(code))
+
+
+def loaded_by(code: str) -> set[str]:
+    names = run_python(f"{code}; import sys; print(*sys.modules)")
+    return {name.partition(".")[0] for name in names.split()}
+
+
+def test_import_loads_nothing_heavy():
+    # Whatever torch itself loads on this machine is not ours to avoid.
+    extra = loaded_by("import sgat") - loaded_by("import torch")
+    assert "sgat" in extra
+    assert extra.isdisjoint(HEAVY)
+
+
+def test_import_takes_at_most_half_a_second_more_than_torch():
+    torch_times, sgat_times = [], []
+    for _ in range(3):
+        torch_times.append(seconds_to_import("torch"))
+        sgat_times.append(seconds_to_import("sgat"))
+    assert min(sgat_times) < min(torch_times) + 0.5
+
+
+def test_all_is_what_can_be_imported():
+    code = "from sgat import *; print(*sorted(n for n in dir() if n[0] != '_'))"
+    assert run_python(code).split() == sorted(sgat.__all__)
+    assert len(sgat.__all__) == len(set(sgat.__all__)) > 10
+    assert set(sgat.__all__) <= set(dir(sgat))
+
+
+@pytest.mark.parametrize("name", sgat.__all__)
+def test_public_names_say_what_they_are(name: str):
+    assert getattr(sgat, name).__doc__
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(AttributeError, match="module 'sgat' has no attribute 'SGATT'"):
+        sgat.SGATT  # noqa: B018 - the access is what fails
+
+
+def test_the_version_is_the_projects():
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    assert sgat.__version__ == project["version"]
