@@ -1,6 +1,8 @@
 """The reference operations: hand-worked values, gradients, skipping is exact."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -464,3 +466,13 @@ def test_projection_needs_a_seed_to_drop():
 def test_a_projection_of_no_features_gives_zeros():
     empty = SparseFeatures.from_dense(torch.zeros(7, 5))
     assert torch.equal(reference.project(empty, torch.ones(5, 3)), torch.zeros(7, 3))
+
+
+def test_every_test_that_the_method_page_points_to_exists():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "method.md").read_text(encoding="utf-8")
+    pointers = set(re.findall(r"`(test_\w+\.py):\s+(test_\w+)`", page))
+    assert len(pointers) > 30
+    for file, name in pointers:
+        (path,) = (root / "tests").rglob(file)
+        assert f"def {name}(" in path.read_text(encoding="utf-8"), (file, name)
