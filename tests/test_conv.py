@@ -292,18 +292,21 @@ def test_a_layer_without_bias_has_none(graph: Graph, x: Tensor):
     assert layer(bias=False).eval()(x, graph).shape == (N, H * D)
 
 
-def test_autocast_computes_in_half_precision_but_decides_gates_in_full(
+def test_autocast_projects_in_half_precision_but_decides_gates_in_full(
     graph: Graph, x: Tensor, seed: int
 ):
-    conv = layer().float().eval()
-    expected = conv(x.float(), graph)
+    conv, x = layer().float().eval(), x.float()
+    expected = conv(x, graph)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        out, half = conv(x.float(), graph, return_opened=True)
-        assert (x.float() @ conv.weight).dtype == torch.bfloat16
-    assert half.row_sum.dtype == torch.float32
+        out, opened = conv(x, graph, return_opened=True)
+        h = x @ conv.weight
+    assert h.dtype == torch.bfloat16
+    score = h[:, :D].float() @ conv.scorer.weight
+    plain = reference.open_edges(graph, score[:, 0], score[:, 1])
+    assert torch.allclose(opened.row_sum, plain.row_sum, rtol=1e-5)
+    assert torch.allclose(opened.penalty, plain.penalty, rtol=1e-5)
     # The projection is rounded to 8 bits; gates and averages do not enlarge that much.
-    scale = expected.abs().max()
-    assert (out - expected).abs().max() < 0.05 * scale
+    assert (out - expected).abs().max() < 0.05 * expected.abs().max()
     assert not torch.equal(out, expected)
 
 

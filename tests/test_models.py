@@ -332,6 +332,8 @@ def test_a_compiled_model_draws_new_noise_in_every_call(graph: Graph, x: Tensor)
 
 
 @pytest.mark.slow
+# Inductor itself still uses `torch.jit.script_method`, which warns in this torch.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
 @pytest.mark.usefixtures("fresh_compiler")
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("backend", ["auto", "reference"])
