@@ -14,7 +14,6 @@ checkpoint/         state of training while it is under way
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import platform
 import shutil
@@ -31,7 +30,7 @@ import torch
 from sgat import checkpoint, metrics
 from sgat.atomic import replacing
 from sgat.config import Config
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, fingerprint
 from sgat.edge_scores import EdgeScores
 from sgat.evaluate import evaluate
 from sgat.models import SGAT
@@ -189,7 +188,7 @@ def summarise(
         "seconds": result.records[-1].seconds,
         "device": device_name(config.train.device),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data_sha256": data_hash(graphs),
+        "data_sha256": fingerprint(graphs),
         "versions": {**versions(), "python": platform.python_version()},
     }
 
@@ -356,25 +355,6 @@ def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> None:
     }
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
-
-
-def data_hash(graphs: Sequence[NodeData]) -> str:
-    """SHA-256 of everything training depends on, the same for the same data."""
-    digest = hashlib.sha256()
-    for data in graphs:
-        parts = [data.graph.src, data.graph.dst, data.graph.edge_weight]
-        parts += [data.graph.loop_weights, data.y, data.train, data.val, data.test]
-        dense = data.x if isinstance(data.x, torch.Tensor) else None
-        if dense is None:
-            sparse = data.x
-            parts += [sparse.row_ptr, sparse.column, sparse.value]  # type: ignore[union-attr]
-        else:
-            parts.append(dense)
-        for part in parts:
-            array = part.cpu().contiguous().numpy()
-            digest.update(f"{array.dtype}{array.shape}".encode())
-            digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from sgat.config import (
     find_config,
 )
 from sgat.data.configured import Loaded, load_configured
+from sgat.data.files import from_node_data, score_table, write_pruned
+from sgat.data.files.source import format_of
+from sgat.data.files.write import GRAPH_FORMATS
+from sgat.data.node_data import NodeData
 from sgat.edge_scores import EdgeScores
 from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
 from sgat.run_folder import RunFolder, edge_scores, write_text
@@ -40,6 +45,7 @@ class Request:
         model: Changes to `ModelConfig`.
         train: Changes to `TrainConfig`.
         out: The run folder.
+        pruned: A file for the smaller graph.
         data_root: Folder of the named data sets.
     """
 
@@ -49,6 +55,7 @@ class Request:
     model: dict[str, Any] = dataclasses.field(default_factory=dict)
     train: dict[str, Any] = dataclasses.field(default_factory=dict)
     out: Path | None = None
+    pruned: Path | None = None
     data_root: str | None = None
 
     @classmethod
@@ -80,6 +87,7 @@ class Request:
             model={k: v for k, v in given.items() if k in fields["model"]},
             train={k: v for k, v in given.items() if k in fields["train"]},
             out=given.get("out"),
+            pruned=given.get("pruned"),
             data_root=None if "data_root" not in given else str(given["data_root"]),
         )
 
@@ -175,6 +183,7 @@ def run(
     *,
     resume: bool = False,
     root: str | None = None,
+    pruned: Path | None = None,
     on_epoch: Callable[[EpochRecord], None] | None = None,
 ) -> Outcome:
     """Train as the settings say and write the folder.
@@ -186,13 +195,20 @@ def run(
         settings: What to train on, and how.
         resume: Go on from the checkpoint in the folder, if there is one.
         root: Folder of the named data sets.
+        pruned: A file for the smaller graph, in the format of its suffix.
         on_epoch: Called with the record of each epoch.
 
     Raises:
         ValueError: If data or settings are bad.
     """
+    if resume and folder.is_finished:
+        summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+        note = f"{folder.path} was finished already; nothing was done"
+        return Outcome(summary, summary["epochs"], _files(folder), (note,))
     loaded = load_configured(settings.data, root=root, seed=settings.train.seed)
     training = Training(loaded.graphs, settings.model, settings.train)
+    if pruned is not None:
+        check_pruned_path(pruned, loaded.graphs)
     if not resume:
         folder.clear()
         folder.start(settings)
@@ -204,18 +220,39 @@ def run(
     if loaded.files is not None:
         write_text(folder.encoding, loaded.files.encoding.to_json() + "\n")
     summary = folder.finish(settings, loaded.graphs, result, _tables(loaded, result))
+    if pruned is not None:
+        files = loaded.files or from_node_data(loaded.graphs[0])
+        write_pruned(files, _scores(loaded.graphs[0], result), pruned)
     notes = loaded.notes + _draw(folder, settings, loaded, result)
     return Outcome(summary, len(result.records), _files(folder), notes)
+
+
+def check_pruned_path(path: Path, graphs: Sequence[NodeData]) -> None:
+    """Find out before training whether the smaller graph can be written.
+
+    Raises:
+        ValueError: If there are several graphs, the suffix is of no known format, or
+            the folder does not exist.
+    """
+    if len(graphs) > 1:
+        raise ValueError(
+            f"`--pruned` writes one graph, got {len(graphs)}; their kept edges are in"
+            " edges.parquet."
+        )
+    format_of(path, None, GRAPH_FORMATS)
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"`--pruned` must be in a folder that exists, got {path}.")
 
 
 def _tables(loaded: Loaded, result: Result) -> list[Any] | None:
     if loaded.files is None:
         return None
-    from sgat.data.files import score_table
+    return [score_table(loaded.files, _scores(loaded.files.data, result))]
 
-    data = loaded.files.data.to(next(result.model.parameters()).device)
-    scores: EdgeScores = edge_scores(result.model, [data])[0]
-    return [score_table(loaded.files, scores)]
+
+def _scores(data: NodeData, result: Result) -> EdgeScores:
+    device = next(result.model.parameters()).device
+    return edge_scores(result.model, [data.to(device)])[0]
 
 
 def _draw(

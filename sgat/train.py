@@ -11,6 +11,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,13 @@ from torch import Tensor
 from sgat import checkpoint
 from sgat.budget import EdgeBudget, bias_shift
 from sgat.config import ModelConfig, TrainConfig
-from sgat.data.node_data import NodeData, check, merge, name_in_noise
+from sgat.data.node_data import (
+    NodeData,
+    check,
+    fingerprint,
+    merge,
+    name_in_noise,
+)
 from sgat.evaluate import evaluate, loss_on
 from sgat.models import SGAT
 from sgat.ops import noise
@@ -169,6 +176,11 @@ class Training:
         """Number of finished epochs."""
         return len(self.records)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """What the data is recognised by when a run goes on."""
+        return fingerprint(self.graphs)
+
     @property
     def is_done(self) -> bool:
         """Whether all epochs are done, or patience has run out."""
@@ -236,6 +248,7 @@ class Training:
             **{f"logits.{s.epoch}": s.logits for s in self.snapshots},
         }
         state = {
+            "data": self.fingerprint,
             "records": [dataclasses.asdict(record) for record in self.records],
             "best_epoch": self.best_epoch,
             "best_val": self.best_val if self.best_epoch else None,
@@ -246,8 +259,16 @@ class Training:
         checkpoint.save_tensors(path, tensors, state)
 
     def restore(self, path: Path) -> None:
-        """Go back to a checkpoint."""
+        """Go back to a checkpoint.
+
+        Raises:
+            ValueError: If the file is damaged, or the data is not what it was.
+        """
         tensors, state = checkpoint.load_tensors(path)
+        if state["data"] != self.fingerprint:
+            raise ValueError(
+                f"The data has changed since {path} was written; start a new run."
+            )
         checkpoint.load_weights(self.model, checkpoint.unpack("model", tensors), path)
         self.best_weights = checkpoint.unpack("best", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.unpack("adam", tensors))

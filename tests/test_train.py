@@ -79,6 +79,14 @@ def test_resuming_after_a_kill_ends_with_the_same_bits(tmp_path, settings, seed)
         assert torch.equal(mine.log_alpha, theirs.log_alpha)
 
 
+def test_a_run_does_not_go_on_with_other_data(tmp_path):
+    path = tmp_path / "state.safetensors"
+    train = TrainConfig(epochs=2)
+    fit([block_graph()], SMALL, train, checkpoint_path=path)
+    with pytest.raises(ValueError, match="The data has changed since"):
+        fit([block_graph(seed=2)], SMALL, train, checkpoint_path=path, resume=True)
+
+
 def test_interrupting_leaves_a_resumable_run(tmp_path):
     path = tmp_path / "state.safetensors"
     train = TrainConfig(epochs=9, checkpoint_every=100)

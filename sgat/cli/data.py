@@ -62,24 +62,46 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
 
 
 @data_app.command(
-    epilog="Examples:\n\nsgat data info cora\n\n"
-    "sgat data info twitch --data-root ~/data --json"
+    epilog="Examples:\n\nsgat data info cora --json\n\n"
+    "sgat data info --edges edges.csv --nodes nodes.csv --label y"
 )
 def info(
-    name: str = typer.Argument(help="Name of a data set, see `sgat data list`."),
+    name: str | None = typer.Argument(
+        None, help="Name of a data set, see `sgat data list`."
+    ),
     data_root_: Path | None = DATA_ROOT,
     split: str | None = typer.Option(None, help="Split to count, e.g. random-20."),
     seed: int = typer.Option(0, help="Seed of the split."),
     largest_component: bool = typer.Option(
         False, "--largest-component", help="Only the largest component of each graph."
     ),
+    edges: Path | None = typer.Option(None, help="Your edge file, in place of a name."),
+    nodes: Path | None = typer.Option(None, help="Your node file."),
+    label: str | None = typer.Option(None, help="Column with the class of each node."),
+    undirected: bool = typer.Option(
+        False, "--undirected", help="Each edge stands for both directions."
+    ),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Describe a data set: counts, classes, degrees, homophily, memory for training."""
+    """Describe data: counts, classes, degrees, homophily, memory for training."""
     from sgat.data import load
     from sgat.data.statistics import describe
 
+    if (name is None) == (edges is None):
+        raise ValueError(
+            "Name a data set (see `sgat data list`) or give an edge file with"
+            " `--edges`, one of the two."
+        )
+    if edges is not None:
+        from sgat.data.files import FileOptions, read_graph
+
+        options = FileOptions(label=label, undirected=undirected)
+        show(
+            describe([read_graph(edges, nodes, options=options).data]), as_json=as_json
+        )
+        return
+    assert name is not None
     with download_bar(name, quiet=quiet) as progress:
         graphs = load(
             name,

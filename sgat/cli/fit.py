@@ -94,6 +94,11 @@ def fit(
         RUN, "Settings: a .toml file, or a shipped one such as paper/cora."
     ),
     out: Path | None = option(RUN, "Run folder [runs/NAME]."),
+    pruned: Path | None = option(
+        RUN,
+        "Also write the smaller graph: .csv, .tsv, .parquet, .npz, .mtx, .graphml"
+        " or .gexf.",
+    ),
     resume: bool = typer.Option(
         False, "--resume", help="Continue the run in --out.", rich_help_panel=RUN
     ),
@@ -127,6 +132,7 @@ def fit(
             settings,
             resume=resume,
             root=request.data_root,
+            pruned=request.pruned,
             on_epoch=show,
         )
     if not quiet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,6 +126,24 @@ def name_in_noise(graphs: Sequence[NodeData]) -> list[NodeData]:
         )
         for number, data in enumerate(graphs)
     ]
+
+
+def fingerprint(graphs: Sequence[NodeData]) -> str:
+    """SHA-256 of everything training depends on, the same for the same data."""
+    digest = hashlib.sha256()
+    for data in graphs:
+        graph, x = data.graph, data.x
+        parts = [graph.src, graph.dst, graph.edge_weight, graph.loop_weights]
+        parts += [data.y, data.train, data.val, data.test]
+        if isinstance(x, SparseFeatures):
+            parts += [x.row_ptr, x.column, x.value]
+        else:
+            parts.append(x)
+        for part in parts:
+            array = part.numpy(force=True)
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def check(graphs: Sequence[NodeData]) -> None:

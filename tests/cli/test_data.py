@@ -90,7 +90,6 @@ def test_a_mistake_is_told_in_one_line(arguments, message, capsys):
 
 
 def test_wrong_usage_exits_with_2():
-    assert main(["data", "info"]) == 2
     assert main(["data", "info", "karate", "--nonsense"]) == 2
 
 
@@ -117,3 +116,39 @@ def test_a_bar_is_shown_on_a_terminal_only(capsys, monkeypatch):
     assert "downloading cora" in captured.err
     assert "3.0" in captured.err
     assert captured.out == ""
+
+
+def test_info_describes_the_users_files(tmp_path, capsys):
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nb,c\nb,b\n")
+    (tmp_path / "n.csv").write_text("id,y,size\na,1,0\nb,1,2\nc,0,3\nd,0,0\n")
+    files = ["--edges", str(tmp_path / "e.csv"), "--nodes", str(tmp_path / "n.csv")]
+    assert main(["data", "info", *files, "--label", "y", "--undirected", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["nodes"] == 4 and found["edges"] == 4 and found["isolated"] == 1
+    assert found["edge_homophily"] == 0.5
+
+
+def test_info_needs_a_name_or_files(capsys):
+    assert main(["data", "info"]) == 1
+    assert "Name a data set" in capsys.readouterr().err
+
+
+def test_convert_is_a_verb(tmp_path, capsys):
+    (tmp_path / "e.csv").write_text("src,dst\na,b\n")
+    out = str(tmp_path / "e.parquet")
+    assert main(["data", "convert", str(tmp_path / "e.csv"), out]) == 0
+    assert "2 nodes and 1 edge rows written" in capsys.readouterr().out
+
+
+def test_inject_is_a_verb(tmp_path, capsys):
+    out = tmp_path / "noisy"
+    assert main(["data", "inject", "karate", "--rate", "0.5", "--out", str(out)]) == 0
+    assert {"edges.parquet", "added.parquet"} <= {f.name for f in out.iterdir()}
+
+
+def test_malformed_files_leave_nothing_and_exit_with_1(tmp_path, capsys):
+    (tmp_path / "e.csv").write_text("src,dst\na\n")
+    out = tmp_path / "e.parquet"
+    assert main(["data", "convert", str(tmp_path / "e.csv"), str(out)]) == 1
+    assert "e.csv" in capsys.readouterr().err
+    assert not out.exists()

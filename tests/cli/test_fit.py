@@ -293,3 +293,40 @@ def test_help_lists_every_setting_and_two_examples(capsys):
 def test_wrong_usage_exits_with_2(capsys):
     assert main(["fit", "karate", "--no-such-option"]) == 2
     assert main(["no-such-verb"]) == 2
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "graphml", "mtx", "gexf", "npz"])
+def test_the_smaller_graph_is_written_in_the_format_asked_for(suffix, tmp_path):
+    out = f"small.{suffix}"
+    options = ["--keep", "0.5", "--pruned", out, "--out", "r"]
+    assert main(["fit", "karate", *QUICK, *options]) == 0
+    assert (tmp_path / out).stat().st_size > 0
+    if suffix != "gexf":
+        from sgat.data.files import read_graph
+
+        assert read_graph(tmp_path / out).data.graph.num_edges == 78
+
+
+def test_own_files_shrink_with_ids_columns_and_weights(csv_files):
+    options = ["--keep", "0.5", "--pruned", "small.csv", "--out", "r"]
+    assert main(["fit", *csv_files, *QUICK, *options]) == 0
+    small, scores = pd.read_csv("small.csv"), pd.read_parquet("r/edges.parquet")
+    kept = scores[scores["kept"]]
+    assert small["src"].tolist() == kept["src"].tolist()
+    assert small["since"].tolist() == kept["since"].tolist()
+    assert np.allclose(small["weight"], kept["gate"])
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("small.xyz", "cannot use suffix '.xyz' here; choose one of csv, gexf"),
+        ("no/small.csv", "`--pruned` must be in a folder that exists"),
+    ],
+)
+def test_a_smaller_graph_that_cannot_be_written_is_refused_before_training(
+    path, message, capsys, tmp_path
+):
+    assert main(["fit", "karate", *QUICK, "--pruned", path]) == 1
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ import torch
 from small_data import block_graph, several_graphs
 
 from sgat.data.karate import load_karate
-from sgat.data.node_data import check, merge
+from sgat.data.node_data import check, fingerprint, merge
 from sgat.features import SparseFeatures
 
 
@@ -85,3 +85,18 @@ def test_merging_puts_graphs_side_by_side():
     assert whole.num_nodes == sum(data.num_nodes for data in graphs)
     assert whole.graph.num_edges == sum(data.graph.num_edges for data in graphs)
     assert torch.equal(whole.y, torch.cat([data.y for data in graphs]))
+
+
+def test_the_fingerprint_tells_data_apart():
+    data = block_graph()
+    same = fingerprint([block_graph()])
+    assert fingerprint([data]) == same
+    y = data.y.clone()
+    y[0] = (y[0] + 1) % 3
+    assert fingerprint([dataclasses.replace(data, y=y)]) != same
+    assert fingerprint([dataclasses.replace(data, train=~data.train)]) != same
+    kept = torch.ones(data.graph.num_edges, dtype=torch.bool)
+    kept[7] = False
+    assert (
+        fingerprint([dataclasses.replace(data, graph=data.graph.select(kept))]) != same
+    )

@@ -10,7 +10,7 @@ from sgat.data.files.export import (
 from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.options import FileOptions
 from sgat.data.files.predictions import prediction_table
-from sgat.data.files.read import from_tables, read_graph
+from sgat.data.files.read import from_node_data, from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
 from sgat.edge_scores import EdgeScores
 
@@ -21,6 +21,7 @@ __all__ = [
     "FileGraph",
     "FileOptions",
     "convert",
+    "from_node_data",
     "from_tables",
     "prediction_table",
     "pruned_table",

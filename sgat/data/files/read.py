@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
@@ -74,6 +75,16 @@ def read_graph(
         edges_format=edge_source.format,
         nodes_format=nodes_format,
     )
+
+
+def from_node_data(data: NodeData) -> FileGraph:
+    """The tables of a graph that came from elsewhere, so that it can be written."""
+    graph = data.graph
+    ids = np.arange(data.num_nodes) if data.node_ids is None else data.node_ids
+    columns = {"src": ids[graph.src.cpu().numpy()], "dst": ids[graph.dst.cpu().numpy()]}
+    if graph.weight is not None:
+        columns["weight"] = graph.weight.cpu().numpy()
+    return from_tables(pa.table(columns), pa.table({"id": ids}))
 
 
 def from_tables(

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numpy as np
 import pyarrow as pa
 import pytest
 import torch

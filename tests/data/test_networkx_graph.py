@@ -1,0 +1,63 @@
+import networkx as nx
+import pytest
+import torch
+
+from sgat.data.networkx_graph import from_networkx, prune_networkx
+from sgat.edge_scores import EdgeScores
+from sgat.gates import HardConcrete
+
+
+def test_names_of_any_kind_weights_and_missing_labels():
+    graph = nx.Graph()
+    graph.add_node(("a", 1), y="x")
+    graph.add_node(7, y="z")
+    graph.add_node("c")
+    graph.add_edge(("a", 1), 7, weight=2.5)
+    graph.add_edge(7, "c")
+    data = from_networkx(graph, validation=0)
+    assert data.node_ids.tolist() == [("a", 1), 7, "c"]
+    assert data.classes == ("x", "z") and data.y.tolist() == [0, 1, -1]
+    assert data.graph.weight.tolist() == [2.5, 2.5, 1.0, 1.0]
+    assert data.graph.is_undirected
+
+
+@pytest.mark.parametrize(
+    ("log_alpha", "kept"), [([5.0, -5.0], True), ([-5.0, -5.0], False)]
+)
+def test_an_undirected_edge_is_as_open_as_its_more_open_direction(log_alpha, kept):
+    graph = nx.Graph([(0, 1)])
+    data = from_networkx(graph)
+    scores = EdgeScores.from_log_alpha(
+        torch.tensor(log_alpha), data.graph, HardConcrete()
+    )
+    small = prune_networkx(graph, data, scores)
+    assert small.has_edge(0, 1) == kept
+    if kept:
+        assert small.edges[0, 1]["weight"] == 1.0
+
+
+def test_directed_edges_stay_or_go_alone():
+    graph = nx.DiGraph([(0, 1), (1, 0), (1, 1)])
+    data = from_networkx(graph)
+    scores = EdgeScores.from_log_alpha(
+        torch.tensor([5.0, -5.0]), data.graph, HardConcrete()
+    )
+    # Edges by (dst, src): 1→0 open, 0→1 closed; the loop always stays.
+    assert set(prune_networkx(graph, data, scores).edges) == {(1, 0), (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1.0], None], "Node 1 has no attribute 'x', but others have"),
+        ([[1.0], [1.0, 2.0]], "must have one length at all nodes, got 1 and 2."),
+    ],
+)
+def test_features_that_do_not_fit_are_named(rows, message):
+    graph = nx.Graph([(0, 1)])
+    for node, row in enumerate(rows):
+        if row is not None:
+            graph.nodes[node]["x"] = row
+    with pytest.raises(ValueError) as error:
+        from_networkx(graph)
+    assert message in str(error.value)
