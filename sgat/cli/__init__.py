@@ -15,8 +15,6 @@ VERBS = ("data", "fit", "reproduce")
 
 app = typer.Typer(
     name="sgat",
-    help="Learned graph sparsification: train a node classifier that learns which"
-    " edges to listen to.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -24,9 +22,25 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import sgat
+
+        typer.echo(f"sgat {sgat.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
-    """Keep `sgat VERB` even while there is only one verb."""
+def _root(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        help="Print the version and exit.",
+        callback=_show_version,
+        is_eager=True,
+    ),
+) -> None:
+    """Learned graph sparsification: learn which edges to listen to, keep only those."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import typer
 
 from sgat.cli import app
+from sgat.config import ModelConfig, TrainConfig
 
 DATA, MODEL, TRAIN, RUN = "Data", "Model", "Training", "Run"
 
@@ -17,6 +19,14 @@ DATA, MODEL, TRAIN, RUN = "Data", "Model", "Training", "Run"
 def option(panel: str, text: str, *names: str) -> Any:
     """An option that is None unless given, so that configs keep their say."""
     return typer.Option(None, *names, help=text, rich_help_panel=panel)
+
+
+def setting(name: str, panel: str, text: str, *names: str) -> Any:
+    """An option for a setting, its default shown as [default]."""
+    kind = ModelConfig if panel == MODEL else TrainConfig
+    default = {field.name: field.default for field in dataclasses.fields(kind)}[name]
+    shown = "" if default is None or isinstance(default, bool) else f" [{default}]"
+    return option(panel, text + shown.replace("[", "\\["), *names)
 
 
 @app.command(
@@ -52,44 +62,66 @@ def fit(
         DATA, "Scale numeric features to mean 0, deviation 1.", "--standardise"
     ),
     fill_missing: str | None = option(DATA, "Missing features become zero or mean."),
-    hidden: int | None = option(MODEL, "Width of each head."),
-    heads: int | None = option(MODEL, "Number of heads."),
-    layers: int | None = option(MODEL, "Number of attention layers."),
-    readout: str | None = option(MODEL, "linear (the paper) or attention."),
-    output_heads: int | None = option(MODEL, "Heads of the attention read-out."),
-    activation: str | None = option(MODEL, "relu or elu."),
-    dropout: float | None = option(MODEL, "Share of features dropped in training."),
-    attention_dropout: float | None = option(
-        MODEL, "Share of coefficients dropped in training."
+    hidden: int | None = setting("hidden", MODEL, "Width of each head."),
+    heads: int | None = setting("heads", MODEL, "Number of heads."),
+    layers: int | None = setting("layers", MODEL, "Number of attention layers."),
+    readout: str | None = setting("readout", MODEL, "linear (the paper) or attention."),
+    output_heads: int | None = setting(
+        "output_heads", MODEL, "Heads of the attention read-out."
     ),
-    gate_mode: str | None = option(MODEL, "inductive or transductive."),
-    gate_bias: bool | None = option(
-        MODEL, "Learn a scalar in every log α.", "--gate-bias/--no-gate-bias"
+    activation: str | None = setting("activation", MODEL, "relu or elu."),
+    dropout: float | None = setting(
+        "dropout", MODEL, "Share of features dropped in training."
     ),
-    gate_bias_start: float | None = option(MODEL, "Where that scalar starts."),
-    residual: bool | None = option(
-        MODEL, "Add each layer's input to its output.", "--residual/--no-residual"
+    attention_dropout: float | None = setting(
+        "attention_dropout", MODEL, "Share of coefficients dropped in training."
     ),
-    keep: float | None = option(
-        TRAIN, "Share of the edges to keep, in (0, 1]; else λ decides."
+    gate_mode: str | None = setting("gate_mode", MODEL, "inductive or transductive."),
+    gate_bias: bool | None = setting(
+        "gate_bias",
+        MODEL,
+        "Learn a scalar in every log α.",
+        "--gate-bias/--no-gate-bias",
     ),
-    l0_weight: float | None = option(
-        TRAIN, "λ, the price of an open edge.", "--l0-weight", "--lambda"
+    gate_bias_start: float | None = setting(
+        "gate_bias_start", MODEL, "Where that scalar starts."
     ),
-    warmup: int | None = option(TRAIN, "Epochs over which the penalty sets in."),
-    epochs: int | None = option(TRAIN, "Number of epochs."),
-    lr: float | None = option(TRAIN, "Learning rate."),
-    weight_decay: float | None = option(TRAIN, "L2 penalty."),
-    patience: int | None = option(TRAIN, "Stop after so many epochs without gain."),
-    select: str | None = option(TRAIN, "Model of the best validation, or last."),
-    ties: str | None = option(TRAIN, "Among equal scores: latest or first."),
-    batch_size: int | None = option(TRAIN, "Graphs per step, with several graphs."),
-    seed: int | None = option(TRAIN, "Seed of everything that is drawn."),
-    device: str | None = option(TRAIN, "auto, cpu, cuda, cuda:1, …"),
-    snapshots: int | None = option(
-        TRAIN, "Epochs to keep scores of; draws the graph if it is small."
+    residual: bool | None = setting(
+        "residual",
+        MODEL,
+        "Add each layer's input to its output.",
+        "--residual/--no-residual",
     ),
-    checkpoint_every: int | None = option(TRAIN, "Epochs between checkpoints."),
+    keep: float | None = setting(
+        "keep", TRAIN, "Share of the edges to keep, in (0, 1]; else λ decides."
+    ),
+    l0_weight: float | None = setting(
+        "l0_weight", TRAIN, "λ, the price of an open edge.", "--l0-weight", "--lambda"
+    ),
+    warmup: int | None = setting(
+        "warmup", TRAIN, "Epochs over which the penalty sets in."
+    ),
+    epochs: int | None = setting("epochs", TRAIN, "Number of epochs."),
+    lr: float | None = setting("lr", TRAIN, "Learning rate."),
+    weight_decay: float | None = setting("weight_decay", TRAIN, "L2 penalty."),
+    patience: int | None = setting(
+        "patience", TRAIN, "Stop after so many epochs without gain."
+    ),
+    select: str | None = setting(
+        "select", TRAIN, "Model of the best validation, or last."
+    ),
+    ties: str | None = setting("ties", TRAIN, "Among equal scores: latest or first."),
+    batch_size: int | None = setting(
+        "batch_size", TRAIN, "Graphs per step, with several graphs."
+    ),
+    seed: int | None = setting("seed", TRAIN, "Seed of everything that is drawn."),
+    device: str | None = setting("device", TRAIN, "auto, cpu, cuda, cuda:1, …"),
+    snapshots: int | None = setting(
+        "snapshots", TRAIN, "Epochs to keep scores of; draws the graph if it is small."
+    ),
+    checkpoint_every: int | None = setting(
+        "checkpoint_every", TRAIN, "Epochs between checkpoints."
+    ),
     config: str | None = option(
         RUN, "Settings: a .toml file, or a shipped one such as paper/cora."
     ),

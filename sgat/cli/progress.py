@@ -14,10 +14,10 @@ ROWS = 12
 
 
 def cells(record: EpochRecord) -> tuple[str, ...]:
-    """One epoch as text: open edges are those drawn, expected the mean of P(open)."""
+    """One epoch as text: the loss on the labels, gates drawn, gates expected open."""
     return (
         str(record.epoch),
-        f"{record.loss:.4f}",
+        f"{record.data_loss:.4f}",
         "-" if record.val is None else f"{record.val:.1%}",
         f"{record.open_share:.1%}",
         f"{record.expected_open:.1%}",

@@ -21,7 +21,7 @@ RECORD = EpochRecord(
 
 
 def test_an_epoch_is_one_row():
-    assert progress.cells(RECORD) == ("1", "0.5000", "-", "75.0%", "70.0%", "1.2 s")
+    assert progress.cells(RECORD) == ("1", "0.4000", "-", "75.0%", "70.0%", "1.2 s")
 
 
 def test_quiet_shows_nothing(capsys):
