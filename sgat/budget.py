@@ -80,8 +80,8 @@ class EdgeBudget:
 def bias_shift(log_alpha: Tensor, share: float, gates: HardConcrete) -> float:
     """What to add to every log α so that evaluation keeps exactly this share.
 
-    The number of kept edges is rounded to the nearest; edges with equal log α stay or
-    go together, which is the only way to miss it.
+    The number of kept edges is rounded to the nearest; edges with equal log α (up to
+    rounding) stay or go together, which is the only way to miss it.
 
     Args:
         log_alpha: Gate locations of all edges, [E].

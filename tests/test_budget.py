@@ -46,6 +46,17 @@ def test_edges_of_equal_scores_stay_or_go_together():
     assert kept_after_shift(torch.zeros(5), 0.6) in (0, 5)
 
 
+def test_in_single_precision_only_edges_at_the_boundary_can_be_missed(seed: int):
+    # Scores so close together that adding the shift rounds some to the same number.
+    log_alpha = torch.randn(100_003) * 0.01 + 3
+    num_kept = round(0.3 * 100_003)
+    boundary = log_alpha.double().sort(descending=True).values[num_kept - 1]
+    at_boundary = (log_alpha.double() - boundary).abs() < 1e-6
+    assert bool(at_boundary.any())
+    missed = kept_after_shift(log_alpha, 0.3) - num_kept
+    assert abs(missed) < int(at_boundary.sum())
+
+
 def test_no_edges_need_no_shift():
     assert bias_shift(torch.zeros(0), 0.3, GATES) == 0.0
 
