@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import logging
 from collections.abc import Sequence
 from functools import cached_property
@@ -161,14 +162,18 @@ class Graph:
             raise ValueError("`graphs` must hold at least one graph, got none.")
         node_offset, edge_offset = 0, 0
         dst, src, row_ptr, node_id, input_edge = [], [], [graphs[0].row_ptr[:1]], [], []
-        for number, graph in enumerate(graphs):
+        named = [graph.node_id for graph in graphs if graph.node_id is not None]
+        # Graphs that have no name yet get the first numbers that are not taken.
+        taken = {int(n) for ids in named for n in (ids >> 32).unique()}
+        free = (number for number in itertools.count() if number not in taken)
+        for graph in graphs:
             dst.append(graph.dst + node_offset)
             src.append(graph.src + node_offset)
             row_ptr.append(graph.row_ptr[1:] + edge_offset)
             node_id.append(
                 graph.noise_id
                 if graph.node_id is not None
-                else graph.noise_id + (number << 32)
+                else graph.noise_id + (next(free) << 32)
             )
             if graph.input_edge is not None:
                 given = graph.input_edge

@@ -405,3 +405,9 @@ def test_a_graph_built_on_the_gpu_equals_one_moved_there():
     assert built.device.type == moved.device.type == "cuda"
     assert torch.equal(built.edge_index, moved.edge_index)
     assert torch.equal(built.weight, moved.weight)
+
+
+def test_a_merged_graph_merges_again_without_sharing_noise():
+    parts = [Graph.from_edges(torch.tensor([[0], [1]])) for _ in range(3)]
+    twice = Graph.merge([Graph.merge(parts[:2]), parts[2]])
+    assert (twice.node_id >> 32).tolist() == [0, 0, 1, 1, 2, 2]
