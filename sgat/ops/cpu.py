@@ -31,12 +31,13 @@ Array = NDArray[Any]
 M0, M1 = (np.uint64(multiplier) for multiplier in MULTIPLIERS)
 STEP0, STEP1 = (np.uint64(step) for step in KEY_STEPS)
 WORD, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (1, 2, 3, 4))
 
 # Edges whose noise is drawn together: enough for vector lanes, few enough for a cache.
 # Numbers past the last edge, up to a multiple of LANES, are drawn and not used.
 PART, LANES = 256, 16
 # Below this many multiply-adds a second thread costs more than it saves.
-SERIAL_WORK = 1 << 16
+SERIAL_WORK = 1 << 20
 # Edges for each row of partial sums by source; fixed, so that no result depends on the
 # number of threads.
 EDGES_PER_BLOCK, MAX_BLOCKS = 1 << 15, 32
@@ -267,19 +268,21 @@ def open_columns_kernel(
 
 
 @compiled
-def add_rows(total, coefficient, x, pending, num_pending):
-    """Add Σ coefficient · x[row] over up to four pending rows to the total."""
+def add_rows(out, i, coefficient, x, pending, num_pending):
+    """Add Σ coefficient · x[row] over up to four pending rows to out[i].
+
+    Elements are indexed directly: a view of a row would count references.
+    """
     if num_pending == 4:
         c0, c1, c2, c3 = coefficient[0], coefficient[1], coefficient[2], coefficient[3]
-        x0, x1 = x[pending[0]], x[pending[1]]
-        x2, x3 = x[pending[2]], x[pending[3]]
-        for d in range(len(total)):
-            total[d] += c0 * x0[d] + c1 * x1[d] + c2 * x2[d] + c3 * x3[d]
+        j0, j1, j2, j3 = pending[0], pending[1], pending[2], pending[3]
+        for d in range(out.shape[1]):
+            out[i, d] += c0 * x[j0, d] + c1 * x[j1, d] + c2 * x[j2, d] + c3 * x[j3, d]
     else:
         for k in range(num_pending):
-            c, row = coefficient[k], x[pending[k]]
-            for d in range(len(total)):
-                total[d] += c * row[d]
+            c, j = coefficient[k], pending[k]
+            for d in range(out.shape[1]):
+                out[i, d] += c * x[j, d]
 
 
 @compiled
@@ -316,10 +319,9 @@ def aggregate_rows_kernel(
         name = node_name(i, node_id)
         if drops and draw_loop(name, stream, key0, key1) < limit:
             loop = 0.0
-        own, total = x[i], out[i]
         loop_typed = x.dtype.type(loop)
-        for d in range(len(total)):
-            total[d] = loop_typed * own[d]
+        for d in range(x.shape[1]):
+            out[i, d] = loop_typed * x[i, d]
         num_pending = 0
         for part in range(begin, end, PART):
             past = min(part + PART, end)
@@ -336,9 +338,9 @@ def aggregate_rows_kernel(
                 pending[num_pending] = open_src[q]
                 num_pending += 1
                 if num_pending == 4:
-                    add_rows(total, coefficient, x, pending, num_pending)
+                    add_rows(out, i, coefficient, x, pending, num_pending)
                     num_pending = 0
-        add_rows(total, coefficient, x, pending, num_pending)
+        add_rows(out, i, coefficient, x, pending, num_pending)
         if drops:
             kept[end : row_ptr[i + 1]] = 0
 
@@ -347,10 +349,9 @@ def aggregate_rows_kernel(
 def row_dot_kernel(first, last, left, right, dot):
     """r_i = left_i · right_i for rows first to last."""
     for i in range(first, last):
-        a, b = left[i], right[i]
         total = left.dtype.type(0)
-        for d in range(len(a)):
-            total += a[d] * b[d]
+        for d in range(left.shape[1]):
+            total += left[i, d] * right[i, d]
         dot[i] = total
 
 
@@ -400,10 +401,9 @@ def aggregate_rows_bwd_kernel_sources(
         if drops:
             loop_kept = draw_loop(name, stream, key0, key1) >= limit
             loop = loop * scale if loop_kept else 0.0
-        own, own_grad, total = x[j], grad[j], grad_x[j]
         loop_typed = x.dtype.type(loop)
-        for d in range(len(total)):
-            total[d] = loop_typed * own_grad[d]
+        for d in range(x.shape[1]):
+            grad_x[j, d] = loop_typed * grad[j, d]
         score = 0.0
         num_pending = 0
         begin = source_ptr[j]
@@ -418,9 +418,8 @@ def aggregate_rows_bwd_kernel_sources(
                 if z < 1.0:
                     dot = x.dtype.type(0)
                     if mask > 0.0:
-                        other = grad[i]
-                        for d in range(len(own)):
-                            dot += other[d] * own[d]
+                        for d in range(x.shape[1]):
+                            dot += grad[i, d] * x[j, d]
                     concrete = (z - gamma) / (zeta - gamma)
                     slope = (zeta - gamma) * concrete * (1.0 - concrete) / temperature
                     change = (mask * dot - row_dot[i]) * a / z * slope
@@ -431,9 +430,9 @@ def aggregate_rows_bwd_kernel_sources(
                 pending[num_pending] = i
                 num_pending += 1
                 if num_pending == 4:
-                    add_rows(total, coefficient, grad, pending, num_pending)
+                    add_rows(grad_x, j, coefficient, grad, pending, num_pending)
                     num_pending = 0
-        add_rows(total, coefficient, grad, pending, num_pending)
+        add_rows(grad_x, j, coefficient, grad, pending, num_pending)
         if with_scores:
             grad_src[j] = score
 
@@ -462,25 +461,31 @@ def drop_features_kernel(first, last, x, node_id, seed, limit, scale, stream, ou
     num_columns = x.shape[1]
     factor = x.dtype.type(scale)
     zero = x.dtype.type(0)
-    lanes = np.empty(8, np.int64)
+    num_blocks = (num_columns + 7) // 8
+    padded = (num_blocks + LANES - 1) // LANES * LANES
+    words = np.empty((padded, 4), np.uint32)
     for i in range(first, last):
         name = node_name(i, node_id)
-        for block in range((num_columns + 7) // 8):
-            words = philox(
-                name & WORD,
-                np.uint64(block),
-                np.uint64(stream),
-                name >> HALF,
-                key0,
-                key1,
+        low, high = name & WORD, name >> HALF
+        for block in range(padded):
+            w0, w1, w2, w3 = philox(
+                low, np.uint64(block), np.uint64(stream), high, key0, key1
             )
-            for k in range(4):
-                lanes[2 * k] = np.int64(words[k] & np.uint64(0xFFFF))
-                lanes[2 * k + 1] = np.int64(words[k] >> np.uint64(16))
-            begin = 8 * block
-            for k in range(min(8, num_columns - begin)):
-                kept = lanes[k] >= limit
-                out[i, begin + k] = x[i, begin + k] * (factor if kept else zero)
+            words[block, 0] = np.uint32(w0)
+            words[block, 1] = np.uint32(w1)
+            words[block, 2] = np.uint32(w2)
+            words[block, 3] = np.uint32(w3)
+        lanes = words.reshape(4 * padded)
+        for pair in range(num_columns // 2):
+            word = lanes[pair]
+            k = 2 * pair
+            even, odd = word & np.uint32(0xFFFF), word >> np.uint32(16)
+            out[i, k] = x[i, k] * (factor if even >= limit else zero)
+            out[i, k + 1] = x[i, k + 1] * (factor if odd >= limit else zero)
+        if num_columns % 2:
+            k = num_columns - 1
+            even = lanes[k // 2] & np.uint32(0xFFFF)
+            out[i, k] = x[i, k] * (factor if even >= limit else zero)
 
 
 @compiled
@@ -490,25 +495,28 @@ def drop_entries_kernel(
     """Dropout m ⊙ x of the entries of rows first to last; see `noise.feature_mask`."""
     key0, key1 = split_key(seed[0])
     factor = value.dtype.type(scale)
+    zero = value.dtype.type(0)
+    columns, lanes = np.empty(PART, np.uint32), np.empty(PART, np.int32)
     for i in range(first, last):
         name = node_name(i, node_id)
-        drawn = np.int64(-1)
-        words = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
-        for p in range(row_ptr[i], row_ptr[i + 1]):
-            k = np.int64(column[p])
-            if k >> 3 != drawn:
-                drawn = k >> 3
-                words = philox(
-                    name & WORD,
-                    np.uint64(drawn),
-                    np.uint64(stream),
-                    name >> HALF,
-                    key0,
-                    key1,
+        low, high = name & WORD, name >> HALF
+        for part in range(row_ptr[i], row_ptr[i + 1], PART):
+            size = min(PART, row_ptr[i + 1] - part)
+            for p in range(size):
+                columns[p] = np.uint32(column[part + p])
+            for p in range((size + LANES - 1) // LANES * LANES):
+                k = np.uint64(columns[p])
+                w0, w1, w2, w3 = philox(
+                    low, k >> THREE, np.uint64(stream), high, key0, key1
                 )
-            word = words[(k >> 1) & 3]
-            lane = np.int64((word >> np.uint64((k & 1) << 4)) & np.uint64(0xFFFF))
-            out[p] = value[p] * factor if lane >= limit else value.dtype.type(0)
+                left = w2 if k & FOUR else w0
+                right = w3 if k & FOUR else w1
+                word = right if k & TWO else left
+                lanes[p] = np.int32((word >> ((k & ONE) << FOUR)) & np.uint64(0xFFFF))
+            for p in range(size):
+                out[part + p] = value[part + p] * (
+                    factor if lanes[p] >= limit else zero
+                )
 
 
 @compiled
@@ -519,8 +527,8 @@ def sum_rows_kernel(first, last, row_ptr, column, entry, value, x, out):
     """
     coefficient, pending = np.empty(4, x.dtype), np.empty(4, np.int64)
     for i in range(first, last):
-        total = out[i]
-        total[:] = 0
+        for d in range(out.shape[1]):
+            out[i, d] = 0
         num_pending = 0
         for p in range(row_ptr[i], row_ptr[i + 1]):
             factor = value[entry[p]] if len(entry) else value[p]
@@ -530,9 +538,9 @@ def sum_rows_kernel(first, last, row_ptr, column, entry, value, x, out):
             pending[num_pending] = column[p]
             num_pending += 1
             if num_pending == 4:
-                add_rows(total, coefficient, x, pending, num_pending)
+                add_rows(out, i, coefficient, x, pending, num_pending)
                 num_pending = 0
-        add_rows(total, coefficient, x, pending, num_pending)
+        add_rows(out, i, coefficient, x, pending, num_pending)
 
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
