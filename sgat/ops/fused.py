@@ -45,6 +45,7 @@ OpenRowsOutput = tuple[
     Tensor,
     Tensor,
     Tensor,
+    Tensor,
 ]
 """The fields of `OpenRows`, the row sums, the penalty and its two slopes."""
 
@@ -66,7 +67,10 @@ class OpenRows(NamedTuple):
         source_scaled: Coefficient a_ij = A_ij z_ij / S_i of each slot by source.
         source_edge: Where a slot by source stands among the slots by target (CPU) or
             the edges of the graph (GPU).
-        source_filled: Number of open edges of each piece of a row by source.
+        source_filled: Number of open edges of each piece of a row by source; on the
+            GPU, of half-open edges.
+        source_whole: Number of edges with gate 1 of each piece, which then stand at
+            its end, without gate and edge; empty on the CPU.
     """
 
     gate: Tensor
@@ -79,6 +83,7 @@ class OpenRows(NamedTuple):
     source_scaled: Tensor
     source_edge: Tensor
     source_filled: Tensor
+    source_whole: Tensor
 
 
 class OpenEdges(NamedTuple):
@@ -194,8 +199,8 @@ def open_rows(
         seed,
         HardConcrete(temperature, gamma, zeta),
         with_sources,
-        OpenRows(*outputs[:10]),
-        *outputs[10:],
+        OpenRows(*outputs[:11]),
+        *outputs[11:],
     )
     return outputs
 
@@ -225,6 +230,9 @@ def _empty_open_rows(
         score.new_empty(num_source),
         src.new_empty(num_source, dtype=edge_type),
         src.new_empty(num_pieces if with_sources else 0, dtype=torch.int32),
+        src.new_empty(
+            0 if on_cpu or not with_sources else num_pieces, dtype=torch.int32
+        ),
         score.new_empty(num_nodes),
         score.new_empty(()),
         score.new_empty(num_nodes),
@@ -264,7 +272,7 @@ def _save_open_rows(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _open_rows_bwd(ctx: Any, *grads: Tensor | None) -> Any:
-    grad = grads[11]
+    grad = grads[12]
     if grad is None:
         return (None,) * 14
     dst_slope, src_slope, src, *ends = ctx.saved_tensors
@@ -464,7 +472,7 @@ def _save_aggregate(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _aggregate_bwd(ctx: Any, grad: Tensor | None, *_: None) -> Any:
-    no_grads = [None] * 5, [None] * 10, [None] * 7  # before, of and after the slots
+    no_grads = [None] * 5, [None] * 11, [None] * 7  # before, of and after the slots
     if grad is None:
         return *[None] * 4, *no_grads[0], no_grads[1], *no_grads[2]
     x, out, kept, row_ptr, src, row_sum, *rest = ctx.saved_tensors

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 import triton
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
@@ -22,6 +23,9 @@ from sgat.ops.fused import SPLIT, OpenRows, wide_type
 
 MAX_WIDTH = 256
 """Columns of x one program covers; wider x goes in slices."""
+
+ALIGNED = 16
+"""Columns to a multiple of which x is padded."""
 
 GATE_TILE = {"BLOCK": 64, "num_warps": 1}
 """Edges of a block of the gate pass and warps of its program."""
@@ -130,10 +134,8 @@ def _slices(width: int) -> list[tuple[int, int]]:
 
 def _tile(block_d: int, dtype: torch.dtype) -> dict[str, int]:
     """Neighbours of a tile and warps of a program, measured in `docs/kernels.md`."""
-    return {
-        "BLOCK_E": max(2048 // block_d, 16),
-        "num_warps": 2 if dtype.itemsize == 2 else 4,
-    }
+    size = 1024 if dtype.itemsize == 4 else 2048
+    return {"BLOCK_E": max(size // block_d, 8), "num_warps": 2 if block_d <= 128 else 4}
 
 
 def _sum_pieces(pieces: Pieces, part: Tensor, base: Tensor | None, out: Tensor) -> None:
@@ -164,14 +166,16 @@ def _open_direction(
     seed: Tensor | None,
     gates: HardConcrete,
     inverse: Tensor | None,
-    outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+    outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the gate pass in one direction; return the sums of each piece."""
-    open_column, gate, scaled, open_edge, filled = outputs
+    open_column, gate, scaled, open_edge, filled, whole = outputs
     num_pieces = len(pieces.row)
     total, probability, slope = row_score.new_empty(3, num_pieces)
-    # The count has room for every possible cut; the rest stays 0.
+    # The counts have room for every possible cut; the rest stays 0.
     filled[num_pieces:].zero_()
+    if whole is not None:
+        whole[num_pieces:].zero_()
     kernels.open_rows_kernel[(num_pieces,)](
         p_bound=pieces.bound,
         p_row=pieces.row,
@@ -189,6 +193,7 @@ def _open_direction(
         p_scaled=scaled,
         p_open_edge=open_edge,
         p_filled=filled,
+        p_whole=whole,
         p_total=total,
         p_probability=probability,
         p_slope=slope,
@@ -239,7 +244,7 @@ def open_rows(
             src_score,
             *shared,
             None,
-            (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled),
+            (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled, None),
         )
         loop = torch.ones_like(row_sum) if loop_weight is None else loop_weight
         _sum_pieces(pieces, total, loop, row_sum)
@@ -263,6 +268,7 @@ def open_rows(
                 rows.source_scaled,
                 rows.source_edge,
                 rows.source_filled,
+                rows.source_whole,
             ),
         )
         _sum_pieces(order.pieces, slope, None, src_slope)
@@ -280,12 +286,15 @@ def _sum_rows(
     scale: Tensor | None = None,
     loop: Tensor | None = None,
     sparse: bool = False,
-    gate: Tensor | None = None,
+    whole: Tensor | None = None,
     other: Tensor | None = None,
     dot: Tensor | None = None,
 ) -> None:
     """Write scale_i Σ_j value_ij x_j + loop_i x_i for each row, and dots on request."""
     width = x.shape[1]
+    if width > ALIGNED and width % ALIGNED:
+        # Rows that begin at multiples of 16 bytes are read in vectors.
+        x = F.pad(x, (0, -width % ALIGNED))
     options: dict[str, Any] = {
         "p_x": x,
         "p_scale": scale,
@@ -294,6 +303,7 @@ def _sum_rows(
         "p_wide_out": wide_out,
         "p_partial": x.new_empty((pieces.num_partial, width), dtype=wide_type(x.dtype)),
         "width": width,
+        "stride": x.shape[1],
         "SCALES": scale is not None,
         "LOOPS": loop is not None,
         "WIDE_OUT": wide_out is not None,
@@ -306,11 +316,12 @@ def _sum_rows(
             p_filled=filled,
             p_column=column,
             p_value=value,
-            p_gate=gate,
+            p_whole=whole,
             p_other=other,
             p_dot=dot,
             first_column=first_column,
             COMPACT=filled is not None,
+            TWO_ENDS=whole is not None,
             SPARSE=sparse,
             DOTS=dot is not None,
             IS_FIRST=first_column == 0,
@@ -363,14 +374,13 @@ def _node_terms(
 def _dropped(
     pieces: Pieces,
     filled: Tensor,
+    whole: Tensor | None,
     column: Tensor,
     value: Tensor,
     node_id: Tensor | None,
     seed: Tensor | None,
     dropout: float,
     stream: int,
-    *,
-    by_source: bool,
 ) -> Tensor:
     """The values of open edges after dropout; the same tensor without a seed."""
     if seed is None:
@@ -380,6 +390,7 @@ def _dropped(
         p_bound=pieces.bound,
         p_row=pieces.row,
         p_filled=filled,
+        p_whole=whole,
         p_column=column,
         p_value=value,
         p_node_id=node_id,
@@ -387,7 +398,7 @@ def _dropped(
         p_out=out,
         dropout=dropout,
         noise_stream=stream,
-        BY_SOURCE=by_source,
+        BY_SOURCE=whole is not None,
         NAMED=node_id is not None,
         **GATE_TILE,
     )
@@ -417,7 +428,7 @@ def aggregate_rows(
         pieces = pieces_of(row_ptr)
         inverse, loop = _node_terms(row_sum, loop_weight, *drop)
         scaled = rows.scaled if len(rows.scaled) else rows.gate
-        value = _dropped(pieces, rows.filled, rows.src, scaled, *drop, by_source=False)
+        value = _dropped(pieces, rows.filled, None, rows.src, scaled, *drop)
         _sum_rows(
             pieces,
             rows.filled,
@@ -462,14 +473,13 @@ def aggregate_rows_bwd(
     with torch.cuda.device_of(x):
         order = order_of(row_ptr, graph_src, len(x))
         _, loop = _node_terms(row_sum, loop_weight, *drop)
-        coefficient = rows.source_scaled
         value = _dropped(
             order.pieces,
             rows.source_filled,
+            rows.source_whole,
             rows.dst,
-            coefficient,
+            rows.source_scaled,
             *drop,
-            by_source=True,
         )
         dot = None
         if with_scores:
@@ -483,7 +493,7 @@ def aggregate_rows_bwd(
             grad_x,
             loop=loop,
             sparse=seed is not None,
-            gate=rows.source_gate,
+            whole=rows.source_whole,
             other=x,
             dot=dot,
         )

@@ -84,6 +84,7 @@ def open_rows_kernel(
     p_scaled,
     p_open_edge,
     p_filled,
+    p_whole,
     p_total,
     p_probability,
     p_slope,
@@ -102,7 +103,8 @@ def open_rows_kernel(
 
     One program covers one piece of a row: of a target, or of a source if BY_SOURCE.
     Then `p_entry` says which edge of the graph stands where, coefficients a = A z / S
-    are written in place of A z, and only the last sum is.
+    are written in place of A z, only the last sum is, and edges with gate 1 go to the
+    end of the piece instead, without gate and edge, which only half-open ones need.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -116,6 +118,7 @@ def open_rows_kernel(
     probability = tl.zeros([BLOCK], row_score.dtype)
     slope = tl.zeros([BLOCK], row_score.dtype)
     filled = 0
+    whole = 0
     for o_block in range(0, count, BLOCK):
         o_edge = o_block + tl.arange(0, BLOCK)
         m_edge = o_edge < count
@@ -142,25 +145,40 @@ def open_rows_kernel(
             logit = log_alpha
         gate = stretched(logit, TEMPERATURE, GAMMA, ZETA)
         m_open = m_edge & (gate > 0)
-        is_open = m_open.to(tl.int32)
-        o_slot = filled + tl.cumsum(is_open, 0) - 1
-        filled += tl.sum(is_open, 0)
-        tl.store(p_open_column + begin + o_slot, column, mask=m_open)
-        tl.store(p_gate + begin + o_slot, gate, mask=m_open)
         scaled = gate
         if WEIGHTED:
             scaled = gate * tl.load(p_weight + edge, mask=m_open, other=0)
         if BY_SOURCE:
-            tl.store(p_open_edge + begin + o_slot, edge, mask=m_open)
+            # Two counts in one scan: half-open edges in the low 16 bits, whole ones
+            # in the high.
+            m_half = m_open & (gate < 1)
+            is_open = tl.where(m_open, tl.where(m_half, 1, 65536), 0)
+            scan = tl.cumsum(is_open, 0)
+            o_half = filled + (scan & 0xFFFF) - 1
+            o_whole = count - whole - (scan >> 16)
+            o_slot = tl.where(m_half, o_half, o_whole)
+            num_open = tl.sum(is_open, 0)
+            filled += num_open & 0xFFFF
+            whole += num_open >> 16
             inverse = tl.load(p_inverse + column, mask=m_open, other=0)
+            tl.store(p_open_column + begin + o_slot, column, mask=m_open)
             tl.store(p_scaled + begin + o_slot, scaled * inverse, mask=m_open)
+            tl.store(p_gate + begin + o_slot, gate, mask=m_half)
+            tl.store(p_open_edge + begin + o_slot, edge, mask=m_half)
         else:
+            is_open = m_open.to(tl.int32)
+            o_slot = filled + tl.cumsum(is_open, 0) - 1
+            filled += tl.sum(is_open, 0)
             total += tl.where(m_open, scaled, 0)
+            tl.store(p_open_column + begin + o_slot, column, mask=m_open)
+            tl.store(p_gate + begin + o_slot, gate, mask=m_open)
             if WEIGHTED:
                 tl.store(p_scaled + begin + o_slot, scaled, mask=m_open)
     tl.store(p_filled + i_piece, filled)
     tl.store(p_slope + i_piece, tl.sum(slope, 0))
-    if not BY_SOURCE:
+    if BY_SOURCE:
+        tl.store(p_whole + i_piece, whole)
+    else:
         tl.store(p_total + i_piece, tl.sum(total, 0))
         tl.store(p_probability + i_piece, tl.sum(probability, 0))
 
@@ -221,6 +239,7 @@ def drop_edges_kernel(
     p_bound,
     p_row,
     p_filled,
+    p_whole,
     p_column,
     p_value,
     p_node_id,
@@ -235,12 +254,18 @@ def drop_edges_kernel(
     """Dropout m ⊙ value of the open edges of a piece; one program covers one piece."""
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
+    size = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
     count = tl.load(p_filled + i_piece)
+    whole = 0
+    if BY_SOURCE:
+        whole = tl.load(p_whole + i_piece)
     key0, key1 = split_key(p_seed)
     row_name = node_name(tl.load(p_row + i_piece), p_node_id, None, NAMED)
-    for o_block in range(0, count, BLOCK):
+    for o_block in range(0, count + whole, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
-        m_slot = o_slot < count
+        m_slot = o_slot < count + whole
+        # Edges with gate 1 stand at the end of the piece.
+        o_slot = tl.where(o_slot < count, o_slot, o_slot + size - count - whole)
         column = tl.load(p_column + begin + o_slot, mask=m_slot, other=0)
         value = tl.load(p_value + begin + o_slot, mask=m_slot, other=0)
         column_name = node_name(column, p_node_id, m_slot, NAMED)
@@ -264,6 +289,7 @@ def store_row(
     p_out,
     p_wide_out,
     width,
+    stride,
     SCALES: tl.constexpr,
     LOOPS: tl.constexpr,
     WIDE_OUT: tl.constexpr,
@@ -273,7 +299,8 @@ def store_row(
     if SCALES:
         total *= tl.load(p_scale + i_row).to(total.dtype)
     if LOOPS:
-        b_own = tl.load(p_own + o_out, mask=m_column, other=0).to(total.dtype)
+        o_own = i_row.to(tl.int64) * stride + o_column
+        b_own = tl.load(p_own + o_own, mask=m_column, other=0).to(total.dtype)
         total += tl.load(p_loop + i_row).to(total.dtype) * b_own
     tl.store(p_out + o_out, total, mask=m_column)
     if WIDE_OUT:
@@ -286,9 +313,9 @@ def sum_rows_kernel(
     p_row,
     p_piece_partial,
     p_filled,
+    p_whole,
     p_column,
     p_value,
-    p_gate,
     p_other,
     p_dot,
     p_x,
@@ -298,8 +325,10 @@ def sum_rows_kernel(
     p_wide_out,
     p_partial,
     width,
+    stride,
     first_column,
     COMPACT: tl.constexpr,
+    TWO_ENDS: tl.constexpr,
     SPARSE: tl.constexpr,
     DOTS: tl.constexpr,
     IS_FIRST: tl.constexpr,
@@ -312,9 +341,9 @@ def sum_rows_kernel(
     """Σ_j value_ij x_j over a piece of row i; `store_row` finishes rows of one piece.
 
     One program covers one piece and BLOCK_D columns of x. The first entries of a
-    COMPACT piece count, all of another; rows of x whose value is 0 are not read if
-    SPARSE. With DOTS also the share of these columns in x_j · other_i, for entries
-    whose gate is below 1: blocks without one skip it.
+    COMPACT piece count, all of another; with TWO_ENDS also the last. Rows of x whose
+    value is 0 are not read if SPARSE. With DOTS also the share of these columns in
+    x_j · other_i, for the first entries alone: those are the half-open ones.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -339,19 +368,34 @@ def sum_rows_kernel(
         if SPARSE:
             m_read = value != 0
         b_x = tl.load(
-            p_x + j.to(tl.int64)[:, None] * width + o_column[None, :],
+            p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
             mask=m_read[:, None] & m_column[None, :],
             other=0,
         ).to(acc_type)
         acc += value[:, None] * b_x
         if DOTS:
-            gate = tl.load(p_gate + begin + o_entry, mask=m_entry, other=1)
-            m_half = gate < 1
-            if tl.max(m_half.to(tl.int32), 0) > 0:
-                dot = tl.sum(b_x * b_other[None, :], 1)
-                if not IS_FIRST:
-                    dot += tl.load(p_dot + begin + o_entry, mask=m_half, other=0)
-                tl.store(p_dot + begin + o_entry, dot, mask=m_half)
+            dot = tl.sum(b_x * b_other[None, :], 1)
+            if not IS_FIRST:
+                dot += tl.load(p_dot + begin + o_entry, mask=m_entry, other=0)
+            tl.store(p_dot + begin + o_entry, dot, mask=m_entry)
+    if TWO_ENDS:
+        num_whole = tl.load(p_whole + i_piece)
+        begin = tl.load(p_bound + i_piece + 1) - num_whole
+        for o_block in range(0, num_whole, BLOCK_E):
+            o_entry = o_block + tl.arange(0, BLOCK_E)
+            m_entry = o_entry < num_whole
+            j = tl.load(p_column + begin + o_entry, mask=m_entry, other=0)
+            value = tl.load(p_value + begin + o_entry, mask=m_entry, other=0)
+            value = value.to(acc_type)
+            m_read = m_entry
+            if SPARSE:
+                m_read = value != 0
+            b_x = tl.load(
+                p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
+                mask=m_read[:, None] & m_column[None, :],
+                other=0,
+            ).to(acc_type)
+            acc += value[:, None] * b_x
     total = tl.sum(acc, 0)
     i_partial = tl.load(p_piece_partial + i_piece)
     if i_partial >= 0:
@@ -369,6 +413,7 @@ def sum_rows_kernel(
             p_out,
             p_wide_out,
             width,
+            stride,
             SCALES,
             LOOPS,
             WIDE_OUT,
@@ -387,6 +432,7 @@ def finish_rows_kernel(
     p_wide_out,
     p_partial,
     width,
+    stride,
     first_column,
     SCALES: tl.constexpr,
     LOOPS: tl.constexpr,
@@ -415,6 +461,7 @@ def finish_rows_kernel(
         p_out,
         p_wide_out,
         width,
+        stride,
         SCALES,
         LOOPS,
         WIDE_OUT,
@@ -476,8 +523,8 @@ def aggregate_rows_bwd_kernel_scores(
     total = tl.zeros([BLOCK], p_part.dtype.element_ty)
     for o_block in range(0, count, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
-        gate = tl.load(p_gate + begin + o_slot, mask=o_slot < count, other=1)
-        m_half = gate < 1
+        m_half = o_slot < count
+        gate = tl.load(p_gate + begin + o_slot, mask=m_half, other=1)
         i = tl.load(p_dst + begin + o_slot, mask=m_half, other=0)
         edge = tl.load(p_edge + begin + o_slot, mask=m_half, other=0)
         coefficient = tl.load(p_coefficient + begin + o_slot, mask=m_half, other=0)
