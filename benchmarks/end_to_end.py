@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.measure import append, synchronize, table
+from benchmarks.measure import append, captured, synchronize, table
 from sgat.data import load
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
@@ -113,25 +113,6 @@ def sgat_epoch(data: NodeData, device: str) -> Callable[[], Tensor]:
             return accuracy(model(data.x, data.graph), data)
 
     return epoch
-
-
-def captured(epoch: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """The epoch as a CUDA graph."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            epoch()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = epoch()
-
-    def replay() -> Tensor:
-        graph.replay()
-        return out
-
-    return replay
 
 
 def run(

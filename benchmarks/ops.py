@@ -7,8 +7,8 @@ The layer is width 128 → 2 x 64 with features that require a gradient, so that
 gradient is computed. SGAT runs with a share of its gates open; its gates all have the
 same log α. `computers-shaped` has the 13,752 nodes and 491,722 directed edges of Amazon
 Computers and heavy-tailed degrees; `reddit-shaped` is `sgat.data.synthetic`'s, its size
-set by --scale. On a GPU the passes are also timed by themselves. Rows are appended to
-`results/ops.csv`.
+set by --scale. On a GPU the passes are also timed by themselves, as CUDA graphs. Rows
+are appended to `results/ops.csv`.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def main() -> None:
         for what, function in functions.items():
             row = {**setting, "name": name, "open": percent, "pass": what}
             try:
-                row.update(measure(function, device))
+                row.update(measure(function, device, capture=name == "kernels"))
             except torch.OutOfMemoryError:
                 row["ms"] = math.nan
                 torch.cuda.empty_cache()
