@@ -16,8 +16,6 @@ So a gate is opened only if that helps more than the gates it closes elsewhere.
 
 from __future__ import annotations
 
-import dataclasses
-
 import torch
 from torch import Tensor
 
@@ -27,21 +25,34 @@ SMOOTHING = 0.9
 """Weight of the past in the running mean of the multiplier."""
 LARGEST_STEP = 1.0
 """Largest Newton step of the bias; far from the target the slope says little."""
+MARGIN = 1e-3
+"""How far the scores stay from the threshold when all edges, or none, are kept."""
 
 
-@dataclasses.dataclass
 class EdgeBudget:
     """State of the constraint on the share of open edges.
 
-    Attributes:
+    Nothing here waits for the device.
+
+    Args:
         keep: Share of the edges to keep in the end, in (0, 1].
         warmup: Number of epochs over which the target falls from 1 to `keep`.
+        device: Where the multiplier lives.
+
+    Attributes:
         multiplier: μ, what one more unit of open share is worth to the data loss.
     """
 
-    keep: float
-    warmup: int = 0
-    multiplier: float = 0.0
+    def __init__(
+        self,
+        keep: float,
+        *,
+        warmup: int = 0,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.keep = keep
+        self.warmup = warmup
+        self.multiplier = torch.zeros((), dtype=torch.float64, device=device)
 
     def target(self, epoch: int) -> float:
         """Share of edges to be open in an epoch, counted from 0."""
@@ -49,53 +60,68 @@ class EdgeBudget:
             return self.keep
         return 1 - (1 - self.keep) * (epoch + 1) / (self.warmup + 1)
 
-    def backward(self, data_loss: Tensor, share: Tensor, bias: Tensor) -> float:
+    def backward(self, data_loss: Tensor, share: Tensor, bias: Tensor) -> Tensor:
         """Run the backward pass of the Lagrangian and take the bias out of it.
 
         Args:
             data_loss: Loss on the labels.
             share: Expected share of open edges, differentiable.
-            bias: The gate bias; its gradient is used up and removed.
+            bias: The gate bias; its gradient is used up and set to 0.
 
         Returns:
             ∂ share / ∂b, for `step`.
         """
         (slope,) = torch.autograd.grad(share, bias, retain_graph=True)
-        (data_loss + self.multiplier * share).backward()
+        (data_loss + self.multiplier.to(share) * share).backward()
         assert bias.grad is not None
-        share_slope = max(float(slope), 1e-6)
-        data_slope = float(bias.grad) - self.multiplier * float(slope)
-        bias.grad = None
+        share_slope = slope.double().clamp(min=1e-6)
+        data_slope = bias.grad.double() - self.multiplier * slope.double()
+        bias.grad.zero_()
         estimate = -data_slope / share_slope
-        self.multiplier += (1 - SMOOTHING) * (estimate - self.multiplier)
+        self.multiplier.add_((1 - SMOOTHING) * (estimate - self.multiplier))
         return share_slope
 
-    def step(self, bias: Tensor, share: float, target: float, slope: float) -> None:
+    @torch.no_grad()
+    def step(
+        self, bias: Tensor, share: Tensor, target: Tensor | float, slope: Tensor
+    ) -> None:
         """Move the bias towards the target share by one bounded Newton step."""
-        move = (share - target) / slope
-        with torch.no_grad():
-            bias -= max(-LARGEST_STEP, min(LARGEST_STEP, move))
+        move = (share.double() - target) / slope
+        bias.sub_(move.clamp(-LARGEST_STEP, LARGEST_STEP).to(bias))
 
 
-def bias_shift(log_alpha: Tensor, share: float, gates: HardConcrete) -> float:
-    """What to add to every log α so that evaluation keeps exactly this share.
+def bias_shift(
+    log_alpha: Tensor, num_kept: int | Tensor, gates: HardConcrete
+) -> Tensor:
+    """What to add to every log α so that evaluation keeps exactly so many edges.
 
-    The number of kept edges is rounded to the nearest; edges with equal log α (up to
-    rounding) stay or go together, which is the only way to miss it.
+    Edges whose log α are equal up to rounding stay or go together, which is the only
+    way to miss it.
 
     Args:
         log_alpha: Gate locations of all edges, [E].
-        share: Share of the edges to keep, in [0, 1].
+        num_kept: Number of edges to keep, 0 to E. A tensor costs a sort, but its value
+            may change under a captured graph.
         gates: Where the threshold comes from.
+
+    Returns:
+        A scalar; 0 without edges.
     """
     num_edges = len(log_alpha)
-    num_kept = round(share * num_edges)
     if num_edges == 0:
-        return 0.0
-    if num_kept == 0:
-        return gates.threshold - float(log_alpha.max()) - 1.0
-    if num_kept == num_edges:
-        return max(0.0, gates.threshold - float(log_alpha.min()) + 1e-3)
-    lowest_kept = log_alpha.kthvalue(num_edges - num_kept + 1).values
-    highest_removed = log_alpha.kthvalue(num_edges - num_kept).values
-    return gates.threshold - float(lowest_kept + highest_removed) / 2
+        return log_alpha.new_zeros(())
+    if isinstance(num_kept, int) and 0 < num_kept < num_edges:
+        lowest_kept = log_alpha.kthvalue(num_edges - num_kept + 1).values
+        highest_removed = log_alpha.kthvalue(num_edges - num_kept).values
+        return gates.threshold - (lowest_kept + highest_removed) / 2
+    lowest, highest = log_alpha.aminmax()
+    keep_all = (gates.threshold - lowest + MARGIN).clamp(min=0)
+    keep_none = gates.threshold - highest - MARGIN
+    if isinstance(num_kept, int):
+        return keep_none if num_kept == 0 else keep_all
+    ascending = log_alpha.sort().values
+    border = (num_edges - num_kept).clamp(1, num_edges - 1 or 1)
+    pair = torch.stack([border - 1, border]).clamp(max=num_edges - 1)
+    between = gates.threshold - ascending[pair].mean()
+    shift = torch.where(num_kept >= num_edges, keep_all, between)
+    return torch.where(num_kept <= 0, keep_none, shift)

@@ -103,6 +103,8 @@ class TrainConfig:
         ties: Of epochs with equal validation scores take the "latest" or the "first".
         batch_size: Graphs per step when training on several graphs; None takes all.
         seed: Of weights, gates, dropout and batches.
+        precision: "float32", or "bfloat16" for projections and messages (autocast);
+            gates, sums and weights stay in float32.
         device: "auto", "cpu", "cuda" or any other name torch knows.
         snapshots: Number of epochs at which to keep the score of every edge.
         checkpoint_every: Epochs between checkpoints of a run with a folder.
@@ -119,6 +121,7 @@ class TrainConfig:
     ties: Literal["latest", "first"] = "latest"
     batch_size: int | None = None
     seed: int = 0
+    precision: Literal["float32", "bfloat16"] = "float32"
     device: str = "auto"
     snapshots: int = 0
     checkpoint_every: int = 25

@@ -247,7 +247,7 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 mask = mask if graph.is_multilabel else graph.y >= 0
             logits.append(self._logits(graph)[mask])
             labels.append(graph.y[mask])
-        return metrics.score(torch.cat(logits), torch.cat(labels))
+        return metrics.score(torch.cat(logits), torch.cat(labels)).item()
 
     def score_edges(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
         """The table `edges_` for other data: scores of edges not seen in training."""

@@ -61,5 +61,6 @@ def evaluate(
             results.append(None)
             continue
         scores = torch.cat(logits[role])
-        results.append(Evaluation(metrics.score(scores, y), loss_on(scores, y).item()))
+        score = metrics.score(scores, y).item()
+        results.append(Evaluation(score, loss_on(scores, y).item()))
     return results

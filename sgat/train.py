@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import math
-import signal
-import threading
 import time
-import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from sgat import checkpoint
-from sgat.budget import EdgeBudget, bias_shift
 from sgat.config import ModelConfig, TrainConfig
-from sgat.data.node_data import (
-    NodeData,
-    check,
-    fingerprint,
-    merge,
-    name_in_noise,
-)
-from sgat.evaluate import evaluate, loss_on
+from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
+from sgat.epoch import COLUMNS, CapturedEpochs, Epochs
+from sgat.interrupt import stop_requests
 from sgat.models import SGAT
-from sgat.ops import noise
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""Signals that end training after the epoch under way."""
+REPLAYED = 25
+"""Epochs that are replayed on a GPU before their rows are read."""
+WARM_EPOCHS = 2
+"""Epochs that run as usual first, so that everything is compiled and allocated."""
+LARGEST_CAPTURE = 4_000_000
+"""Number of edges beyond which an epoch keeps a GPU busy without a captured graph."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +134,7 @@ def _fresh_model(
 
 
 class Training:
-    """The state of a training run: everything that a checkpoint must hold.
+    """A training run: epochs, their records, and checkpoints.
 
     All noise of an epoch comes from (seed, epoch), so a restored run goes on exactly as
     the interrupted one would have.
@@ -153,23 +146,15 @@ class Training:
         """Check the data, build the model and its optimiser."""
         check(graphs)
         self.config = train
-        self.device = chosen_device(train.device)
-        self.graphs = [data.to(self.device) for data in name_in_noise(graphs)]
-        self.model = _fresh_model(model, graphs, train)
-        self.model.to(self.device)
-        self.budget = (
-            None
-            if train.keep is None
-            else EdgeBudget(train.keep, warmup=train.warmup_epochs)
-        )
-        self.optimiser = self._optimiser()
+        device = chosen_device(train.device)
+        self.graphs = [data.to(device) for data in name_in_noise(graphs)]
+        self.model = _fresh_model(model, graphs, train).to(device)
+        self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0
-        self.best_val = -math.inf
-        self.best_weights: dict[str, Tensor] = {}
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
-        self._all_in_one: NodeData | None = None
+        self._captured: CapturedEpochs | None = None
 
     @property
     def epoch(self) -> int:
@@ -204,15 +189,16 @@ class Training:
             for record in self.records:
                 if on_epoch is not None:
                     on_epoch(record)
-        with _stop_requests() as stop:
+        every = self.config.checkpoint_every
+        with stop_requests() as stop:
             while not (self.is_done or stop.requested):
-                record = self.run_epoch()
-                due = self.epoch % self.config.checkpoint_every == 0
-                due = due or self.is_done or stop.requested
+                records = self.run_epochs(every - self.epoch % every)
+                due = self.epoch % every == 0 or self.is_done or stop.requested
                 if checkpoint_path is not None and due:
                     self.save(checkpoint_path)
-                if on_epoch is not None:
-                    on_epoch(record)
+                for record in records:
+                    if on_epoch is not None:
+                        on_epoch(record)
         return Result(
             model=self.selected_model(),
             records=self.records,
@@ -221,38 +207,82 @@ class Training:
             interrupted=not self.is_done,
         )
 
-    def run_epoch(self) -> EpochRecord:
-        """Train on every training graph once, evaluate, and keep the best weights."""
+    def run_epochs(self, most: int = 1) -> list[EpochRecord]:
+        """Run one epoch, or on a GPU up to `most` of a small graph at once.
+
+        Raises:
+            ValueError: If the loss is no longer a number.
+        """
         start = time.perf_counter()
-        self.model.train()
-        steps = [self._step(*batch) for batch in enumerate(self._batches())]
-        record = self._evaluated(steps, start)
+        if self._can_replay:
+            number = min(most, self.config.epochs - self.epoch, REPLAYED)
+            if self._captured is None:
+                self._captured = CapturedEpochs(self.epochs, REPLAYED)
+            rows = self._captured.run(number).tolist()
+        else:
+            rows = [self.epochs.run(self.epoch).tolist()]
+            self._take_snapshot()
+        self.seconds += time.perf_counter() - start
+        return [self._record(dict(zip(COLUMNS, row, strict=True))) for row in rows]
+
+    @property
+    def _can_replay(self) -> bool:
+        is_small = self.epochs.num_seen_edges <= LARGEST_CAPTURE
+        is_plain = self.config.patience is None and self.config.snapshots == 0
+        is_warm = self.epoch >= WARM_EPOCHS
+        return self.epochs.can_capture and is_small and is_plain and is_warm
+
+    def _record(self, row: dict[str, float]) -> EpochRecord:
+        epoch = self.epoch + 1
+        if not math.isfinite(row["loss"]):
+            raise ValueError(
+                f"Training diverged: the loss is {row['loss']} in epoch {epoch};"
+                f" lower `lr` (now {self.config.lr})."
+            )
+        if row.pop("is_best"):
+            self.best_epoch = epoch
+        if not self.epochs.has_val:
+            row |= {"val": None, "val_loss": None}  # type: ignore[dict-item]
+        record = EpochRecord(epoch=epoch, seconds=round(self.seconds, 4), **row)
         self.records.append(record)
         return record
+
+    @torch.no_grad()
+    def _take_snapshot(self) -> None:
+        epoch = self.epoch + 1
+        if epoch not in _snapshot_epochs(self.config):
+            return
+        first = self.graphs[0]
+        with self.epochs.evaluation_bias(self.epoch):
+            log_alpha = self.model.log_alpha(first.x, first.graph)
+            logits = self.model.eval()(first.x, first.graph)
+        self.snapshots.append(Snapshot(epoch, log_alpha.cpu(), logits.cpu()))
 
     def selected_model(self) -> SGAT:
         """A copy of the model with the selected weights, in evaluation mode."""
         model = copy.deepcopy(self.model)
-        # Stopped before any epoch was a candidate: the model as it is.
-        model.load_state_dict(self.best_weights or self.model.state_dict())
+        if self.best_epoch:
+            model.load_state_dict(self.epochs.best)
         return model.eval()
 
     def save(self, path: Path) -> None:
         """Write a checkpoint, making its folder if need be."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        epochs = self.epochs
         tensors = {
             **checkpoint.pack("model", self.model.state_dict()),
-            **checkpoint.pack("best", self.best_weights),
-            **checkpoint.pack("adam", checkpoint.optimiser_tensors(self.optimiser)),
+            **checkpoint.pack("best", epochs.best),
+            **checkpoint.pack("adam", checkpoint.optimiser_tensors(epochs.optimiser)),
             **{f"log_alpha.{s.epoch}": s.log_alpha for s in self.snapshots},
             **{f"logits.{s.epoch}": s.logits for s in self.snapshots},
+            "best_val": epochs.best_val,
         }
+        if epochs.budget is not None:
+            tensors["multiplier"] = epochs.budget.multiplier
         state = {
             "data": self.fingerprint,
             "records": [dataclasses.asdict(record) for record in self.records],
             "best_epoch": self.best_epoch,
-            "best_val": self.best_val if self.best_epoch else None,
-            "multiplier": None if self.budget is None else self.budget.multiplier,
             "seconds": self.seconds,
             "snapshots": [snapshot.epoch for snapshot in self.snapshots],
         }
@@ -269,152 +299,24 @@ class Training:
             raise ValueError(
                 f"The data has changed since {path} was written; start a new run."
             )
+        epochs = self.epochs
         checkpoint.load_weights(self.model, checkpoint.unpack("model", tensors), path)
-        self.best_weights = checkpoint.unpack("best", tensors)
-        checkpoint.restore_optimiser(self.optimiser, checkpoint.unpack("adam", tensors))
+        for name, tensor in checkpoint.unpack("best", tensors).items():
+            epochs.best[name].copy_(tensor)
+        checkpoint.restore_optimiser(
+            epochs.optimiser, checkpoint.unpack("adam", tensors)
+        )
+        epochs.best_val.copy_(tensors["best_val"])
+        if epochs.budget is not None:
+            epochs.budget.multiplier.copy_(tensors["multiplier"])
         self.snapshots = [
             Snapshot(epoch, tensors[f"log_alpha.{epoch}"], tensors[f"logits.{epoch}"])
             for epoch in state["snapshots"]
         ]
         self.records = [EpochRecord(**record) for record in state["records"]]
         self.best_epoch = state["best_epoch"]
-        self.best_val = -math.inf if state["best_val"] is None else state["best_val"]
-        if self.budget is not None:
-            self.budget.multiplier = state["multiplier"]
         self.seconds = state["seconds"]
-
-    def _optimiser(self) -> torch.optim.Adam:
-        gating = self.model.gating
-        decay, lr = self.config.weight_decay, self.config.lr
-        if self.budget is None:
-            return torch.optim.Adam(self.model.parameters(), lr, weight_decay=decay)
-        # The budget moves the bias itself, and sets the level of the scores, which L2
-        # would pull back to 0.
-        assert gating.scorer is not None and gating.gate_bias is not None
-        scorer = list(gating.scorer.parameters())
-        apart = {id(parameter) for parameter in [*scorer, gating.gate_bias]}
-        rest = [p for p in self.model.parameters() if id(p) not in apart]
-        groups: list[dict[str, Any]] = [
-            {"params": rest, "weight_decay": decay},
-            {"params": scorer, "weight_decay": 0.0},
-        ]
-        return torch.optim.Adam(groups, lr)
-
-    def _batches(self) -> list[NodeData]:
-        training = [data for data in self.graphs if bool(data.train.any())]
-        if len(training) == 1:
-            return training
-        size = self.config.batch_size
-        if size is None or size >= len(training):
-            if self._all_in_one is None:
-                self._all_in_one = merge(training)
-            return [self._all_in_one]
-        seed = noise.derive(self.config.seed, self.epoch, 1)
-        order = torch.randperm(
-            len(training), generator=torch.Generator().manual_seed(seed)
-        ).tolist()
-        starts = range(0, len(order), size)
-        return [merge([training[i] for i in order[k : k + size]]) for k in starts]
-
-    def _step(self, number: int, batch: NodeData) -> dict[str, float]:
-        seed = noise.derive(self.config.seed, self.epoch, 0, number)
-        self.optimiser.zero_grad()
-        output = self.model.compute(batch.x, batch.graph, seed=seed)
-        data_loss = loss_on(output.logits[batch.train], batch.y[batch.train])
-        num_edges = max(batch.graph.num_edges, 1)
-        share = output.opened.penalty / num_edges
-        if self.budget is None or batch.graph.num_edges == 0:
-            price = self._l0_weight()
-            loss = data_loss + price * output.opened.penalty
-            loss.backward()
-            self.optimiser.step()
-        else:
-            bias = self.model.gating.gate_bias
-            assert bias is not None
-            price = self.budget.multiplier / num_edges
-            loss = data_loss + self.budget.multiplier * share
-            slope = self.budget.backward(data_loss, share, bias)
-            self.optimiser.step()
-            target = self.budget.target(self.epoch)
-            self.budget.step(bias, share.item(), target, slope)
-        if not math.isfinite(loss.item()):
-            raise ValueError(
-                f"Training diverged: the loss is {loss.item()} in epoch"
-                f" {self.epoch + 1}; lower `lr` (now {self.config.lr})."
-            )
-        return {
-            "loss": loss.item(),
-            "data_loss": data_loss.item(),
-            "open_share": output.opened.num_open / num_edges,
-            "expected_open": share.item(),
-            "price": price,
-        }
-
-    def _l0_weight(self) -> float:
-        warmup = self.config.warmup_epochs
-        ramp = min(1.0, (self.epoch + 1) / (warmup + 1))
-        return self.config.l0_weight * ramp
-
-    @torch.no_grad()
-    def _evaluated(self, steps: list[dict[str, float]], start: float) -> EpochRecord:
-        self.model.eval()
-        bias = self.model.gating.gate_bias
-        training_bias = None if bias is None else bias.clone()
-        log_alpha = self._log_alpha()
-        gates = self.model.gating.gates
-        if self.budget is not None and bias is not None:
-            # Drawn gates meet the budget on average; evaluation gates meet it exactly.
-            shift = bias_shift(log_alpha, self.budget.target(self.epoch), gates)
-            bias.add_(shift)
-            log_alpha = log_alpha + shift
-        kept = gates.is_kept(log_alpha)
-        train, val = evaluate(self.model, self.graphs, ("train", "val"))
-        mean = {key: sum(step[key] for step in steps) / len(steps) for key in steps[0]}
-        self._select(None if val is None else val.score)
-        if (self.epoch + 1) in _snapshot_epochs(self.config):
-            first = self.graphs[0]
-            scores = log_alpha[: first.graph.num_edges].cpu()
-            logits = self.model(first.x, first.graph).cpu()
-            self.snapshots.append(Snapshot(self.epoch + 1, scores, logits))
-        if bias is not None and training_bias is not None:
-            bias.copy_(training_bias)
-        self.seconds += time.perf_counter() - start
-        return EpochRecord(
-            epoch=self.epoch + 1,
-            loss=mean["loss"],
-            data_loss=mean["data_loss"],
-            open_share=mean["open_share"],
-            expected_open=mean["expected_open"],
-            kept_share=float(kept.double().mean()) if len(kept) else 0.0,
-            train=train.score if train else math.nan,
-            val=val.score if val else None,
-            val_loss=val.loss if val else None,
-            price=mean["price"],
-            seconds=round(self.seconds, 4),
-        )
-
-    def _log_alpha(self) -> Tensor:
-        return torch.cat(
-            [self.model.log_alpha(data.x, data.graph) for data in self.graphs]
-        )
-
-    def _select(self, val: float | None) -> None:
-        budget = self.budget
-        reached = budget is None or budget.target(self.epoch) == budget.keep
-        last = self.config.select == "last" or val is None
-        if val is None or last:
-            better = True
-        elif self.config.ties == "latest":
-            better = val >= self.best_val
-        else:
-            better = val > self.best_val
-        # A model that has not come down to the budget yet is no candidate.
-        if better and (reached or last):
-            self.best_epoch = self.epoch + 1
-            self.best_val = -math.inf if val is None else val
-            self.best_weights = {
-                name: tensor.clone() for name, tensor in self.model.state_dict().items()
-            }
+        epochs.number.fill_(self.epoch)
 
 
 def fit(
@@ -450,34 +352,6 @@ def fit(
     return training.run(
         checkpoint_path=checkpoint_path, resume=resume, on_epoch=on_epoch
     )
-
-
-class _StopRequest:
-    requested = False
-
-
-@contextlib.contextmanager
-def _stop_requests() -> Iterator[_StopRequest]:
-    """Turn the first SIGINT or SIGTERM into a request, so that no epoch is cut off."""
-    stop = _StopRequest()
-    if threading.current_thread() is not threading.main_thread():
-        # Only the main thread can handle signals; elsewhere they keep their meaning.
-        yield stop
-        return
-    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-
-    def request(number: int, frame: types.FrameType | None) -> None:
-        stop.requested = True
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-    try:
-        for number in STOP_SIGNALS:
-            signal.signal(number, request)
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _snapshot_epochs(config: TrainConfig) -> set[int]:

@@ -115,6 +115,7 @@ def fit(
         "batch_size", TRAIN, "Graphs per step, with several graphs."
     ),
     seed: int | None = setting("seed", TRAIN, "Seed of everything that is drawn."),
+    precision: str | None = setting("precision", TRAIN, "float32 or bfloat16."),
     device: str | None = setting("device", TRAIN, "auto, cpu, cuda, cuda:1, …"),
     snapshots: int | None = setting(
         "snapshots", TRAIN, "Epochs to keep scores of; draws the graph if it is small."

@@ -89,7 +89,7 @@ class OpenRows(NamedTuple):
 class OpenEdges(NamedTuple):
     """Open edges in slots; the attributes of `sgat.ops.reference.OpenEdges`.
 
-    `edge`, `gate` and `num_open` are computed when asked for and wait for the device.
+    `edge` and `gate` are computed when asked for and wait for the device.
     Gradients reach the scores through `penalty` and `aggregate`, not through `gate` and
     `row_sum`.
 
@@ -114,9 +114,9 @@ class OpenEdges(NamedTuple):
     backend: FusedBackend
 
     @property
-    def num_open(self) -> int:
-        """Number of open edges."""
-        return int(self.rows.filled.sum())
+    def num_open(self) -> Tensor:
+        """Number of open edges, a scalar on the device."""
+        return self.rows.filled.sum()
 
     @property
     def edge(self) -> Tensor:

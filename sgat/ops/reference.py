@@ -38,9 +38,9 @@ class OpenEdges(NamedTuple):
     penalty: Tensor
 
     @property
-    def num_open(self) -> int:
-        """Number of open edges."""
-        return self.edge.numel()
+    def num_open(self) -> Tensor:
+        """Number of open edges, a scalar."""
+        return (self.gate > 0).sum()
 
 
 def log_alphas(

@@ -178,8 +178,10 @@ def test_a_step_does_not_wait_and_can_be_captured() -> None:
     graph = scattered(211, 7001).to("cuda")
     x = torch.randn(211, 23, device="cuda")
     label = torch.randint(3, (211,), device="cuda")
-    model = SGAT(23, 5, 3, backend="gpu").to("cuda")
-    optimizer = torch.optim.Adam(model.parameters(), capturable=True, fused=True)
+    model = SGAT(23, 5, 3, dropout=0.1, attention_dropout=0.1).to("cuda")
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=0.02, capturable=True, fused=True
+    )
     seed = torch.zeros(1, dtype=torch.int64, device="cuda")
 
     def train_step() -> Tensor:
@@ -207,7 +209,7 @@ def test_a_step_does_not_wait_and_can_be_captured() -> None:
         seed.fill_(epoch)
         captured.replay()
         values.append(float(loss))
-    assert values[-1] < values[0]
+    assert sum(values[-5:]) < sum(values[:5])
     assert len(set(values)) == len(values)
 
 

@@ -1,0 +1,46 @@
+"""Turn Ctrl-C and SIGTERM into a request, so that nothing is cut off half-way."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import types
+from collections.abc import Iterator
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Signals that ask for a stop; the second one means what it always does."""
+
+
+class StopRequest:
+    """Whether a stop was asked for."""
+
+    requested = False
+
+
+@contextlib.contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Yield an object that says whether the first SIGINT or SIGTERM has come.
+
+    Outside the main thread, which alone can handle signals, they keep their meaning.
+    """
+    stop = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def request(number: int, frame: types.FrameType | None) -> None:
+        stop.requested = True
+        restore()
+
+    try:
+        for number in STOP_SIGNALS:
+            signal.signal(number, request)
+        yield stop
+    finally:
+        restore()
