@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.measure import append, captured, synchronize, table
+from benchmarks.measure import Captured, append, synchronize, table
 from sgat.data import load
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
@@ -152,7 +152,7 @@ def main() -> None:
 
         def fast(data: NodeData = data) -> Callable[[], Tensor]:
             epoch = sgat_epoch(data, device)
-            return captured(epoch) if device == "cuda" else epoch
+            return Captured(epoch) if device == "cuda" else epoch
 
         def plain(data: NodeData = data) -> Callable[[], Tensor]:
             return gat_epoch(data, device)

@@ -24,26 +24,29 @@ def synchronize(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def captured(function: Callable[[], Any]) -> Callable[[], Any]:
-    """The function as a CUDA graph: its kernels without the time to launch them.
+class Captured:
+    """A function as a CUDA graph: its kernels without the time to launch them.
 
-    Calling it replays the kernels and returns the outputs of the capture.
+    Calling it replays the kernels and returns the outputs of the capture. The function
+    is kept, for it keeps the memory that the kernels read.
     """
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            function()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = function()
 
-    def replay() -> Any:
-        graph.replay()
-        return out
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                function()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = function()
 
-    return replay
+    def __call__(self) -> Any:
+        """Replay the kernels."""
+        self.graph.replay()
+        return self.out
 
 
 def measure(
@@ -57,16 +60,20 @@ def measure(
 ) -> dict[str, float]:
     """Median, 20th and 80th percentile in ms, and peak memory in GiB on a GPU.
 
-    With `capture` the function is timed as a CUDA graph. Fewer repeats are made, three
-    at least, once they have taken `budget` seconds.
+    The peak is that of the warm-up. With `capture` the function is timed as a CUDA
+    graph. Fewer repeats are made, three at least, once they have taken `budget`
+    seconds.
     """
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    if capture and device == "cuda":
-        function = captured(function)
     for _ in range(warm_up):
         function()
     synchronize(device)
+    peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
+    if capture and device == "cuda":
+        function = Captured(function)
+        function()
+        synchronize(device)
     times: list[float] = []
     while len(times) < repeats and (len(times) < 3 or sum(times) < budget):
         start = time.perf_counter()
@@ -76,7 +83,7 @@ def measure(
     low, *_, high = statistics.quantiles(times, n=5, method="inclusive")
     result = {"ms": statistics.median(times) * 1e3, "p20": low * 1e3, "p80": high * 1e3}
     if device == "cuda":
-        result["peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
+        result["peak_gib"] = peak
     return {name: round(value, 4) for name, value in result.items()}
 
 

@@ -21,6 +21,7 @@ import dataclasses
 import gc
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -34,7 +35,18 @@ from sgat.data.synthetic import reddit_shaped
 from sgat.models import SGAT
 
 COLUMNS = [
-    *("name", "edges", "dtype", "dropout", "open", "captured", "ms", "p20", "p80"),
+    *(
+        "name",
+        "edges",
+        "dtype",
+        "dropout",
+        "open",
+        "captured",
+        "tf32",
+        "ms",
+        "p20",
+        "p80",
+    ),
     *("peak_gib", "speedup", "memory_ratio"),
 ]
 
@@ -99,7 +111,7 @@ def sgat_step(
     return step
 
 
-def peer_step(name: str, data: NodeData, dtype: torch.dtype) -> Callable[[], Any]:
+def peer_step(name: str, data: NodeData) -> Callable[[], Any]:
     """One step of a peer."""
     device = data.x.device.type
     model = PyGNet(name, data.x.shape[1], len(data.classes)).to(device)
@@ -120,6 +132,25 @@ def indexed(data: NodeData) -> NodeData:
     return dataclasses.replace(data, train=data.train.nonzero().squeeze(1))
 
 
+def compare(
+    data: NodeData, share: float, peers: list[str], add: Callable[..., None]
+) -> None:
+    """Peers and SGAT on this share of the edges."""
+    keep = torch.rand(data.graph.num_edges, device=data.x.device) < share
+    part = dataclasses.replace(data, graph=data.graph.select(keep))
+    for name in peers:
+        add(name, part, partial(peer_step, name, part))
+    for percent in (100, 20):
+        for capture in (False, True):
+            add(
+                "SGAT attention",
+                part,
+                partial(sgat_step, part, percent, "attention", 0.0, torch.float32),
+                open=percent,
+                capture=capture,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
@@ -127,8 +158,11 @@ def main() -> None:
     parser.add_argument("--peer-scale", type=float, default=0.25)
     parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20, 10, 5])
     parser.add_argument("--peers", nargs="*", default=["GATConv", "GCNConv"])
+    parser.add_argument("--tf32", action="store_true", help="matrix products in TF32")
     arguments = parser.parse_args()
     device = arguments.device
+    if arguments.tf32:
+        torch.set_float32_matmul_precision("high")
     rows: list[dict[str, Any]] = []
 
     def add(
@@ -142,7 +176,7 @@ def main() -> None:
         gc.collect()
         row = {"name": name, "nodes": data.num_nodes, "edges": data.graph.num_edges}
         row |= {"dtype": "float32", "dropout": 0.0, "open": "", **setting}
-        row |= {"captured": capture, "memory_ratio": ""}
+        row |= {"captured": capture, "tf32": arguments.tf32, "memory_ratio": ""}
         try:
             row.update(measure(make(), device, capture=capture, repeats=7, budget=5.0))
         except torch.OutOfMemoryError:
@@ -153,31 +187,14 @@ def main() -> None:
         print(table([row], COLUMNS).splitlines()[1], flush=True)
 
     print("  ".join(COLUMNS))
-    # A quarter of the edges among all nodes, as sampling edges leaves.
-    data = reddit_shaped(scale=arguments.scale, device=device).data
-    keep = torch.rand(data.graph.num_edges, device=device) < arguments.peer_scale
-    quarter = indexed(dataclasses.replace(data, graph=data.graph.select(keep)))
-    del keep
-    for name in arguments.peers:
-        add(name, quarter, lambda name=name: peer_step(name, quarter, torch.float32))
-    for percent in (100, 20):
-        for capture in (False, True):
-            add(
-                "SGAT attention",
-                quarter,
-                lambda percent=percent: sgat_step(
-                    quarter, percent, "attention", 0.0, torch.float32
-                ),
-                open=percent,
-                capture=capture,
-            )
-    for row in rows:
-        if rows[0]["name"] == "GATConv":
-            row["speedup"] = round(rows[0]["ms"] / row["ms"], 2)
-            row["memory_ratio"] = round(
-                rows[0].get("peak_gib", 0) / max(row.get("peak_gib", 0), 1e-9), 2
-            )
-    data = indexed(data)
+    data = indexed(reddit_shaped(scale=arguments.scale, device=device).data)
+    if arguments.peers:
+        compare(data, arguments.peer_scale, arguments.peers, add)
+        beside = rows[0]
+        for row in rows:
+            row["speedup"] = round(beside["ms"] / row["ms"], 2)
+            if "peak_gib" in row:
+                row["memory_ratio"] = round(beside["peak_gib"] / row["peak_gib"], 2)
     settings = [
         (readout, dtype, 0.0)
         for readout in ("attention", "linear")
@@ -189,9 +206,7 @@ def main() -> None:
             add(
                 f"SGAT {readout}",
                 data,
-                lambda p=percent, r=readout, d=dropout, t=dtype: sgat_step(
-                    data, p, r, d, t
-                ),
+                partial(sgat_step, data, percent, readout, dropout, dtype),
                 open=percent,
                 capture=True,
                 dropout=dropout,
