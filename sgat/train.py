@@ -154,6 +154,7 @@ class Training:
         self.best_epoch = 0
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
+        self._num_warm = 0
         self._captured: CapturedEpochs | None = None
 
     @property
@@ -221,6 +222,7 @@ class Training:
             rows = self._captured.run(number).tolist()
         else:
             rows = [self.epochs.run(self.epoch).tolist()]
+            self._num_warm += 1
             self._take_snapshot()
         self.seconds += time.perf_counter() - start
         return [self._record(dict(zip(COLUMNS, row, strict=True))) for row in rows]
@@ -229,7 +231,7 @@ class Training:
     def _can_replay(self) -> bool:
         is_small = self.epochs.num_seen_edges <= LARGEST_CAPTURE
         is_plain = self.config.patience is None and self.config.snapshots == 0
-        is_warm = self.epoch >= WARM_EPOCHS
+        is_warm = self._num_warm >= WARM_EPOCHS
         return self.epochs.can_capture and is_small and is_plain and is_warm
 
     def _record(self, row: dict[str, float]) -> EpochRecord:

@@ -94,6 +94,8 @@ def test_replayed_epochs_are_those_that_run_as_usual(settings):
 
 
 @pytest.mark.gpu
+# The mode itself warns that it is a prototype.
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 @pytest.mark.parametrize("settings", [{}, {"keep": 0.4}, {"precision": "bfloat16"}])
 def test_an_epoch_never_waits_for_the_gpu(settings):
     epochs = prepared(TrainConfig(epochs=9, device="cuda", **settings), device="cuda")
