@@ -20,7 +20,8 @@ from sgat.data.inputs import to_node_data, to_pruned
 from sgat.data.node_data import NodeData
 from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
-from sgat.run_folder import edge_scores, edge_table, model_header
+from sgat.run_folder import model_header
+from sgat.tables import edge_scores, edge_table
 from sgat.train import EpochRecord, chosen_device, fit
 
 _MODEL_ARGUMENTS = ("hidden", "heads", "layers", "dropout", "attention_dropout")

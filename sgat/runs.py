@@ -23,7 +23,8 @@ from sgat.data.files.write import GRAPH_FORMATS
 from sgat.data.node_data import NodeData
 from sgat.edge_scores import EdgeScores
 from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
-from sgat.run_folder import RunFolder, edge_scores, write_text
+from sgat.run_folder import RunFolder, write_text
+from sgat.tables import edge_scores
 from sgat.train import EpochRecord, Result, Training
 
 SECTIONS = {"model": ModelConfig, "train": TrainConfig}
