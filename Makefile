@@ -43,6 +43,8 @@ types: $(INSTALLED) ## Check types
 
 bench: $(INSTALLED) ## Time the operations beside their peers
 	$(BIN)/python -m benchmarks.ops
+	$(BIN)/python -m benchmarks.training_step
+	$(BIN)/python -m benchmarks.end_to_end
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

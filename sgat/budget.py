@@ -3,11 +3,11 @@
 The constraint is: mean over edges of P(z_ij ≠ 0) = target. One scalar, the gate bias b,
 moves every gate alike, so it carries the constraint, and the optimiser never sees it:
 
-    share(b) = mean σ(log α_ij - τ),    b ← b - (share - target) / (∂share/∂b)
+    share(b) = mean σ(log α_ij - τ),    b ← b - ρ (share - target) / (∂share/∂b)
 
-which is a Newton step per training step. All other parameters descend the Lagrangian
-data loss + μ · share. At a constrained minimum its slope in b vanishes, which gives the
-multiplier in closed form instead of as another thing to tune:
+which is a damped Newton step per training step. All other parameters descend the
+Lagrangian data loss + μ · share. At a constrained minimum its slope in b vanishes,
+which gives the multiplier in closed form instead of as another thing to tune:
 
     μ = - (∂ data loss / ∂b) / (∂ share / ∂b)          (a running mean of it)
 
@@ -23,6 +23,8 @@ from sgat.gates import HardConcrete
 
 SMOOTHING = 0.9
 """Weight of the past in the running mean of the multiplier."""
+DAMPING = 0.5
+"""Share of a Newton step that is taken: dropout makes each step's share a noisy one."""
 LARGEST_STEP = 1.0
 """Largest Newton step of the bias; far from the target the slope says little."""
 MARGIN = 1e-3
@@ -85,8 +87,8 @@ class EdgeBudget:
     def step(
         self, bias: Tensor, share: Tensor, target: Tensor | float, slope: Tensor
     ) -> None:
-        """Move the bias towards the target share by one bounded Newton step."""
-        move = (share.double() - target) / slope
+        """Move the bias towards the target share by a damped, bounded Newton step."""
+        move = DAMPING * (share.double() - target) / slope
         bias.sub_(move.clamp(-LARGEST_STEP, LARGEST_STEP).to(bias))
 
 

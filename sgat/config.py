@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import json
 import math
+import numbers
 import tomllib
 import types
 import typing
@@ -53,7 +54,8 @@ class ModelConfig:
     """Shape of the network; see `sgat.SGAT` for the meaning of each entry.
 
     `gate_bias` says whether there is a learned scalar in every log α, and
-    `gate_bias_start` where it starts.
+    `gate_bias_start` where it starts. `symmetric` keeps or removes both directions of
+    an edge together; None does so where the user's edges have no direction.
     """
 
     hidden: int = 64
@@ -67,6 +69,7 @@ class ModelConfig:
     gate_mode: Literal["inductive", "transductive"] = "inductive"
     gate_bias: bool = True
     gate_bias_start: float = 0.0
+    symmetric: bool | None = None
     bias: bool = True
     residual: bool = False
     temperature: float = 2 / 3
@@ -255,11 +258,17 @@ def _typed(value: Any, hint: Any, what: str) -> Any:
         hint = str
     if typing.get_origin(hint) is dict:
         hint = dict
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, numbers.Real) and not _is_bool(value):
         return float(value)
+    if hint is int and isinstance(value, numbers.Integral) and not _is_bool(value):
+        return int(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ValueError(f"{what} must be {hint.__name__}, got {value!r}.")
     return value
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ == "bool_"
 
 
 def _entries(section: Any) -> list[tuple[str, Any]]:

@@ -13,7 +13,7 @@ from sgat.features import Features, SparseFeatures
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.ops import Backend, OpenEdges, Seed
-from sgat.scorers import AdditiveScorer, Scores
+from sgat.scorers import AdditiveScorer, Scores, symmetrised
 
 
 def as_graph(
@@ -33,7 +33,7 @@ def as_graph(
         return edge_index
     # Merging duplicates has no fixed shape, so a compiler must step around it.
     build = torch.compiler.disable(Graph.from_edges)
-    graph: Graph = build(edge_index, num_nodes, edge_weight)
+    graph: Graph = build(edge_index, num_nodes, edge_weight, say_merged=False)
     return graph
 
 
@@ -53,6 +53,8 @@ class SGATConv(nn.Module):
     Every node also hears itself through a self-loop whose gate is always 1. In training
     mode gates are drawn, in evaluation mode they take their median value.
 
+    Duplicate edges count as one with the sum of their weights.
+
     Building a `Graph` sorts and checks the edges. Build it once and pass it in place of
     `edge_index` when calling a layer more than once, and under
     `torch.compile(fullgraph=True)`.
@@ -70,6 +72,8 @@ class SGATConv(nn.Module):
             takes the paper's additive scorer. False leaves the layer without gates of
             its own: it must then be called with those of another layer.
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
+        symmetric: Give both directions of an edge the mean of their scores, so that
+            evaluation keeps or removes them together. Needs an undirected graph.
         gates: Shape of the gates' distribution.
         init_gain: Scale of the initial weights (Xavier).
         layer: Number of the layer in its model; layers draw different dropout.
@@ -89,6 +93,7 @@ class SGATConv(nn.Module):
         residual: bool = False,
         scorer: nn.Module | bool | None = None,
         gate_bias: float | None = None,
+        symmetric: bool = False,
         gates: HardConcrete | None = None,
         init_gain: float = 1.0,
         layer: int = 0,
@@ -105,6 +110,7 @@ class SGATConv(nn.Module):
         self.attention_dropout = attention_dropout
         self.residual = residual
         self.initial_gate_bias = gate_bias
+        self.symmetric = symmetric
         self.gates = gates or HardConcrete()
         self.init_gain = init_gain
         self.layer = layer
@@ -241,6 +247,8 @@ class SGATConv(nn.Module):
         with torch.autocast(first.device.type, enabled=False):
             wide = first.to(torch.promote_types(first.dtype, self.weight.dtype))
             scores: Scores = self.scorer(wide, graph)
+        if self.symmetric:
+            scores = symmetrised(scores, graph)
         if self.gate_bias is None:
             return scores
         return Scores(scores.dst + self.gate_bias, scores.src, scores.edge)

@@ -10,19 +10,19 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from sgat import metrics
-from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
+from sgat.config import Config
 from sgat.data.inputs import to_node_data, to_pruned
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, check_features
 from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
 from sgat.run_folder import model_header
 from sgat.tables import edge_scores, edge_table
-from sgat.train import EpochRecord, chosen_device, fit
+from sgat.train import EpochRecord, chosen_device, fit, resolved
 
 _MODEL_ARGUMENTS = ("hidden", "heads", "layers", "dropout", "attention_dropout")
 _TRAIN_ARGUMENTS = (
@@ -31,7 +31,7 @@ _TRAIN_ARGUMENTS = (
 )
 
 
-class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """A node classifier that learns which edges to listen to.
 
     `fit`, `predict`, `score` and `sparsify` take one of
@@ -154,7 +154,12 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             seed=self.seed,
             **options,
         )
+        config = config.replace(
+            model={"symmetric": resolved(config.model, graphs).symmetric}
+        )
         result = fit(graphs, config.model, config.train, on_epoch=on_epoch)
+        if result.interrupted:
+            raise KeyboardInterrupt
         self._input, self._options = data, options
         self._given_edges, self._given_weight = edges, edge_weight
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
@@ -174,9 +179,18 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         edges: Any = None,
     ) -> SGATClassifier:
         """A fitted classifier from the content of a run folder."""
-        train = {field: getattr(config.train, field) for field in _TRAIN_ARGUMENTS}
-        model_ = {field: getattr(config.model, field) for field in _MODEL_ARGUMENTS}
-        classifier = cls(**model_, **train)
+        arguments: dict[str, Any] = {
+            **{name: getattr(config.model, name) for name in _MODEL_ARGUMENTS},
+            **{name: getattr(config.train, name) for name in _TRAIN_ARGUMENTS},
+            "model": _other_settings(config.model, _MODEL_ARGUMENTS),
+            "train": _other_settings(config.train, _TRAIN_ARGUMENTS),
+        }
+        try:
+            chosen_device(config.train.device)
+        except ValueError:
+            # Trained on a device that this machine does not have.
+            arguments["device"] = "auto"
+        classifier = cls(**arguments)
         classifier._set_fitted(config, model, header, [], history)
         if edges is not None:
             classifier.edges_ = edges
@@ -200,23 +214,40 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self.best_epoch_ = header["best_epoch"]
         self.history_ = history
 
-    def predict(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
+    def predict(
+        self,
+        data: Any = None,
+        edges: Any = None,
+        *,
+        edge_weight: Any = None,
+        **options: Any,
+    ) -> Any:
         """Class of every node, [N]; for several labels 0/1, [N, C].
 
         Args:
             data: Data of the kind `fit` takes, labels not needed; None for the data
                 the model was trained on.
             edges: With plain arrays, the edges.
-            options: As in `fit`.
+            edge_weight: With plain arrays, their weights.
+            options: As in `fit`; those given to `fit` hold where they are left out.
 
         Returns:
             An array; for a list of graphs, a list of arrays.
         """
-        return self._for_each(self._decide, data, edges, options)
+        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
+        return self._for_each(self._decide, data, graphs)
 
-    def predict_proba(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
+    def predict_proba(
+        self,
+        data: Any = None,
+        edges: Any = None,
+        *,
+        edge_weight: Any = None,
+        **options: Any,
+    ) -> Any:
         """Probability of every class at every node, [N, C]; see `predict`."""
-        return self._for_each(self._probabilities, data, edges, options)
+        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
+        return self._for_each(self._probabilities, data, graphs)
 
     def score(
         self,
@@ -224,6 +255,7 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         edges: Any = None,
         y: Any = None,
         *,
+        edge_weight: Any = None,
         role: Literal["train", "val", "test"] | None = None,
         **options: Any,
     ) -> float:
@@ -233,11 +265,16 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             data: As in `predict`.
             edges: With plain arrays, the edges.
             y: With plain arrays, the labels.
+            edge_weight: With plain arrays, the weights of the edges.
             role: Nodes to score; None takes the test nodes, or all labelled nodes where
                 there are no test nodes.
             options: As in `fit`.
         """
-        graphs = self._graphs(data, edges, options, y=y)
+        if role not in (None, "train", "val", "test"):
+            raise ValueError(f"`role` must be train, val or test, got {role!r}.")
+        graphs = self._graphs(
+            data, edges, options, y=y, edge_weight=edge_weight, need_labels=True
+        )
         logits, labels = [], []
         has_test = any(bool(graph.test.any()) for graph in graphs)
         for graph in graphs:
@@ -248,11 +285,21 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 mask = mask if graph.is_multilabel else graph.y >= 0
             logits.append(self._logits(graph)[mask])
             labels.append(graph.y[mask])
+        if not sum(map(len, labels)):
+            what = f"node with the role {role!r}" if role else "labelled node"
+            raise ValueError(f"There is no {what} to score the predictions on.")
         return metrics.score(torch.cat(logits), torch.cat(labels)).item()
 
-    def score_edges(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
+    def score_edges(
+        self,
+        data: Any = None,
+        edges: Any = None,
+        *,
+        edge_weight: Any = None,
+        **options: Any,
+    ) -> Any:
         """The table `edges_` for other data: scores of edges not seen in training."""
-        graphs = self._graphs(data, edges, options)
+        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
         return edge_table(graphs, self._scores(graphs))
 
     def sparsify(
@@ -281,7 +328,8 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             edge_weight = self._given_weight
         graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
         scores = self._scores(graphs)
-        return to_pruned(data, edges, graphs, scores, edge_weight, options)
+        known = self._known_options(data, options)
+        return to_pruned(data, edges, graphs, scores, edge_weight, known)
 
     def save(self, path: str | Path) -> None:
         """Write a run folder that `sgat.load` reads; see docs/files.md."""
@@ -291,32 +339,18 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         save_classifier(self, Path(path))
 
     def _config(self) -> Config:
-        model = ModelConfig(
-            hidden=self.hidden,
-            heads=self.heads,
-            layers=self.layers,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-        )
-        train = TrainConfig(
-            epochs=self.epochs,
-            lr=self.lr,
-            weight_decay=self.weight_decay,
-            l0_weight=self.l0_weight,
-            keep=self.keep,
-            patience=self.patience,
-            seed=self.seed,
-            device=self.device,
-        )
-        config = Config(DataConfig(), model, train)
-        merged = dataclasses.asdict(config)
-        merged["model"].update(self.model or {})
-        merged["train"].update(self.train or {})
-        without_none = {
-            section: {k: v for k, v in entries.items() if v is not None}
-            for section, entries in merged.items()
+        model = {name: getattr(self, name) for name in _MODEL_ARGUMENTS}
+        train = {name: getattr(self, name) for name in _TRAIN_ARGUMENTS}
+        train["device"] = str(self.device)
+        sections = {
+            "model": {**model, **(self.model or {})},
+            "train": {**train, **(self.train or {})},
         }
-        return Config.from_dict(without_none, where="SGATClassifier")
+        given = {
+            section: {key: value for key, value in entries.items() if value is not None}
+            for section, entries in sections.items()
+        }
+        return Config.from_dict(given, where="SGATClassifier")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -339,7 +373,9 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         *,
         y: Any = None,
         edge_weight: Any = None,
+        need_labels: bool = False,
     ) -> list[NodeData]:
+        """The data as the model reads it; labels matter only where they are needed."""
         self._check_fitted()
         if data is None:
             if not self.graphs_:
@@ -351,9 +387,9 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             y,
             edge_weight=edge_weight,
             validation=self.validation,
-            classes=tuple(self.classes_.tolist()),
+            classes=tuple(self.classes_.tolist()) if need_labels else None,
             seed=self.seed,
-            **options,
+            **self._known_options(data, options),
         )
         for graph in graphs:
             if graph.num_features != self.n_features_in_:
@@ -361,16 +397,28 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                     f"`data` must have the {self.n_features_in_} features the model"
                     f" was trained on, got {graph.num_features}."
                 )
+            check_features(graph)
+            self._check_edges(graph)
         return graphs
 
+    def _known_options(self, data: Any, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, and those given to `fit` for data of the same kind."""
+        if type(data) is not type(getattr(self, "_input", None)):
+            return options
+        return {**self._options, **options}
+
+    def _check_edges(self, data: NodeData) -> None:
+        if self.config_.model.gate_mode == "inductive":
+            return
+        if data.graph.fingerprint != self.header_["edges_sha256"]:
+            raise ValueError(
+                "Transductive gates know the edges of the graph they were trained on"
+                " and no others, got another graph; train with gate_mode='inductive'."
+            )
+
     def _for_each(
-        self,
-        result: Callable[[NodeData], Any],
-        data: Any,
-        edges: Any,
-        options: dict[str, Any],
+        self, result: Callable[[NodeData], Any], data: Any, graphs: list[NodeData]
     ) -> Any:
-        graphs = self._graphs(data, edges, options)
         results = [result(graph) for graph in graphs]
         given = getattr(self, "_input", None) if data is None else data
         several = isinstance(given, list | tuple) or len(graphs) > 1
@@ -378,7 +426,7 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     @torch.no_grad()
     def _logits(self, graph: NodeData) -> Tensor:
-        device = chosen_device(self.config_.train.device)
+        device = chosen_device(str(self.device))
         moved = graph.to(device)
         logits: Tensor = self.model_.to(device)(moved.x, moved.graph)
         return logits.cpu()
@@ -397,5 +445,15 @@ class SGATClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return decided
 
     def _scores(self, graphs: Sequence[NodeData]) -> list[EdgeScores]:
-        device = chosen_device(self.config_.train.device)
+        device = chosen_device(str(self.device))
         return edge_scores(self.model_.to(device), [data.to(device) for data in graphs])
+
+
+def _other_settings(section: Any, arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The settings that are no arguments of the classifier and not the default."""
+    found = {
+        field.name: getattr(section, field.name)
+        for field in dataclasses.fields(section)
+        if field.name not in arguments and getattr(section, field.name) != field.default
+    }
+    return found or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import logging
 from collections.abc import Sequence
@@ -70,6 +71,7 @@ class Graph:
         edge_weight: Tensor | None = None,
         *,
         make_undirected: bool = False,
+        say_merged: bool = True,
     ) -> Graph:
         """Check the edges, sort them, merge duplicates and set the loops apart.
 
@@ -85,6 +87,7 @@ class Graph:
             make_undirected: Add the reverse of every edge. Where both directions are
                 given, each gets the larger of the two weights, so an undirected graph
                 stays as it is.
+            say_merged: Log how many duplicates were merged.
 
         Raises:
             ValueError: If a shape, type, id or weight is not as described; the message
@@ -106,7 +109,7 @@ class Graph:
         key = dst[edge] * num_nodes + src[edge]
         unique_key, position = key.unique(return_inverse=True)
         num_merged = len(key) - len(unique_key)
-        if num_merged:
+        if num_merged and say_merged:
             logger.warning(
                 "%d duplicate edges were merged; their weights were added.", num_merged
             )
@@ -260,6 +263,14 @@ class Graph:
         return same_ends and (
             self.weight is None or torch.equal(self.weight, self.weight[order.edge])
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the edges, the same for the same nodes and edges."""
+        digest = hashlib.sha256(str(self.num_nodes).encode())
+        for part in (self.src, self.dst):
+            digest.update(part.numpy(force=True).data)
+        return digest.hexdigest()
 
     def to(self, device: torch.device | str) -> Graph:
         """The same graph on another device."""

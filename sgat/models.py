@@ -63,6 +63,8 @@ class SGAT(nn.Module):
         num_edges: Number of edges of that graph; needed by "transductive" only.
         scorer: A module in place of the additive scorer (see `sgat.scorers`).
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
+        symmetric: Keep or remove both directions of an edge together (undirected
+            graphs only).
         bias: Add learned vectors to the layers' outputs.
         residual: Add each layer's input to its output.
         gates: Shape of the gates' distribution.
@@ -87,6 +89,7 @@ class SGAT(nn.Module):
         num_edges: int | None = None,
         scorer: nn.Module | None = None,
         gate_bias: float | None = None,
+        symmetric: bool = False,
         bias: bool = True,
         residual: bool = False,
         gates: HardConcrete | None = None,
@@ -120,6 +123,7 @@ class SGAT(nn.Module):
                 residual=residual,
                 scorer=scorer if layer == 0 else False,
                 gate_bias=gate_bias,
+                symmetric=symmetric,
                 gates=gates,
                 init_gain=init_gain,
                 layer=layer,
@@ -153,6 +157,7 @@ class SGAT(nn.Module):
             gate_mode=config.gate_mode,
             num_edges=num_edges,
             gate_bias=config.gate_bias_start if config.gate_bias else None,
+            symmetric=bool(config.symmetric),
             bias=config.bias,
             residual=config.residual,
             gates=HardConcrete(config.temperature, config.gamma, config.zeta),

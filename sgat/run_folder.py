@@ -8,15 +8,19 @@ edges.parquet       the edges with their scores
 encoding.json       how the columns of the user's files became features
 summary.json        the numbers of the run, written last: with it the run is done
 snapshots.npz       scores and predictions at some epochs, if asked for
-checkpoint/         state of training while it is under way
+evolution.*         drawings of the graph at those epochs
+checkpoint/         a run under way: its settings, its state, results not yet complete
+
+An earlier run in the folder stays as it was until the new one is complete.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
 import platform
-import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -41,6 +45,13 @@ if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier
 
 MODEL_FORMAT = 1
+LARGEST_HEADER = 100_000_000
+"""Bytes of a header beyond which safetensors refuses a file."""
+FILES = (
+    *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
+    *("edges.parquet", "encoding.json", "snapshots.npz", "summary.json"),
+)
+"""Names of the files of a run; there may be `evolution.*` as well."""
 PACKAGES = ("sgat", "torch", "torch_geometric", "numpy")
 
 
@@ -96,27 +107,94 @@ class RunFolder:
         return self.path / "checkpoint" / "state.safetensors"
 
     @property
+    def draft(self) -> RunFolder:
+        """The run under way: its settings, and its results until all are there."""
+        return RunFolder(self.checkpoint.parent)
+
+    @property
     def is_finished(self) -> bool:
-        """Whether training came to its end."""
-        return self.summary.exists()
+        """Whether training came to its end and no other run is under way."""
+        return self.summary.exists() and not self.is_under_way
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether there is a run here that can be resumed."""
+        return self.draft.config.exists()
 
     @property
     def is_started(self) -> bool:
         """Whether there is a run here, finished or not."""
-        return self.config.exists()
+        return self.is_under_way or (self.config.exists() and is_model(self.model))
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of a run that are here, the summary last."""
+        named = (self.config, self.model, self.metrics, self.nodes, self.edges)
+        more = (self.encoding, self.snapshots, *sorted(self.path.glob("evolution.*")))
+        return [file for file in (*named, *more, self.summary) if is_there(file)]
+
+    @property
+    def foreign(self) -> Path | None:
+        """Something here that a run would replace although no run has written it."""
+        if self.path.exists() and not self.path.is_dir():
+            return self.path
+        if is_there(self.draft.path) and not self.is_under_way:
+            is_folder = self.draft.path.is_dir() and not self.draft.path.is_symlink()
+            if not is_folder or any(self.draft.path.iterdir()):
+                return self.draft.path
+        return None if self.is_started else next(iter(self.files), None)
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path is, or would be, a file of this run."""
+        folder, target = (Path(os.path.realpath(p)) for p in (self.path, path))
+        if target.is_relative_to(folder / self.draft.path.name):
+            return True
+        if target.parent == folder and (
+            target.name in FILES or target.name.startswith("evolution.")
+        ):
+            return True
+        return target.exists() and any(target.samefile(file) for file in self.files)
 
     def start(self, config: Config) -> None:
-        """Make the folder and write the settings."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        write_text(self.config, config.to_toml())
+        """Make the folder and write the settings of a new run.
+
+        Results of an earlier one stay; a run under way is given up.
+        """
+        self.draft.path.mkdir(parents=True, exist_ok=True)
+        self.drop_draft()
+        self.draft.path.mkdir(exist_ok=True)
+        write_text(self.draft.config, config.to_toml())
 
     def clear(self) -> None:
         """Remove the files of an earlier run, and nothing else."""
-        files = (self.config, self.model, self.metrics, self.nodes, self.edges)
-        more = (self.summary, self.encoding, self.snapshots)
-        for file in (*files, *more, *self.path.glob("evolution.*")):
+        for file in reversed(self.files):
             file.unlink(missing_ok=True)
-        shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
+
+    def drop_draft(self, made: Sequence[Path] = ()) -> None:
+        """Remove the run under way, and the folders `made` for it if they are empty."""
+        for file in (self.checkpoint, *self.draft.path.glob(".*.tmp")):
+            file.unlink(missing_ok=True)
+        self.draft.clear()
+        for folder in (self.draft.path, *made):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    def publish(self) -> None:
+        """Put the results of the run under way in the place of the earlier ones.
+
+        The summary goes first and comes last, and the settings stay in the draft until
+        then: whenever this is cut off, the run can be resumed and ends the same.
+        """
+        draft = self.draft
+        earlier, results = self.files, draft.files
+        write_text(self.config, draft.config.read_text(encoding="utf-8"))
+        for file in reversed(earlier):
+            if file != self.config:
+                file.unlink()
+        for file in results:
+            if file != draft.config:
+                os.replace(file, self.path / file.name)
+        self.drop_draft()
 
     def finish(
         self,
@@ -125,7 +203,7 @@ class RunFolder:
         result: Result,
         edge_tables: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
-        """Write all results, the summary last, and remove the checkpoint.
+        """Write all results; once all are there they replace those of an earlier run.
 
         Args:
             config: The settings.
@@ -142,19 +220,41 @@ class RunFolder:
         on_device = [data.to(device) for data in graphs]
         scores = edge_scores(model, on_device)
         header = model_header(graphs[0], result.best_epoch)
-        checkpoint.save_tensors(self.model, model.state_dict(), header)
-        write_records(self.metrics, result.records)
-        write_parquet(self.nodes, node_table(model, on_device))
+        draft = self.draft
+        checkpoint.save_tensors(draft.model, model.state_dict(), header)
+        write_records(draft.metrics, result.records)
+        write_parquet(draft.nodes, node_table(model, on_device))
         if edge_tables is None:
             edge_tables = [edge_table(graphs, scores)]
-        write_parquet(self.edges, *edge_tables)
+        write_parquet(draft.edges, *edge_tables)
         if result.snapshots:
-            write_snapshots(self.snapshots, result.snapshots)
+            write_snapshots(draft.snapshots, result.snapshots)
         summary = summarise(config, on_device, result, scores)
         summary["run"] = str(self.path)
-        write_text(self.summary, json.dumps(summary, indent=2) + "\n")
-        shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
+        write_text(draft.summary, json.dumps(summary, indent=2) + "\n")
+        self.publish()
         return summary
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file begins as the weights of a run do; the rest may be damaged."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(min(size, LARGEST_HEADER)))
+        return "state" in header["__metadata__"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """The folders that have to be made for a path, itself included, innermost first."""
+    return [folder for folder in (path, *path.parents) if not folder.exists()]
+
+
+def is_there(path: Path) -> bool:
+    """Whether a name is taken, be it by a link that leads nowhere."""
+    return path.exists() or path.is_symlink()
 
 
 def summarise(
@@ -202,22 +302,52 @@ def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
         "multilabel": data.is_multilabel,
         "num_features": data.num_features,
         "num_edges": data.graph.num_edges,
+        "edges_sha256": data.graph.fingerprint,
         "best_epoch": best_epoch,
     }
 
 
 def save_classifier(classifier: SGATClassifier, path: Path) -> None:
-    """Write a fitted classifier as a run folder."""
+    """Write a fitted classifier as a run folder, in full or not at all.
+
+    What an earlier `save` wrote is replaced.
+
+    Raises:
+        ValueError: If the folder holds a run of `sgat fit` or other files of these
+            names, or the classes cannot be written.
+    """
     folder = RunFolder(path)
-    if folder.is_started and not folder.is_finished and folder.checkpoint.exists():
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"`path` must be a folder, got the file {path}.")
+    if folder.foreign is not None:
+        raise ValueError(
+            f"{folder.foreign} was not written by `save` and would be replaced;"
+            " choose another folder."
+        )
+    if folder.is_under_way:
         raise ValueError(f"{path} holds an unfinished run; choose another folder.")
+    if folder.is_finished:
+        raise ValueError(f"{path} holds a run of `sgat fit`; choose another folder.")
     header = classifier.header_
-    folder.path.mkdir(parents=True, exist_ok=True)
-    write_text(folder.config, classifier.config_.to_toml())
-    checkpoint.save_tensors(folder.model, classifier.model_.state_dict(), header)
+    for name in header["classes"]:
+        if not isinstance(name, str | int | float):
+            raise ValueError(
+                "Classes must be strings, numbers or booleans to be saved, got"
+                f" {name!r}; name them otherwise before `fit`."
+            )
+    edges = arrow_table(classifier.edges_)
     history = classifier.history_.to_dict("records")
-    write_text(folder.metrics, "".join(json.dumps(row) + "\n" for row in history))
-    write_parquet(folder.edges, classifier.edges_)
+    made = missing_folders(path)
+    folder.start(classifier.config_)
+    draft = folder.draft
+    try:
+        checkpoint.save_tensors(draft.model, classifier.model_.state_dict(), header)
+        write_text(draft.metrics, "".join(json.dumps(row) + "\n" for row in history))
+        write_parquet(draft.edges, edges)
+        folder.publish()
+    except BaseException:
+        folder.drop_draft(made)
+        raise
 
 
 def load(path: str | Path) -> SGATClassifier:
@@ -254,7 +384,7 @@ def load(path: str | Path) -> SGATClassifier:
         model.eval(),
         header,
         history=read_records(folder.metrics),
-        edges=pd.read_parquet(folder.edges) if folder.edges.exists() else None,
+        edges=read_parquet(folder.edges),
     )
 
 
@@ -268,8 +398,28 @@ def read_records(path: Path) -> Any:
     """The records of a run as a table; empty if there are none."""
     if not path.exists():
         return pd.DataFrame()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return pd.DataFrame([json.loads(line) for line in lines])
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return pd.DataFrame([json.loads(line) for line in lines])
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is damaged or was not written by sgat: {error}."
+        ) from None
+
+
+def read_parquet(path: Path) -> Any:
+    """A table of a run; None if there is none."""
+    import pyarrow as pa
+
+    if not path.exists():
+        return None
+    try:
+        return pd.read_parquet(path)
+    except (pa.ArrowException, OSError) as error:
+        detail = " ".join(str(error).split())
+        raise ValueError(
+            f"{path} is damaged or was not written by sgat: {detail}"
+        ) from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -283,15 +433,25 @@ def write_parquet(path: Path, *tables: Any) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    converted = [
-        pa.Table.from_pandas(table, preserve_index=False)
-        if isinstance(table, pd.DataFrame)
-        else table
-        for table in tables
-    ]
+    converted = [arrow_table(table) for table in tables]
     whole = pa.concat_tables(converted, promote_options="permissive")
     with replacing(path) as temporary:
         pq.write_table(whole, temporary, compression="zstd")
+
+
+def arrow_table(table: Any) -> Any:
+    """A table as Parquet holds it; a column of mixed types becomes strings."""
+    import pyarrow as pa
+
+    if not isinstance(table, pd.DataFrame):
+        return table
+    columns = {}
+    for name, column in table.items():
+        try:
+            columns[name] = pa.array(column, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            columns[name] = pa.array([str(value) for value in column])
+    return pa.table(columns)
 
 
 def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> None:

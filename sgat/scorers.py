@@ -30,6 +30,21 @@ class Scores(NamedTuple):
     edge: Tensor | None = None
 
 
+def symmetrised(scores: Scores, graph: Graph) -> Scores:
+    """Scores with which both directions of an edge have the mean of their log α.
+
+        s'_i = t'_i = (s_i + t_i) / 2,   c'_ij = (c_ij + c_ji) / 2
+
+    The graph must be undirected: its order by source then lists the reverse of each
+    edge.
+    """
+    node = (scores.dst + scores.src) / 2
+    if scores.edge is None:
+        return Scores(node, node)
+    reverse = scores.edge[graph.by_source.edge]
+    return Scores(node, node, (scores.edge + reverse) / 2)
+
+
 class AdditiveScorer(nn.Module):
     """The paper's inductive gate (eq. 14): log α_ij = b₁ · h_i + b₂ · h_j.
 

@@ -104,7 +104,8 @@ def chosen_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        # The device "meta" holds no values, and fails here.
+        torch.empty(1, device=device).fill_(0).item()
     except (RuntimeError, AssertionError, NotImplementedError):
         raise ValueError(
             f"`device` must be one that works here, got {name!r}; try cpu."
@@ -112,10 +113,26 @@ def chosen_device(name: str) -> torch.device:
     return device
 
 
+def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
+    """The shape of the network with what depends on the data filled in.
+
+    Raises:
+        ValueError: If gates are to be symmetric on a directed graph.
+    """
+    if model.symmetric is None:
+        symmetric = not any(data.has_directions for data in graphs)
+        return dataclasses.replace(model, symmetric=symmetric)
+    if model.symmetric and not all(data.graph.is_undirected for data in graphs):
+        raise ValueError(
+            "`symmetric` must be false on a directed graph: some edge has no reverse"
+            " of the same weight."
+        )
+    return model
+
+
 def _fresh_model(
     model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
 ) -> SGAT:
-    first = graphs[0]
     if model.gate_mode == "transductive" and len(graphs) > 1:
         raise ValueError(
             "`gate_mode` must be inductive to train on several graphs:"
@@ -126,6 +143,7 @@ def _fresh_model(
             "`gate_bias` must be true with `keep`: training to a share of edges moves"
             " the gate bias."
         )
+    first = graphs[0]
     fresh = SGAT.from_config(
         model, first.num_features, first.num_classes, first.graph.num_edges
     )
@@ -148,7 +166,8 @@ class Training:
         self.config = train
         device = chosen_device(train.device)
         self.graphs = [data.to(device) for data in name_in_noise(graphs)]
-        self.model = _fresh_model(model, graphs, train).to(device)
+        self.model_config = resolved(model, graphs)
+        self.model = _fresh_model(self.model_config, graphs, train).to(device)
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0

@@ -1,8 +1,11 @@
+import os
+import signal
+
 import networkx as nx
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from small_data import block_graph, several_graphs
 
@@ -242,3 +245,136 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         ValueError, match=r"is not a finished run: config\.toml is missing"
     ):
         sgat.load(tmp_path)
+
+
+def test_an_undirected_graph_keeps_the_share_of_its_edges():
+    graph = as_networkx(block_graph(), nx.Graph)
+    small = quick(keep=0.3).fit(graph).sparsify()
+    share = small.number_of_edges() / graph.number_of_edges()
+    assert share == pytest.approx(0.3, abs=0.01)
+
+
+def test_an_undirected_small_graph_predicts_like_the_large_one():
+    graph = as_networkx(block_graph(), nx.Graph)
+    classifier = quick().fit(graph)
+    whole = classifier.predict_proba()
+    small = classifier.sparsify()
+    with torch.no_grad():
+        classifier.model_.gating.gate_bias.fill_(1e3)
+    assert np.allclose(classifier.predict_proba(small), whole, atol=1e-5)
+
+
+def test_weighted_arrays_can_be_used_after_fitting():
+    data = block_graph()
+    x, edges = data.x.numpy(), data.graph.edge_index.numpy()
+    weight = np.random.default_rng(0).random(edges.shape[1]) + 0.1
+    classifier = quick().fit(x, edges, data.y.numpy(), edge_weight=weight)
+    again = classifier.predict_proba(x, edges, edge_weight=weight)
+    assert np.array_equal(again, classifier.predict_proba())
+    assert not np.array_equal(again, classifier.predict_proba(x, edges))
+    table = classifier.score_edges(x, edges, edge_weight=weight)
+    assert table.equals(classifier.edges_)
+    classifier.score(x, edges, data.y.numpy(), edge_weight=weight)
+
+
+def test_options_of_fit_hold_for_the_same_kind_of_data():
+    graph = as_networkx(block_graph(), nx.DiGraph)
+    for _, _, attributes in graph.edges(data=True):
+        attributes["strength"] = 4.0
+    classifier = quick().fit(graph, weight="strength")
+    assert np.array_equal(classifier.predict_proba(graph), classifier.predict_proba())
+    small = classifier.sparsify(graph)
+    for _, _, attributes in small.edges(data=True):
+        assert 0 < attributes["strength"] <= 4 and "weight" not in attributes
+
+
+def test_predicting_needs_no_labels_but_finite_features(data_class):
+    data = as_pyg(block_graph(), data_class)
+    classifier = quick().fit(data)
+    other = as_pyg(block_graph(), data_class)
+    other.y = other.y + 50
+    assert classifier.predict(other).shape == (211,)
+    other.x = torch.full_like(other.x, torch.nan)
+    with pytest.raises(ValueError, match="must be finite, got nan at node 0"):
+        classifier.predict(other)
+
+
+def test_transductive_gates_refuse_another_graph():
+    data = block_graph()
+    classifier = quick(model={"gate_mode": "transductive"}).fit(data)
+    assert np.array_equal(classifier.predict(block_graph()), classifier.predict())
+    with pytest.raises(ValueError, match="Transductive gates know the edges"):
+        classifier.predict(block_graph(seed=5))
+
+
+def test_ctrl_c_stops_fitting():
+    def interrupt(record):
+        if record.epoch == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    classifier = quick(epochs=500)
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(block_graph(), on_epoch=interrupt)
+    assert not hasattr(classifier, "model_")
+
+
+def test_graphs_of_different_fill_train_together(data_class):
+    dense = as_pyg(block_graph(), data_class)
+    sparse = as_pyg(block_graph(seed=3), data_class)
+    sparse.x = sparse.x * (torch.rand_like(sparse.x) < 0.1)
+    assert len(quick().fit([dense, sparse]).predict()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"foo": 3}, "Unknown option 'foo' for a PyG Data; its options are"),
+        ({"label": "y"}, "Unknown option 'label' for a PyG Data"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(arguments, message, data_class):
+    with pytest.raises(ValueError) as error:
+        quick().fit(as_pyg(block_graph(), data_class), **arguments)
+    assert message in str(error.value)
+
+
+def test_scores_of_nobody_are_refused():
+    classifier = quick().fit(block_graph())
+    with pytest.raises(ValueError, match="`role` must be train, val or test"):
+        classifier.score(role="valid")
+    nobody = torch.zeros(211, dtype=torch.bool)
+    untested = block_graph().with_split(~nobody, nobody, nobody)
+    with pytest.raises(ValueError, match="no node with the role 'test'"):
+        classifier.score(untested, role="test")
+
+
+def test_numpy_numbers_and_devices_are_settings():
+    classifier = quick(
+        hidden=np.int64(5), lr=np.float32(0.01), device=torch.device("cpu")
+    )
+    classifier.fit(block_graph())
+    assert is_classifier(classifier)
+
+
+@pytest.mark.parametrize("setting", [{"hidden": "8"}, {"keep": "0.3"}])
+def test_settings_of_the_wrong_type_are_one_sentence(setting):
+    with pytest.raises(ValueError, match=r"`(hidden|keep)` must be (int|float), got"):
+        quick(**setting).fit(block_graph())
+
+
+def test_a_loaded_classifier_trains_again_as_it_was_trained(tmp_path):
+    data = block_graph()
+    settings = {"model": {"readout": "attention"}, "train": {"ties": "first"}}
+    classifier = quick(**settings).fit(data)
+    classifier.save(tmp_path / "run")
+    again = clone(sgat.load(tmp_path / "run")).fit(data)
+    assert np.array_equal(again.predict_proba(), classifier.predict_proba())
+
+
+def test_a_run_from_another_device_loads_here(tmp_path):
+    data = block_graph()
+    quick().fit(data).save(tmp_path / "run")
+    config = tmp_path / "run" / "config.toml"
+    text = config.read_text().replace('device = "auto"', 'device = "cuda:7"')
+    config.write_text(text)
+    assert sgat.load(tmp_path / "run").predict(data).shape == (211,)

@@ -6,8 +6,9 @@ import pytest
 import torch
 from ops.awkward import GRAPHS
 
+from sgat.graph import Graph
 from sgat.ops import log_alphas
-from sgat.scorers import AdditiveScorer, FreeScorer, Scores
+from sgat.scorers import AdditiveScorer, FreeScorer, Scores, symmetrised
 
 
 def test_the_additive_scorer_is_equation_14(seed: int):
@@ -72,3 +73,14 @@ def test_reprs_name_the_size():
 
 def test_scores_without_edges_default_to_none():
     assert Scores(torch.zeros(3), torch.zeros(3)).edge is None
+
+
+def test_symmetrised_scores_give_both_directions_their_mean():
+    edges = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
+    graph = Graph.from_edges(edges)
+    scores = Scores(torch.randn(3), torch.randn(3), torch.randn(6))
+    before = log_alphas(graph, *scores)
+    after = log_alphas(graph, *symmetrised(scores, graph))
+    reverse = graph.by_source.edge
+    assert torch.allclose(after, (before + before[reverse]) / 2)
+    assert torch.allclose(after, after[reverse])

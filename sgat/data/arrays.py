@@ -72,9 +72,10 @@ def from_arrays(
 
 
 def as_edge_index(edges: Any) -> Tensor:
-    """Edges as a tensor [2, E]; an array [E, 2] with E ≠ 2 is turned."""
+    """Edges as a tensor [2, E]; one of shape [E, 2] with E ≠ 2 is turned."""
     if isinstance(edges, Tensor):
-        return edges
+        turned = edges.dim() == 2 and edges.shape[0] != 2 and edges.shape[1] == 2
+        return edges.T if turned else edges
     array = np.asarray(edges)
     if array.size == 0:
         return torch.empty(2, 0, dtype=torch.long)
@@ -93,6 +94,8 @@ def as_features(x: Any, num_nodes: int) -> Features:
         return x
     if hasattr(x, "tocsr"):
         return SparseFeatures.from_scipy(x)
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        x = x.to_dense()
     dense = x if isinstance(x, Tensor) else torch.from_numpy(_numeric(x))
     if dense.dim() != 2:
         raise ValueError(f"`X` must be a matrix, got shape {list(dense.shape)}.")
@@ -108,24 +111,26 @@ def as_labels(
     """
     if y is None:
         return torch.full((num_nodes,), -1), classes or ()
-    array = y.numpy(force=True) if isinstance(y, Tensor) else np.asarray(y)
+    array = _label_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 2:
-        columns = torch.from_numpy(_numeric(array)).to(torch.get_default_dtype())
+        columns = torch.from_numpy(_numeric(array, "y"))
+        columns = columns.to(torch.get_default_dtype())
         return columns, classes or tuple(range(array.shape[1]))
     if np.issubdtype(array.dtype, np.integer):
         return _integer_labels(array, classes)
     labelled = np.array([not _is_missing(value) for value in array], dtype=bool)
     plain = [value.item() if hasattr(value, "item") else value for value in array]
     if classes is None:
-        found = {plain[node] for node in labelled.nonzero()[0]}
+        found = [plain[node] for node in labelled.nonzero()[0]]
         try:
-            classes = tuple(sorted(found))
+            classes = tuple(sorted(set(found)))
         except TypeError:
             kinds = sorted({type(value).__name__ for value in found})
             raise ValueError(
-                f"`y` must hold labels of one type, got {' and '.join(kinds)}."
+                f"`y` must hold labels of one type that can be sorted, got"
+                f" {' and '.join(kinds)}."
             ) from None
     index = {label: number for number, label in enumerate(classes)}
     numbers = [
@@ -135,9 +140,34 @@ def as_labels(
     return torch.tensor(numbers, dtype=torch.long), classes
 
 
+def _label_array(y: Any) -> np.ndarray[Any, Any]:
+    """Labels as numbers where they are numbers, and as objects as given otherwise.
+
+    NumPy alone would turn a list like ["a", None] into text, its gaps included.
+    """
+    if isinstance(y, Tensor):
+        return y.numpy(force=True)
+    array = np.asarray(y)
+    if array.ndim != 1 or array.dtype.kind in "iub":
+        return array
+    given = np.empty(len(array), dtype=object)
+    given[:] = list(y)
+    return given
+
+
 def as_mask(which: Any, num_nodes: int, name: str) -> Tensor:
     """A boolean mask from a mask or from node numbers."""
     given = torch.as_tensor(which if isinstance(which, Tensor) else np.asarray(which))
+    if given.is_floating_point() and given.numel():
+        raise ValueError(
+            f"`{name}` must be a boolean mask or node numbers, got {given.dtype}."
+        )
+    looks_like_a_mask = given.shape == (num_nodes,) and set(given.tolist()) <= {0, 1}
+    if given.dtype != torch.bool and looks_like_a_mask and num_nodes > 2:
+        raise ValueError(
+            f"`{name}` holds {num_nodes} zeros and ones, one for each node;"
+            " give a boolean mask or node numbers."
+        )
     if given.dtype == torch.bool:
         if given.shape != (num_nodes,):
             raise ValueError(
@@ -197,6 +227,8 @@ def _integer_labels(
             f" got {array[node]} at node {node}."
         )
     found = tuple(int(value) for value in np.unique(array[array >= 0]))
+    if classes is None and len(found) < 2:
+        return torch.from_numpy(np.where(array >= 0, 0, -1)), found
     if classes is None:
         dense = tuple(range(found[-1] + 1)) if found else ()
         # A missing number here and there is a class nobody has; wide gaps are names.
@@ -227,23 +259,26 @@ def _class_number(value: Any, index: dict[Any, int], node: int) -> int:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value == -1 or value != value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    is_number = isinstance(value, int | float | np.number)
+    return bool(is_number and (value == -1 or value != value))
 
 
-def _numeric(values: Any) -> np.ndarray[Any, Any]:
+def _numeric(values: Any, name: str = "X") -> np.ndarray[Any, Any]:
     array = np.asarray(values)
     if array.dtype == object or not (
         np.issubdtype(array.dtype, np.number) or array.dtype == bool
     ):
-        raise ValueError(f"`X` must hold numbers, got {array.dtype}.")
+        raise ValueError(f"`{name}` must hold numbers, got {array.dtype}.")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _weights(edge_weight: Any) -> Tensor:
-    given = torch.as_tensor(
-        edge_weight if isinstance(edge_weight, Tensor) else np.asarray(edge_weight)
-    )
-    return given.to(torch.get_default_dtype())
+    if isinstance(edge_weight, Tensor):
+        return edge_weight.to(torch.get_default_dtype())
+    weights = _numeric(edge_weight, "edge_weight")
+    return torch.from_numpy(weights).to(torch.get_default_dtype())
 
 
 def _rows(x: Any) -> Any:

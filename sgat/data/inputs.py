@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,10 @@ from sgat.data.networkx_graph import from_networkx, prune_networkx
 from sgat.data.node_data import NodeData
 from sgat.data.pyg import from_pyg, prune_pyg
 from sgat.edge_scores import EdgeScores
+from sgat.features import SparseFeatures
+
+NETWORKX_OPTIONS = ("label", "features", "split", "weight")
+COMMON_OPTIONS = ("validation", "classes", "seed")
 
 
 def is_pyg(data: Any) -> bool:
@@ -45,11 +50,13 @@ def to_node_data(
     if isinstance(data, NodeData):
         return [data]
     if isinstance(data, list | tuple) and data and isinstance(data[0], NodeData):
-        return list(data)
+        return _in_one_form(list(data))
     if isinstance(data, list | tuple) and data and is_pyg(data[0]):
-        return _from_lists(data, val, test, options)
+        _check_options(options, ("split_index",), "a list of PyG Data")
+        return _in_one_form(_from_lists(data, val, test, options))
     roles = {"train": train, "val": val, "test": test}
     if edges is not None:
+        _check_options(options, (), "plain arrays")
         weight = {"edge_weight": edge_weight}
         return [from_arrays(data, edges, y, **weight, **roles, **options)]
     given = {"y": y, "edge_weight": edge_weight, **roles}
@@ -59,8 +66,10 @@ def to_node_data(
             f"`{extra[0]}` goes with plain arrays; a graph object has its own."
         )
     if is_pyg(data):
+        _check_options(options, ("split_index",), "a PyG Data")
         return [from_pyg(data, **options)]
     if is_networkx(data):
+        _check_options(options, NETWORKX_OPTIONS, "a networkx graph")
         return [from_networkx(data, **options)]
     raise ValueError(
         "`data` must be a PyG Data, a list of them, a networkx graph, NodeData, or"
@@ -95,9 +104,37 @@ def to_pruned(
     return _pruned_arrays(edges, graph, score, edge_weight)
 
 
+def _check_options(options: dict[str, Any], known: Sequence[str], what: str) -> None:
+    """Refuse an option that the kind of data does not have."""
+    for name in options:
+        if name not in (*known, *COMMON_OPTIONS):
+            allowed = ", ".join(known) if known else "none"
+            raise ValueError(
+                f"Unknown option {name!r} for {what}; its options are: {allowed}."
+            )
+
+
+def _in_one_form(graphs: list[NodeData]) -> list[NodeData]:
+    """Make the features of all graphs sparse if those of one are."""
+    if not any(isinstance(data.x, SparseFeatures) for data in graphs):
+        return graphs
+    return [
+        dataclasses.replace(data, x=SparseFeatures.from_dense(data.x))
+        if isinstance(data.x, Tensor)
+        else data
+        for data in graphs
+    ]
+
+
 def _from_lists(
     train: Sequence[Any], val: Any, test: Any, options: dict[str, Any]
 ) -> list[NodeData]:
+    for name, parts in (("val", val), ("test", test)):
+        if parts is not None and not isinstance(parts, list | tuple):
+            raise ValueError(
+                f"`{name}` must be a list of graphs when `data` is one,"
+                f" got {type(parts).__name__}."
+            )
     by_masks = val is None and test is None
     graphs = []
     labels = [part.y for part in (*train, *(val or ()), *(test or ())) if _has_y(part)]
@@ -125,8 +162,6 @@ def _common_classes(labels: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _with_graph(data: NodeData, graph: Any) -> NodeData:
-    import dataclasses
-
     return dataclasses.replace(data, graph=graph, edge_features=None)
 
 

@@ -65,6 +65,7 @@ def from_networkx(
         test=test,
         classes=classes,
         node_ids=_object_array(nodes),
+        has_directions=graph.is_directed(),
         name=name,
     )
 
@@ -105,7 +106,7 @@ def _edges(
     index = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
     if all(value is None for value in values):
         return index, None
-    filled = [1.0 if value is None else float(value) for value in values]
+    filled = [1.0 if value is None else _number(value, weight) for value in values]
     return index, torch.tensor(filled, dtype=torch.get_default_dtype())
 
 
@@ -121,13 +122,33 @@ def _features(graph: Any, nodes: list[Any], features: str | None) -> Any:
             f"Node {missing[0]!r} has no attribute {features!r}, but others have;"
             " give every node its features."
         )
+    for node, row in zip(nodes, rows, strict=True):
+        if not hasattr(row, "__len__") or isinstance(row, str):
+            raise ValueError(
+                f"The attribute {features!r} must be a list of numbers at every node,"
+                f" got {row!r} at node {node!r}."
+            )
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise ValueError(
             f"The attribute {features!r} must have one length at all nodes,"
             f" got {min(widths)} and {max(widths)}."
         )
-    return np.array(rows, dtype=np.float64)
+    try:
+        return np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"The attribute {features!r} must hold numbers only, at every node."
+        ) from None
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"The edge attribute {name!r} must be a number, got {value!r}."
+        ) from None
 
 
 def _object_array(values: list[Any]) -> np.ndarray[Any, Any]:

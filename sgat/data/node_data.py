@@ -35,6 +35,8 @@ class NodeData:
         node_ids: The user's id of each node, [N]; None for 0 … N-1.
         edge_features: Further columns of the edges in the order of the graph, [E, F];
             None without.
+        has_directions: Whether the user's edges have directions; without them, both
+            directions of an edge stay or go together.
         name: What to call the data in messages.
     """
 
@@ -47,6 +49,7 @@ class NodeData:
     classes: tuple[Any, ...]
     node_ids: np.ndarray[Any, Any] | None = None
     edge_features: Tensor | None = None
+    has_directions: bool = True
     name: str = "data"
 
     @property
@@ -158,7 +161,7 @@ def check(graphs: Sequence[NodeData]) -> None:
         raise ValueError("`data` must hold at least one graph, got none.")
     first = graphs[0]
     for data in graphs:
-        _check_features(data)
+        check_features(data)
         _check_labels(data)
         _check_roles(data)
         if data.num_features != first.num_features:
@@ -179,7 +182,8 @@ def check(graphs: Sequence[NodeData]) -> None:
         )
 
 
-def _check_features(data: NodeData) -> None:
+def check_features(data: NodeData) -> None:
+    """Refuse features that are not finite, or not one row per node."""
     if len(data.x.shape) != 2 or data.x.shape[0] != data.num_nodes:
         raise ValueError(
             f"`x` of {data.name!r} must have one row for each of"
@@ -226,6 +230,10 @@ def _check_labels(data: NodeData) -> None:
             f"`y` of {data.name!r} must be a class 0 to {data.num_classes - 1},"
             f" or -1 for no label,"
             f" got {int(data.y[node])} at node {node}."
+        )
+    if data.num_classes == 0:
+        raise ValueError(
+            f"No node of {data.name!r} has a label; say where the labels are."
         )
     if data.num_classes < 2:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ def from_pyg(
     """
     if getattr(data, "edge_index", None) is None:
         raise ValueError(f"`data` must have an `edge_index`, got {data}.")
-    num_nodes = data.num_nodes
+    num_nodes = _num_nodes(data)
     graph = Graph.from_edges(data.edge_index.cpu(), num_nodes, _weight(data))
     x = getattr(data, "x", None)
     y = getattr(data, "y", None)
@@ -80,6 +81,13 @@ def prune_pyg(data: Any, graph: Graph, scores: EdgeScores) -> Any:
         data.edge_index.device
     )
     return small
+
+
+def _num_nodes(data: Any) -> int:
+    with warnings.catch_warnings():
+        # PyG warns where only the edges tell how many nodes there are.
+        warnings.simplefilter("ignore")
+        return int(data.num_nodes)
 
 
 def _edge_attributes(data: Any) -> list[str]:

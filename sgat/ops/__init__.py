@@ -109,6 +109,13 @@ def _interprets() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
+def _check_shape(name: str, score: Tensor, length: int) -> None:
+    if score.shape != (length,):
+        raise ValueError(
+            f"`{name}` must have shape [{length}], got {list(score.shape)}."
+        )
+
+
 def open_edges(
     graph: Graph,
     dst_score: Tensor,
@@ -140,7 +147,14 @@ def open_edges(
 
     Returns:
         The open edges; with no edges, or all closed, only the self-loops are left.
+
+    Raises:
+        ValueError: If a score has another shape.
     """
+    _check_shape("dst_score", dst_score, graph.num_nodes)
+    _check_shape("src_score", src_score, graph.num_nodes)
+    if edge_score is not None:
+        _check_shape("edge_score", edge_score, graph.num_edges)
     chosen = choose_backend(
         backend,
         dst_score,
@@ -192,6 +206,11 @@ def aggregate(
         Aggregated features, [N, ...] in the type of x; sums run in float32 at least. A
         node without open edges gets its own features.
     """
+    if len(x) != opened.graph.num_nodes:
+        raise ValueError(
+            f"`x` must have one row for each of the {opened.graph.num_nodes} nodes,"
+            f" got {len(x)}."
+        )
     drawn_by = opened.backend if isinstance(opened, fused.OpenEdges) else "reference"
     if backend not in ("auto", drawn_by):
         raise ValueError(

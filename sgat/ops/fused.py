@@ -711,7 +711,7 @@ def aggregate(
     key = seed_tensor(seed, graph.device) if drops and seed is not None else None
     out: Tensor
     out, _, _ = aggregate_rows(
-        x.reshape(x.shape[0], -1).contiguous(),
+        (x.flatten(1) if x.dim() > 1 else x[:, None]).contiguous(),
         *opened.scores,
         graph.row_ptr,
         graph.src,

@@ -113,7 +113,7 @@ def aggregate(
         loop_kept = noise.uniform(seed, node, node, stream) >= dropout
         coefficient = coefficient * kept / (1 - dropout)
         loop = loop * loop_kept / (1 - dropout)
-    rows = x.reshape(len(x), -1)
+    rows = x.flatten(1) if x.dim() > 1 else x[:, None]
     wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
     messages = coefficient.to(wide)[:, None] * wide[graph.src[edge]]  # [O, D]
     out = torch.index_add(loop.to(wide)[:, None] * wide, 0, graph.dst[edge], messages)

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
@@ -77,7 +78,10 @@ def test_a_share_of_the_labelled_nodes_is_held_out():
         ({"edges": EDGES + 1}, "must name nodes 0 to 4, got 5 as target of edge 3."),
         ({"edges": EDGES - 1}, "must name nodes 0 to 4, got -1 as source of edge 0."),
         ({"y": np.array([0, 1, -3, 0, 1])}, "got -3 at node 2."),
-        ({"y": [0, "a", 1.5, None, 2]}, "`y` must hold labels of one type, got"),
+        (
+            {"y": [0, "a", 1.5, None, 2]},
+            "`y` must hold labels of one type that can",
+        ),
         ({"edge_weight": [1, 1, -2.0, 1]}, "at least 0, got -2.0 at edge 2."),
         ({"edge_weight": [1.0, 1.0]}, "`edge_weight` must have shape [4], got [2]."),
         ({"train": [5]}, "`train` must name nodes 0 to 4, got 5."),
@@ -90,3 +94,42 @@ def test_bad_arrays_are_named(arguments, message):
     with pytest.raises(ValueError) as error:
         from_arrays(**given)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), -1])
+def test_gaps_in_a_list_of_names_are_no_class(missing):
+    data = from_arrays(X, EDGES, ["a", "b", missing, "a", "b"], validation=0)
+    assert data.classes == ("a", "b")
+    assert data.y.tolist() == [0, 1, -1, 0, 1]
+
+
+def test_gaps_of_pandas_are_no_class():
+    y = pd.array(["a", "b", None, "a", "b"], dtype="string")
+    assert from_arrays(X, EDGES, y, validation=0).y.tolist() == [0, 1, -1, 0, 1]
+
+
+def test_one_class_is_one_class_whatever_its_number():
+    for number in (0, 1, 7):
+        assert from_arrays(X, EDGES, np.full(5, number)).num_classes == 1
+
+
+def test_zeros_and_ones_are_not_taken_for_node_numbers():
+    with pytest.raises(ValueError, match="holds 5 zeros and ones"):
+        from_arrays(X, EDGES, Y, train=[1, 0, 0, 1, 0])
+    with pytest.raises(ValueError, match="boolean mask or node numbers, got"):
+        from_arrays(X, EDGES, Y, train=[0.5, 1.5])
+
+
+def test_sparse_tensors_are_features_too():
+    sparse = torch.eye(5).to_sparse()
+    assert torch.equal(from_arrays(sparse, EDGES, Y).x.to_dense(), torch.eye(5))
+
+
+def test_tensors_of_pairs_are_turned_too():
+    pairs = torch.from_numpy(EDGES.T.copy())
+    assert from_arrays(X, pairs, Y).graph.edge_index.tolist() == EDGES.tolist()
+
+
+def test_weights_that_are_words_are_refused():
+    with pytest.raises(ValueError, match="`edge_weight` must hold numbers, got"):
+        from_arrays(X, EDGES, Y, edge_weight=["a"] * 4)

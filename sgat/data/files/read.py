@@ -185,6 +185,7 @@ def _build(
         classes=columns.classes,
         node_ids=to_numpy(ids),
         edge_features=edge_features(edges, edge_columns, graph, mirror=undirected),
+        has_directions=not undirected,
         name=Path(edges.name).stem,
     )
     return FileGraph(
