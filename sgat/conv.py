@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import overload
+from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -155,6 +155,7 @@ class SGATConv(nn.Module):
         *,
         opened: OpenEdges | None = None,
         seed: Seed | None = None,
+        return_opened: Literal[False] = False,
     ) -> Tensor: ...
 
     @overload
@@ -166,7 +167,7 @@ class SGATConv(nn.Module):
         *,
         opened: OpenEdges | None = None,
         seed: Seed | None = None,
-        return_opened: bool,
+        return_opened: Literal[True],
     ) -> tuple[Tensor, OpenEdges]: ...
 
     def forward(

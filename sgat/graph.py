@@ -281,6 +281,10 @@ class Graph:
         }
         return dataclasses.replace(self, **moved)
 
+    def larger_direction(self, value: Tensor) -> Tensor:
+        """Per edge the larger value of its two directions, [E]; undirected graphs."""
+        return torch.maximum(value, value[self.by_source.edge])
+
     def select(self, keep: Tensor, weight: Tensor | None = None) -> Graph:
         """The graph of the edges marked in `keep`, [E], with new weights if given."""
         new_weight = self.weight if weight is None else weight

@@ -411,3 +411,10 @@ def test_a_merged_graph_merges_again_without_sharing_noise():
     parts = [Graph.from_edges(torch.tensor([[0], [1]])) for _ in range(3)]
     twice = Graph.merge([Graph.merge(parts[:2]), parts[2]])
     assert (twice.node_id >> 32).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_the_larger_of_both_directions_is_the_same_for_both():
+    graph = Graph.from_edges(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    # Edges by (dst, src): 1→0, 0→1, 2→1, 1→2.
+    value = torch.tensor([1.0, 5.0, 7.0, 2.0])
+    assert graph.larger_direction(value).tolist() == [5.0, 5.0, 7.0, 7.0]

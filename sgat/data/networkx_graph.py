@@ -77,8 +77,11 @@ def prune_networkx(
 
     An undirected edge has a gate per direction and is as open as the more open one.
     """
-    kept = data.graph.to_input(_both(data, scores.kept, graph), loop=True)
-    gate = data.graph.to_input(_both(data, scores.gate, graph), loop=1.0)
+    kept, gate = scores.kept.cpu(), scores.gate.cpu()
+    if not graph.is_directed():
+        kept, gate = (data.graph.larger_direction(value) for value in (kept, gate))
+    kept = data.graph.to_input(kept, loop=True)
+    gate = data.graph.to_input(gate, loop=1.0)
     small = graph.copy()
     edges = list(graph.edges(keys=True) if graph.is_multigraph() else graph.edges())
     for edge, is_kept, value in zip(edges, kept.tolist(), gate.tolist(), strict=True):
@@ -88,13 +91,6 @@ def prune_networkx(
         else:
             small.remove_edge(*edge)
     return small
-
-
-def _both(data: NodeData, value: torch.Tensor, graph: Any) -> torch.Tensor:
-    value = value.cpu()
-    if graph.is_directed():
-        return value
-    return torch.maximum(value, value[data.graph.by_source.edge.cpu()])
 
 
 def _edges(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 from torch import Tensor
 
 from sgat.data.files.file_graph import FileGraph
@@ -219,7 +220,8 @@ def _per_row(
     if not len(value):
         return np.zeros(len(edge), value.dtype)
     if graph.undirected:
-        value = np.maximum(value, value[graph.data.graph.by_source.edge.cpu().numpy()])
+        both = graph.data.graph.to("cpu").larger_direction(torch.from_numpy(value))
+        value = both.numpy()
     return np.asarray(value[edge])
 
 
