@@ -22,13 +22,21 @@ class StopRequest:
 def stop_requests() -> Iterator[StopRequest]:
     """Yield an object that says whether the first SIGINT or SIGTERM has come.
 
-    Outside the main thread, which alone can handle signals, they keep their meaning.
+    Outside the main thread, which alone can handle signals, they keep their meaning;
+    a signal that is ignored stays so.
     """
     stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    # Ignored signals stay ignored (nohup, a shell's background jobs), and a handler
+    # that was not set from Python (None) could not be put back.
+    before = {
+        number: handler
+        for number, handler in handlers.items()
+        if handler not in (signal.SIG_IGN, None)
+    }
 
     def restore() -> None:
         for number, handler in before.items():
@@ -39,7 +47,7 @@ def stop_requests() -> Iterator[StopRequest]:
         restore()
 
     try:
-        for number in STOP_SIGNALS:
+        for number in before:
             signal.signal(number, request)
         yield stop
     finally:

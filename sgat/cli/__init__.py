@@ -13,6 +13,14 @@ import typer
 VERBS = ("data", "fit", "reproduce")
 """The modules of this package; importing one adds its commands to `app`."""
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+OUT_OF_MEMORY = (
+    *("out of memory", "can't allocate memory", "not enough memory"),
+    *("storage size calculation overflowed", "multiplication overflow"),
+)
+"""What torch says when a tensor does not fit."""
+
 app = typer.Typer(
     name="sgat",
     no_args_is_help=True,
@@ -49,22 +57,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: bad input, told in one sentence on standard error (SGAT_DEBUG=1 shows
     the traceback). 2: wrong usage. 130: interrupted.
     """
-    for verb in VERBS:
-        import_module(f"sgat.cli.{verb}")
-    logging.basicConfig(format="note: %(message)s", stream=sys.stderr)
     try:
+        for verb in VERBS:
+            import_module(f"sgat.cli.{verb}")
+        logging.basicConfig(format="note: %(message)s", stream=sys.stderr)
         app(args=None if arguments is None else list(arguments))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    except (ValueError, OSError, ImportError) as error:
-        if os.environ.get("SGAT_DEBUG"):
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (ValueError, OSError, ImportError, MemoryError, RuntimeError) as error:
+        is_known = not isinstance(error, RuntimeError) or _is_out_of_memory(error)
+        if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
         print(f"error: {_sentence(error)}", file=sys.stderr)
         return 1
     return 0
 
 
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out; torch says so in a RuntimeError on a CPU."""
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or any(sign in text for sign in OUT_OF_MEMORY)
+
+
 def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}."
+    if isinstance(error, MemoryError | RuntimeError):
+        return (
+            "There is not enough memory for this graph and model; make it smaller, for"
+            " instance with a lower `--hidden` or fewer `--heads`."
+        )
     return " ".join(str(error).split()) or type(error).__name__

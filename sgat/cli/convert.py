@@ -48,6 +48,7 @@ def convert(
     """Convert a graph, with its ids, order and columns, to another file format."""
     from sgat.data.files import FileOptions
     from sgat.data.files import convert as convert_files
+    from sgat.runs import comma_list
 
     options = FileOptions(
         src=src,
@@ -57,7 +58,7 @@ def convert(
         undirected=undirected,
         delimiter=delimiter,
     )
-    kept = None if columns is None else [c for c in columns.split(",") if c]
+    kept = None if columns is None else comma_list(columns)
     graph = convert_files(
         edges, nodes, out, nodes_out, options=options, format=to, columns=kept
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +11,11 @@ import typer
 from sgat.cli import app
 from sgat.cli.convert import EPILOG as convert_examples
 from sgat.cli.convert import convert
+from sgat.cli.downloads import download_bar
 from sgat.cli.inject import EXAMPLES as inject_examples
 from sgat.cli.inject import inject
 from sgat.data.catalogue import CATALOGUE
-from sgat.data.fetch import Progress, data_root, missing_files
+from sgat.data.fetch import data_root, missing_files
 from sgat.data.statistics import Statistics
 
 data_app = typer.Typer(
@@ -78,6 +77,15 @@ def info(
     edges: Path | None = typer.Option(None, help="Your edge file, in place of a name."),
     nodes: Path | None = typer.Option(None, help="Your node file."),
     label: str | None = typer.Option(None, help="Column with the class of each node."),
+    labels: str | None = typer.Option(
+        None, help="0/1 columns for several labels: A,B,C."
+    ),
+    id: str = typer.Option("id", help="Column with the id of each node."),
+    src: str = typer.Option("src", help="Column with the source of each edge."),
+    dst: str = typer.Option("dst", help="Column with the target of each edge."),
+    weight: str | None = typer.Option(
+        None, help="Column with the weight of each edge; else `weight` if present."
+    ),
     undirected: bool = typer.Option(
         False, "--undirected", help="Each edge stands for both directions."
     ),
@@ -95,8 +103,17 @@ def info(
         )
     if edges is not None:
         from sgat.data.files import FileOptions, read_graph
+        from sgat.runs import comma_list
 
-        options = FileOptions(label=label, undirected=undirected)
+        options = FileOptions(
+            label=label,
+            labels=tuple(comma_list(labels or "")),
+            id=id,
+            src=src,
+            dst=dst,
+            weight=weight,
+            undirected=undirected,
+        )
         show(
             describe([read_graph(edges, nodes, options=options).data]), as_json=as_json
         )
@@ -160,43 +177,6 @@ def _lines(data: Statistics) -> Iterator[str]:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-@contextlib.contextmanager
-def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """A bar on standard error that appears once a download begins; terminals only."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn(f"downloading {name}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeElapsedColumn(),
-    )
-    bar = Bar(*columns, console=Console(file=sys.stderr), transient=True)
-
-    def progress(received: int) -> None:
-        if not bar.task_ids:
-            bar.add_task("download", total=None)
-            bar.start()
-        bar.update(bar.task_ids[0], completed=received)
-
-    try:
-        yield progress
-    finally:
-        bar.stop()
 
 
 data_app.command("convert", epilog=convert_examples)(convert)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import INTERRUPTED, app
+from sgat.cli.downloads import download_bar
 from sgat.config import ModelConfig, TrainConfig
 
 DATA, MODEL, TRAIN, RUN = "Data", "Model", "Training", "Run"
@@ -41,6 +43,14 @@ def fit(
         DATA, "Folder with the data sets; else $SGAT_DATA, else the user's cache."
     ),
     split: str | None = option(DATA, "Split, e.g. random-60-20-20."),
+    normalise_features: bool | None = option(
+        DATA,
+        "Divide each row of a data set's features by its sum.",
+        "--normalise-features/--no-normalise-features",
+    ),
+    largest_component: bool | None = option(
+        DATA, "Only the largest component of a data set.", "--largest-component"
+    ),
     edges: Path | None = option(
         DATA, "Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
     ),
@@ -48,8 +58,13 @@ def fit(
     label: str | None = option(DATA, "Column of the node file with the class."),
     labels: str | None = option(DATA, "0/1 columns for several labels: A,B,C."),
     features: str | None = option(
-        DATA, "Feature columns, A,B,C; else all that mean nothing else."
+        DATA, "Feature columns, A,B,C; '' for none; else all without other meaning."
     ),
+    categorical: str | None = option(
+        DATA, "Feature columns of categories that look like numbers: A,B,C."
+    ),
+    drop: str | None = option(DATA, "Columns that mean nothing here: A,B,C."),
+    delimiter: str | None = option(DATA, "What separates the cells of a text table."),
     id: str | None = option(DATA, "Column with the id of each node [id]."),
     src: str | None = option(DATA, "Column with the source of each edge [src]."),
     dst: str | None = option(DATA, "Column with the target of each edge [dst]."),
@@ -126,7 +141,7 @@ def fit(
     config: str | None = option(
         RUN, "Settings: a .toml file, or a shipped one such as paper/cora."
     ),
-    out: Path | None = option(RUN, "Run folder [runs/NAME]."),
+    out: str | None = option(RUN, "Run folder \\[runs/NAME]."),
     pruned: Path | None = option(
         RUN,
         "Also write the smaller graph: .csv, .tsv, .parquet, .npz, .mtx, .graphml"
@@ -152,36 +167,60 @@ def fit(
     shipped for the data set, else from the defaults.
     """
     from sgat.cli.progress import training_progress
+    from sgat.data.configured import load_configured
     from sgat.runs import Request, continue_run, run, start_run
 
     given = {k: v for k, v in locals().items() if v is not None}
+    if resume and overwrite:
+        raise ValueError("`--resume` and `--overwrite` exclude each other.")
     request = Request.from_options(given)
     folder, settings = (
         continue_run(request) if resume else start_run(request, overwrite=overwrite)
     )
-    with training_progress(settings.train.epochs, quiet=quiet) as show:
-        outcome = run(
-            folder,
-            settings,
-            resume=resume,
-            root=request.data_root,
-            pruned=request.pruned,
-            on_epoch=show,
-        )
+    loaded = None
+    if not (resume and folder.is_finished and pruned is None):
+        with download_bar(settings.data.name or "data", quiet=quiet) as progress:
+            loaded = load_configured(
+                settings.data,
+                root=request.data_root,
+                seed=settings.train.seed,
+                progress=progress,
+            )
+    try:
+        with training_progress(settings.train.epochs, quiet=quiet) as show:
+            outcome = run(
+                folder,
+                settings,
+                resume=resume,
+                loaded=loaded,
+                pruned=request.pruned,
+                on_epoch=show,
+            )
+    except KeyboardInterrupt:
+        if folder.is_under_way:
+            print(f"interrupted; {go_on(folder.path, pruned)}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         for note in outcome.notes:
             print(f"note: {note}", file=sys.stderr)
     if outcome.summary is None:
         print(
-            f"interrupted after epoch {outcome.epochs}; go on with:"
-            f" sgat fit --resume --out {folder.path}",
+            f"interrupted after epoch {outcome.epochs}; {go_on(folder.path, pruned)}",
             file=sys.stderr,
         )
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
     if as_json:
         typer.echo(json.dumps(outcome.summary, indent=2))
     else:
         typer.echo(describe(outcome.summary, outcome.files))
+
+
+def go_on(folder: Path, pruned: Path | None) -> str:
+    """How to resume a run."""
+    words = ["sgat", "fit", "--resume", "--out", str(folder)]
+    if pruned is not None:
+        words += ["--pruned", str(pruned)]
+    return f"go on with: {shlex.join(words)}"
 
 
 def describe(summary: dict[str, Any], files: list[str]) -> str:

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from sgat.cli.downloads import download_bar
+
 EXAMPLES = (
     "Examples:\n\n"
     "sgat data inject cora --kind cross-class --rate 0.5 --out noisy/cora\n\n"
@@ -53,6 +55,7 @@ def inject(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result for machines.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Add edges that mean nothing to a graph, and write which ones they are.
 
@@ -62,6 +65,8 @@ def inject(
     from sgat.data.synthetic.inject import inject as add_edges
     from sgat.data.synthetic.inject_files import write_injected
 
+    with download_bar(name, quiet=quiet) as progress:
+        loaded = load(name, root=data_root, progress=progress)
     graphs = [
         add_edges(
             data,
@@ -71,7 +76,7 @@ def inject(
             undirected=data.graph.is_undirected,
             hubs=hubs,
         )
-        for number, data in enumerate(load(name, root=data_root))
+        for number, data in enumerate(loaded)
     ]
     files = write_injected(graphs, out)
     num_edges = sum(injected.data.graph.num_edges for injected in graphs)

@@ -9,7 +9,8 @@ from pathlib import Path
 import typer
 
 from sgat.cli import app
-from sgat.cli.data import DATA_ROOT, JSON, QUIET, download_bar
+from sgat.cli.data import DATA_ROOT, JSON, QUIET
+from sgat.cli.downloads import download_bar
 
 
 def _table1(root: Path | None, quiet: bool, as_json: bool, markdown: bool) -> str:

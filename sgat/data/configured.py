@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import types
+import typing
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +13,10 @@ from sgat.config import DataConfig
 from sgat.data.node_data import NodeData
 
 if TYPE_CHECKING:
-    from sgat.data.files import FileGraph
+    from sgat.data.files import FileGraph, FileOptions
 
+LOADER_OPTIONS = {"normalise_features": bool, "largest_component": bool, "root": str}
+"""Arguments of `sgat.data.load` that a config may give."""
 DEFAULT_FILE_SPLIT = "stratified-60-20-20"
 
 
@@ -41,7 +45,7 @@ def load_configured(
 
     Args:
         config: Name or files, split and options.
-        root: Folder of the named data sets.
+        root: Folder of the named data sets; None takes the option `root`.
         seed: Of random splits.
         progress: Called with the number of bytes received during a download.
 
@@ -62,28 +66,65 @@ def load_configured(
         )
     from sgat.data import load
 
+    check_options(config.options, LOADER_OPTIONS, "option of a named data set")
+    options = {"root": root or config.options.get("root")}
     graphs = load(
         config.name,
-        root=root,
         split=config.split,
         seed=seed,
         progress=progress,
-        **config.options,
+        **{**config.options, **options},
     )
     return Loaded(graphs)
 
 
+def check_options(
+    options: Mapping[str, Any], kinds: Mapping[str, Any], what: str
+) -> None:
+    """Make sure that options exist and are of their types; `what` says which they are.
+
+    Raises:
+        ValueError: If one is unknown or of another type.
+    """
+    for key, value in options.items():
+        if key not in kinds:
+            known = ", ".join(sorted(kinds))
+            raise ValueError(f"Unknown {what} {key!r}; known are {known}.")
+        if not any(fits(value) for fits, _ in _alternatives(kinds[key])):
+            wanted = " or ".join(text for _, text in _alternatives(kinds[key]) if text)
+            raise ValueError(f"The {what} {key!r} must be {wanted}, got {value!r}.")
+
+
+def _alternatives(kind: Any) -> list[tuple[Callable[[Any], bool], str]]:
+    """What a type takes, as tests with their names; None goes without a name."""
+    if typing.get_origin(kind) is types.UnionType:
+        parts = typing.get_args(kind)
+        return [found for part in parts for found in _alternatives(part)]
+    if kind is types.NoneType:
+        return [(lambda value: value is None, "")]
+    if typing.get_origin(kind) is typing.Literal:
+        choices = typing.get_args(kind)
+        return [(lambda value: value in choices, " or ".join(map(repr, choices)))]
+    if typing.get_origin(kind) is tuple:
+        return [(_is_list_of_strings, "a list of strings")]
+    if kind is int:
+        return [(lambda value: type(value) is int, "a whole number")]
+    names = {str: "a string", bool: "true or false"}
+    return [(lambda value: isinstance(value, kind), names[kind])]
+
+
+def _is_list_of_strings(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(v, str) for v in value)
+
+
 def _from_files(config: DataConfig, seed: int) -> Loaded:
     from sgat.data.files import FileOptions, read_graph
+    from sgat.data.files.source import SUFFIXES
     from sgat.data.split_names import draw_split
 
     assert config.edges is not None
-    known = {field.name for field in dataclasses.fields(FileOptions)}
-    for key in config.options:
-        if key not in known:
-            raise ValueError(
-                f"Unknown file option {key!r}; known are {', '.join(sorted(known))}."
-            )
+    kinds = typing.get_type_hints(FileOptions)
+    check_options(config.options, kinds, "file option")
     options: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in config.options.items()
@@ -93,8 +134,15 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
             "Say which column of the node file is the label: `--label COLUMN`"
             " (or `--labels A,B,C` for several 0/1 columns)."
         )
+    edges = Path(config.edges)
     nodes = None if config.nodes is None else Path(config.nodes)
-    files = read_graph(Path(config.edges), nodes, options=FileOptions(**options))
+    format = options.get("edges_format") or SUFFIXES.get(edges.suffix.lower())
+    if nodes is None and format != "graphml":
+        option = "label" if options.get("label") else "labels"
+        raise ValueError(f"`--{option}` needs `--nodes`, the file with that column.")
+    chosen = FileOptions(**options)
+    _check_columns(chosen)
+    files = read_graph(edges, nodes, options=chosen)
     data, notes = files.data, []
     has_roles = bool((data.train | data.val | data.test).any())
     if config.split is not None or not has_roles:
@@ -103,9 +151,31 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
             split = "uniform-60-20-20"
         data = draw_split(split, data, seed)
         if config.split is None:
-            notes.append(
-                f"the node file has no split column: nodes are split {split} at random"
-                f" (seed {seed})"
+            column = chosen.split or "split"
+            is_there = (
+                files.nodes is not None and column in files.nodes.column_names
+            ) and column not in chosen.drop
+            why = (
+                f"the split column {column!r} is empty"
+                if is_there
+                else "the node file has no split column"
             )
+            notes.append(f"{why}: nodes are split {split} at random (seed {seed})")
     files = dataclasses.replace(files, data=data)
     return Loaded([data], files, tuple(notes))
+
+
+def _check_columns(options: FileOptions) -> None:
+    """Refuse columns that are named twice, or learned from although they are known."""
+    for key in ("features", "labels", "categorical", "drop", "edge_features"):
+        names = getattr(options, key) or ()
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"`{key}` must name each column once, got {name!r}.")
+    taken = dict.fromkeys(options.labels, "a label")
+    taken |= {options.id: "the id", options.split or "split": "the split"}
+    if options.label is not None:
+        taken[options.label] = "the label"
+    for name in options.features or ():
+        if name in taken:
+            raise ValueError(f"`features` must not name {name!r}, {taken[name]}.")

@@ -114,7 +114,13 @@ def draw_split(
         drawn = random_per_class(data.y, per_class=int(match[1]), seed=seed)
         return drawn.apply(data)
     if match := re.fullmatch(r"(random|stratified|uniform)-(\d+)-(\d+)-(\d+)", split):
-        train, val, test = (int(share) / 100 for share in match.groups()[1:])
+        shares = [int(share) for share in match.groups()[1:]]
+        if sum(shares) > 100 or not shares[0]:
+            raise ValueError(
+                f"`split` must have three shares of at most 100 per cent together, the"
+                f" first above 0, got {split!r}."
+            )
+        train, val, test = (share / 100 for share in shares)
         draw = random_fractions if match[1] == "uniform" else stratified_fractions
         return draw(data.y, (train, val, test), seed=seed).apply(data)
     names = dict.fromkeys([*own, "random-20", "random-60-20-20"])

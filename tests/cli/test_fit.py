@@ -21,30 +21,6 @@ def in_a_new_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def csv_files(tmp_path):
-    """A ring of 30 nodes with string ids; the class is told by one feature."""
-    ids = [f"n{i:02d}" for i in range(30)]
-    edges = pd.DataFrame(
-        {
-            "src": ids,
-            "dst": ids[1:] + ids[:1],
-            "since": range(30),
-        }
-    )
-    nodes = pd.DataFrame(
-        {
-            "id": ids,
-            "size": np.arange(30) % 2 * 4.0 - 2,
-            "colour": ["red", "green", "blue"] * 10,
-            "y": ["odd" if i % 2 else "even" for i in range(30)],
-        }
-    )
-    edges.to_csv(tmp_path / "edges.csv", index=False)
-    nodes.to_csv(tmp_path / "nodes.csv", index=False)
-    return ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
-
-
 def test_karate_needs_no_files_and_prints_a_summary(capsys, tmp_path):
     assert main(["fit", "karate", "--json", "--quiet"]) == 0
     output = capsys.readouterr()
@@ -210,7 +186,37 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         (["karate", "--config", "no.toml"], "no.toml: No such file or directory."),
         (["--resume"], "`--resume` needs `--out`"),
         (["--resume", "--out", "nowhere"], "nowhere holds no run to resume."),
-        (["--edges", "no.csv", "--label", "y"], "no.csv"),
+        (
+            ["--edges", "no.csv", "--label", "y"],
+            "`--label` needs `--nodes`, the file with that column.",
+        ),
+        (["--edges", "no.graphml", "--label", "y"], "no.graphml: No such file"),
+        (
+            ["--edges", "no.csv", "--nodes", "n.csv", "--label", "y"],
+            "no.csv: No such file",
+        ),
+        (["karate", "--nodes", "n.csv"], "`--nodes` goes with `--edges`"),
+        (["karate", "--device", "meta"], "`device` must be one that works here"),
+        (["karate", "--hidden", "1000000000"], "There is not enough memory for this"),
+        (["karate", "--hidden", str(10**18)], "There is not enough memory for this"),
+        (["karate", "--out", ""], "`--out` must not be empty."),
+        (
+            ["karate", "--split", "random-60-60-20"],
+            "`split` must have three shares of at most 100 per cent together,"
+            " the first above 0, got 'random-60-60-20'.",
+        ),
+        (
+            ["--resume", "--overwrite", "--out", "r"],
+            "`--resume` and `--overwrite` exclude each other.",
+        ),
+        (
+            ["--edges", "e.csv", "--label", "y", "--largest-component"],
+            "`--largest-component` goes with the name of a data set.",
+        ),
+        (
+            ["--edges", "e.csv", "--label", "y", "--data-root", "d"],
+            "`--data-root` goes with the name of a data set.",
+        ),
         (["--edges", "no.csv"], "Say which column of the node file is the label"),
     ],
 )
@@ -322,6 +328,7 @@ def test_own_files_shrink_with_ids_columns_and_weights(csv_files):
     [
         ("small.xyz", "cannot use suffix '.xyz' here; choose one of csv, gexf"),
         ("no/small.csv", "`--pruned` must be in a folder that exists"),
+        (".", "`--pruned` must be a file, got the folder ."),
     ],
 )
 def test_a_smaller_graph_that_cannot_be_written_is_refused_before_training(
@@ -330,3 +337,14 @@ def test_a_smaller_graph_that_cannot_be_written_is_refused_before_training(
     assert main(["fit", "karate", *QUICK, "--pruned", path]) == 1
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_column_the_smaller_graph_cannot_hold_is_refused_before_training(
+    csv_files, capsys, tmp_path
+):
+    before = sorted(tmp_path.iterdir())
+    assert main(["fit", *csv_files, *QUICK, "--pruned", "small.mtx"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: small.mtx: cannot be written as mtx: Matrix Market")
+    assert "column 'since' would be lost" in error
+    assert sorted(tmp_path.iterdir()) == before

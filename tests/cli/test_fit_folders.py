@@ -1,0 +1,216 @@
+"""`sgat fit` and files that are there already: nothing is lost."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from sgat.checkpoint import load_tensors
+from sgat.cli import main
+
+QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def in_a_new_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def parquet_files(csv_files):
+    for name in ("edges", "nodes"):
+        pd.read_csv(f"{name}.csv").to_parquet(f"{name}.parquet")
+    return ["--edges", "edges.parquet", "--nodes", "nodes.parquet", "--label", "y"]
+
+
+def content(folder):
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def refused(arguments, message, capsys):
+    assert main(["fit", *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and len(error.splitlines()) == 1
+    assert message in error
+
+
+@pytest.mark.parametrize("more", [[], ["--overwrite"]])
+def test_the_users_files_are_never_taken_for_those_of_a_run(
+    parquet_files, more, capsys, tmp_path
+):
+    before = content(tmp_path)
+    message = "`--edges` must not be a file of the run folder, which the run replaces"
+    refused([*parquet_files, *QUICK, "--out", ".", *more], message, capsys)
+    (tmp_path / "link").symlink_to(".")
+    refused([*parquet_files, *QUICK, "--out", "link", *more], message, capsys)
+    (tmp_path / "link").unlink()
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("more", [[], ["--overwrite"]])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
+        *("edges.parquet", "summary.json", "encoding.json", "snapshots.npz"),
+        *("evolution.svg", "checkpoint/mine.pt"),
+    ],
+)
+def test_a_folder_with_other_files_of_these_names_is_refused(
+    name, more, capsys, tmp_path
+):
+    file = tmp_path / "r" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    message = f"got r, where {name.split('/')[0]} is no part of a run and would be"
+    refused(["karate", *QUICK, "--out", "r", *more], message, capsys)
+    assert content(tmp_path / "r") == {name: b"mine"}
+
+
+def test_other_files_in_the_folder_do_no_harm_and_come_to_none(capsys, tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "notes.txt").write_text("mine")
+    for more in ([], ["--overwrite"]):
+        arguments = ["karate", "--epochs", "2", "--snapshots", "0", "--out", "r"]
+        assert main(["fit", *arguments, *more]) == 0
+        assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
+        assert "notes.txt" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("key", ["edges", "nodes", "split"])
+def test_the_smaller_graph_is_no_input(key, csv_files, capsys, tmp_path):
+    file = "split.npz" if key == "split" else f"{key}.csv"
+    (tmp_path / "split.npz").write_bytes(b"")
+    os.link(file, "other.csv")
+    before = content(tmp_path)
+    for pruned in (file, f"./x/../{file}", "other.csv"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        refused(
+            [*csv_files, *QUICK, "--split", "split.npz", "--pruned", pruned],
+            f"`--pruned` must not be the file of `--{key}`, got",
+            capsys,
+        )
+    assert content(tmp_path) == before
+
+
+def test_the_smaller_graph_is_no_file_of_the_run(capsys, tmp_path):
+    assert main(["fit", "karate", *QUICK, "--out", "r"]) == 0
+    before = content(tmp_path)
+    for more in (["karate", "--overwrite", *QUICK], ["--resume"]):
+        refused(
+            [*more, "--out", "r", "--pruned", "r/edges.parquet"],
+            "`--pruned` must not be a file of the run folder",
+            capsys,
+        )
+    assert content(tmp_path) == before
+
+
+def full_disk():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+
+
+@pytest.mark.parametrize("has_earlier_run", [False, True])
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--lr", "1e30"], "Training diverged"),
+        (["--epochs", "3"], "state.safetensors: File too large"),
+    ],
+)
+def test_a_run_that_fails_leaves_what_was_there(
+    has_earlier_run, more, message, tmp_path
+):
+    if has_earlier_run:
+        assert main(["fit", "karate", *QUICK, "--out", "a/r"]) == 0
+    before = content(tmp_path)
+    command = [sys.executable, "-m", "sgat", "fit", "karate", "--overwrite"]
+    command += ["--out", "a/r", "--quiet", *more]
+    done = subprocess.run(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=full_disk if "large" in message else None,
+    )
+    assert done.returncode == 1
+    assert message in done.stderr and len(done.stderr.splitlines()) == 1
+    assert content(tmp_path) == before
+    assert (tmp_path / "a").exists() == has_earlier_run
+    if not has_earlier_run:
+        assert main(["fit", "karate", *QUICK, "--out", "a/r"]) == 0
+
+
+def test_a_disk_that_fills_up_at_the_end_leaves_the_earlier_run(
+    capsys, tmp_path, monkeypatch
+):
+    assert main(["fit", "karate", *QUICK, "--out", "r"]) == 0
+    before = content(tmp_path)
+    again = ["fit", "karate", *QUICK, "--seed", "1", "--out", "r", "--overwrite"]
+    with monkeypatch.context() as patch:
+
+        def fail(path, *tables):
+            raise OSError(28, "No space left on device", str(path))
+
+        patch.setattr("sgat.run_folder.write_parquet", fail)
+        assert main(again) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert before.items() <= content(tmp_path).items()
+    assert main(["fit", "--resume", "--out", "r", "--quiet"]) == 0
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["seed"] == 1
+    assert not (tmp_path / "r" / "checkpoint").exists()
+
+
+def test_an_interrupted_overwriting_run_resumes_and_keeps_the_old_results(
+    csv_files, tmp_path
+):
+    assert main(["fit", "karate", *QUICK, "--out", "my runs/r"]) == 0
+    run = tmp_path / "my runs" / "r"
+    before = content(run)
+    command = [sys.executable, "-m", "sgat", "fit", *csv_files, "--overwrite"]
+    command += ["--checkpoint-every", "5", "--out", "my runs/r", "--epochs", "100000"]
+    command += ["--pruned", "small.csv"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    state = run / "checkpoint" / "state.safetensors"
+    deadline = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    told = "sgat fit --resume --out 'my runs/r' --pruned small.csv"
+    assert f"go on with: {told}" in errors
+    assert before.items() <= content(run).items()
+    settings = run / "checkpoint" / "config.toml"
+    text = settings.read_text()
+    assert main(["fit", "karate", *QUICK, "--out", "my runs/r"]) == 1
+    assert before.items() <= content(run).items()
+    # Fewer epochs, so that the test does not train for long.
+    epochs = len(load_tensors(state)[1]["records"]) + 2
+    settings.write_text(text.replace("100000", str(epochs)))
+    resume = ["--resume", "--out", "my runs/r", "--pruned", "small.csv", "--quiet"]
+    assert main(["fit", *resume]) == 0
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["data"], summary["epochs"]) == ("edges", epochs)
+    assert (tmp_path / "small.csv").exists() and not state.parent.exists()
+
+
+def test_a_finished_run_can_still_write_the_smaller_graph(csv_files, capsys, tmp_path):
+    run = ["fit", *csv_files, *QUICK, "--keep", "0.5", "--out", "r"]
+    assert main([*run, "--pruned", "first.csv"]) == 0
+    before = content(tmp_path / "r")
+    resume = ["fit", "--resume", "--out", "r", "--pruned", "second.csv"]
+    assert main(resume) == 0
+    assert "finished already; only second.csv was written" in capsys.readouterr().err
+    assert content(tmp_path / "r") == before
+    first, second = (tmp_path / f"{name}.csv" for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+    pd.read_csv("edges.csv")[:-1].to_csv("edges.csv", index=False)
+    assert main(resume) == 1
+    assert "The data has changed since" in capsys.readouterr().err
