@@ -310,6 +310,8 @@ def run(
         _prune_finished(folder, loaded, pruned)
         return _finished_before(folder, f"only {pruned} was written")
     training = Training(loaded.graphs, settings.model, settings.train)
+    # The weights mean nothing without it, so it is written down.
+    settings = settings.replace(model={"symmetric": training.model_config.symmetric})
     made = missing_folders(folder.path)
     try:
         if not resume:

@@ -37,3 +37,16 @@ def test_other_threads_leave_signals_alone():
     thread.start()
     thread.join()
     assert seen == [(before, False)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_ignored_signal_stays_ignored(number):
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with stop_requests() as stop:
+            os.kill(os.getpid(), number)
+            assert not stop.requested
+            assert signal.getsignal(number) is signal.SIG_IGN
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)

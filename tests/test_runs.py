@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 
-from sgat.config import Config
+import sgat
+from sgat.config import Config, DataConfig
 from sgat.run_folder import RunFolder
-from sgat.runs import Request, continue_run, run, start_run
+from sgat.runs import Request, _kept_note, continue_run, run, start_run
 
 
 def test_options_are_sorted_into_their_sections(tmp_path):
@@ -48,3 +50,68 @@ def test_settings_come_from_the_folder_on_resume(tmp_path):
     settings = Config().replace(data={"name": "karate"}, train={"epochs": 7})
     folder.start(settings)
     assert continue_run(Request(out=folder.path))[1] == settings
+
+
+def test_paths_are_stored_absolute_and_lists_without_spaces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    request = Request.from_options(
+        {"edges": "e.csv", "split": "s.npz", "features": "", "categorical": "a, b ,"}
+    )
+    assert request.data == {
+        "edges": str(tmp_path / "e.csv"),
+        "split": str(tmp_path / "s.npz"),
+        "options": {"features": [], "categorical": ["a", "b"]},
+    }
+    named = Request.from_options({"name": "karate", "data_root": "d"}).settings()
+    assert named.data.options == {"root": str(tmp_path / "d")}
+
+
+def test_files_replace_the_name_of_a_config_and_its_options(tmp_path):
+    toml = tmp_path / "c.toml"
+    toml.write_text(
+        '[data]\nname = "cora"\nsplit = "public"\noptions = { root = "/d" }\n'
+    )
+    given = {"config": str(toml), "edges": "/e.csv", "nodes": "/n.csv", "label": "y"}
+    data = Request.from_options(given).settings().data
+    assert data == DataConfig(edges="/e.csv", nodes="/n.csv", options={"label": "y"})
+
+
+def test_a_name_replaces_the_files_of_a_config(tmp_path):
+    toml = tmp_path / "c.toml"
+    toml.write_text(
+        '[data]\nedges = "/e.csv"\nnodes = "/n.csv"\noptions = { label = "y" }\n'
+        "[train]\nepochs = 7\n"
+    )
+    request = Request.from_options({"config": str(toml), "name": "karate"})
+    assert request.settings().data == DataConfig(name="karate")
+    assert request.settings().train.epochs == 7
+    more = Request.from_options({"config": str(toml), "labels": "a,b"}).settings()
+    assert more.data.options == {"labels": ["a", "b"]}
+    assert more.data.edges == "/e.csv"
+
+
+def test_a_run_on_an_undirected_graph_loads_as_it_was(tmp_path):
+    settings = Config().replace(
+        data={"name": "karate"}, train={"epochs": 3, "device": "cpu"}
+    )
+    run(RunFolder(tmp_path / "r"), settings)
+    loaded = sgat.load(tmp_path / "r")
+    (data,) = sgat.data.load("karate")
+    again = loaded.score_edges(data)
+    assert np.allclose(again["log_alpha"], loaded.edges_["log_alpha"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("keep", "removed", "edges", "told"),
+    [
+        (0.3, 0.5, 1000, "50.0% of the edges are kept, not 30.0%: edges whose scores"),
+        (0.3, 0.69, 1000, None),
+        (0.25, 0.7, 10, None),
+        (None, 0.5, 1000, None),
+        (0.3, 0.0, 0, None),
+    ],
+)
+def test_a_share_that_is_missed_is_told(keep, removed, edges, told):
+    notes = _kept_note({"keep": keep, "removed_share": removed, "edges": edges})
+    assert len(notes) == (told is not None)
+    assert told is None or notes[0].startswith(told)

@@ -97,7 +97,7 @@ def check_options(
 
 def _alternatives(kind: Any) -> list[tuple[Callable[[Any], bool], str]]:
     """What a type takes, as tests with their names; None goes without a name."""
-    if typing.get_origin(kind) is types.UnionType:
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
         parts = typing.get_args(kind)
         return [found for part in parts for found in _alternatives(part)]
     if kind is types.NoneType:
