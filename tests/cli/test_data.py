@@ -152,3 +152,18 @@ def test_malformed_files_leave_nothing_and_exit_with_1(tmp_path, capsys):
     assert main(["data", "convert", str(tmp_path / "e.csv"), str(out)]) == 1
     assert "e.csv" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_info_takes_the_columns_of_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i},{(i + 1) % 7},{i}" for i in range(7)]
+    (tmp_path / "e.csv").write_text("\n".join(["a,b,w", *rows]))
+    rows = [f"{i},{i % 2},{i % 3 % 2}" for i in range(7)]
+    (tmp_path / "n.csv").write_text("\n".join(["node,x,y", *rows]))
+    command = ["data", "info", "--edges", "e.csv", "--nodes", "n.csv", "--json"]
+    command += ["--src", "a", "--dst", "b", "--weight", "w", "--id", "node"]
+    assert main([*command, "--labels", "x, y"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["nodes"], found["edges"], found["classes"]) == (7, 7, 2)
+    assert main([*command, "--weight", "v"]) == 1
+    assert "no column 'v'" in capsys.readouterr().err

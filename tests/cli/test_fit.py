@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import pytest
 
 import sgat
 from sgat.cli import main
+from sgat.data import Split, save_split
 
 QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
 
@@ -348,3 +350,127 @@ def test_a_column_the_smaller_graph_cannot_hold_is_refused_before_training(
     assert error.startswith("error: small.mtx: cannot be written as mtx: Matrix Market")
     assert "column 'since' would be lost" in error
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_ctrl_c_during_the_imports_ends_with_130(monkeypatch, capsys):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sgat.cli.import_module", interrupted)
+    assert main(["fit", "karate"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_second_ctrl_c_ends_with_130_and_leaves_nothing(
+    monkeypatch, capsys, tmp_path
+):
+    def interrupted(training, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sgat.train.Training.run", interrupted)
+    assert main(["fit", "karate", "--quiet"]) == 130
+    assert capsys.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_results_are_written_says_how_to_go_on(
+    monkeypatch, capsys, tmp_path
+):
+    def interrupted(path, *tables):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sgat.run_folder.write_parquet", interrupted)
+        assert main(["fit", "karate", *QUICK, "--out", "r"]) == 130
+    error = capsys.readouterr().err
+    assert error == "interrupted; go on with: sgat fit --resume --out r\n"
+    assert main(["fit", "--resume", "--out", "r", "--quiet"]) == 0
+    assert (tmp_path / "r" / "summary.json").exists()
+
+
+def test_a_fault_of_ours_keeps_its_traceback(monkeypatch):
+    def fault(*arguments, **options):
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr("sgat.runs.Training", fault)
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        main(["fit", "karate"])
+
+
+def test_columns_are_chosen_by_options(csv_files, tmp_path):
+    for name in ("edges", "nodes"):
+        pd.read_csv(f"{name}.csv").to_csv(f"{name}.csv", index=False, sep=";")
+    options = ["--delimiter", ";", "--categorical", " size", "--drop", "colour, since"]
+    assert main(["fit", *csv_files, *QUICK, *options, "--out", "r"]) == 0
+    encoding = json.loads((tmp_path / "r" / "encoding.json").read_text())
+    (feature,) = encoding["features"]
+    assert feature["name"] == "size"
+    config = sgat.Config.from_toml(tmp_path / "r" / "config.toml")
+    assert config.data.options["drop"] == ["colour", "since"]
+    assert config.data.options["categorical"] == ["size"]
+
+
+def test_features_can_be_none_and_cannot_be_the_label(csv_files, capsys, tmp_path):
+    assert main(["fit", *csv_files, *QUICK, "--features", "", "--out", "r"]) == 0
+    encoding = json.loads((tmp_path / "r" / "encoding.json").read_text())
+    assert encoding["features"] == []
+    assert main(["fit", *csv_files, *QUICK, "--features", "size, y"]) == 1
+    error = capsys.readouterr().err
+    assert error == "error: `features` must not name 'y', the label.\n"
+
+
+def test_a_named_data_set_takes_its_options(tmp_path):
+    options = ["--largest-component", "--no-normalise-features", "--data-root", "d"]
+    assert main(["fit", "karate", *QUICK, *options, "--out", "r"]) == 0
+    config = sgat.Config.from_toml(tmp_path / "r" / "config.toml")
+    assert config.data.options == {
+        "largest_component": True,
+        "normalise_features": False,
+        "root": str(tmp_path / "d"),
+    }
+
+
+def test_a_run_with_a_split_file_goes_on_from_another_folder(
+    csv_files, tmp_path, monkeypatch
+):
+    parts = [np.arange(0, 10), np.arange(10, 20), np.arange(20, 30)]
+    save_split("split.npz", [Split(*parts, num_nodes=30)])
+    options = [*csv_files, *QUICK, "--split", "split.npz"]
+    assert main(["fit", *options, "--out", "r"]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    run = ["--config", "../r/config.toml", "--out", "again", "--quiet"]
+    assert main(["fit", *run]) == 0
+    models = [tmp_path / "r", tmp_path / "elsewhere" / "again"]
+    first, second = ((m / "model.safetensors").read_bytes() for m in models)
+    assert first == second
+
+
+def test_several_labels_are_why_there_is_no_drawing(csv_files, capsys):
+    nodes = pd.read_csv("nodes.csv")
+    nodes["a"], nodes["b"] = (nodes["y"] == "odd").astype(int), 1 - nodes.index % 2
+    nodes.drop(columns="y").to_csv("nodes.csv", index=False)
+    options = [*csv_files[:4], "--labels", "a, b", "--epochs", "2", "--snapshots", "2"]
+    assert main(["fit", *options]) == 0
+    error = capsys.readouterr().err
+    assert "no drawing of the graph: a node with several labels has no colour" in error
+    assert "cannot be read" not in error
+
+
+def test_a_download_shows_a_bar(monkeypatch):
+    shown = []
+
+    @contextlib.contextmanager
+    def bar(name, *, quiet):
+        yield lambda received: shown.append((name, quiet))
+
+    def load(name, *, progress, **options):
+        progress(5)
+        raise ValueError("stop here")
+
+    monkeypatch.setattr("sgat.data.load", load)
+    for command in ("fit", "inject"):
+        monkeypatch.setattr(f"sgat.cli.{command}.download_bar", bar)
+    assert main(["fit", "cora", "--quiet"]) == 1
+    assert main(["data", "inject", "cora", "--out", "x"]) == 1
+    assert shown == [("cora", True), ("cora", False)]
