@@ -67,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (ValueError, OSError, ImportError, MemoryError, RuntimeError) as error:
+        # Python wraps Ctrl-C that comes while a class is being made.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
         is_known = not isinstance(error, RuntimeError) or _is_out_of_memory(error)
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise

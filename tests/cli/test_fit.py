@@ -352,8 +352,11 @@ def test_a_column_the_smaller_graph_cannot_hold_is_refused_before_training(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_ctrl_c_during_the_imports_ends_with_130(monkeypatch, capsys):
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_ctrl_c_during_the_imports_ends_with_130(is_wrapped, monkeypatch, capsys):
     def interrupted(name):
+        if is_wrapped:
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sgat.cli.import_module", interrupted)
