@@ -6,9 +6,15 @@ from types import ModuleType
 
 import pytest
 import torch
+from hypothesis import settings
 from ops.awkward import GRAPHS
 
 from sgat.graph import Graph
+
+# The same examples every time where a red run would stop others; new ones elsewhere.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 REPOSITORY = Path(__file__).parents[1]
 
