@@ -1,5 +1,6 @@
 import importlib
 import os
+import signal
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,11 @@ from sgat.graph import Graph
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+# A shell starts what runs in the background with Ctrl-C ignored, and all children
+# inherit that; the tests of Ctrl-C need it to mean something.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).parents[1]
 

@@ -2,13 +2,12 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
+from processes import started
 
 import sgat
 from sgat.cli import main
@@ -138,16 +137,10 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
     epochs = "400"
     options = ["--epochs", epochs, "--quiet", "--snapshots", "0"]
     assert main(["fit", "karate", *options, "--out", "whole"]) == 0
-    command = [sys.executable, "-m", "sgat", "fit", "karate", *options]
-    command += ["--checkpoint-every", "3", "--out", "killed"]
-    process = subprocess.Popen(command)
+    command = ["fit", "karate", *options, "--checkpoint-every", "3", "--out", "killed"]
     state = tmp_path / "killed" / "checkpoint" / "state.safetensors"
-    deadline = time.monotonic() + 120
-    while not state.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(time.time() % 0.5)
-    process.kill()
-    process.wait()
+    with started(command, state):
+        time.sleep(time.time() % 0.5)
     assert main(["fit", "--resume", "--out", "killed", "--quiet"]) == 0
     for name in ("model.safetensors", "edges.parquet", "nodes.parquet"):
         assert (tmp_path / "whole" / name).read_bytes() == (
@@ -157,15 +150,11 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path):
-    command = [sys.executable, "-m", "sgat", "fit", "karate", "--epochs", "100000"]
-    command += ["--checkpoint-every", "5", "--out", "r"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    command = ["fit", "karate", "--epochs", "100000", "--checkpoint-every", "5"]
     state = tmp_path / "r" / "checkpoint" / "state.safetensors"
-    deadline = time.monotonic() + 120
-    while not state.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with started([*command, "--out", "r"], state) as process:
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "go on with: sgat fit --resume --out r" in errors
     assert "Traceback" not in errors

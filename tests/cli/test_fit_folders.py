@@ -6,10 +6,10 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 
 import pandas as pd
 import pytest
+from processes import started
 
 from sgat.checkpoint import load_tensors
 from sgat.cli import main
@@ -173,16 +173,12 @@ def test_an_interrupted_overwriting_run_resumes_and_keeps_the_old_results(
     assert main(["fit", "karate", *QUICK, "--out", "my runs/r"]) == 0
     run = tmp_path / "my runs" / "r"
     before = content(run)
-    command = [sys.executable, "-m", "sgat", "fit", *csv_files, "--overwrite"]
-    command += ["--checkpoint-every", "5", "--out", "my runs/r", "--epochs", "100000"]
-    command += ["--pruned", "small.csv"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    command = ["fit", *csv_files, "--overwrite", "--checkpoint-every", "5"]
+    command += ["--out", "my runs/r", "--epochs", "100000", "--pruned", "small.csv"]
     state = run / "checkpoint" / "state.safetensors"
-    deadline = time.monotonic() + 120
-    while not state.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with started(command, state) as process:
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     told = "sgat fit --resume --out 'my runs/r' --pruned small.csv"
     assert f"go on with: {told}" in errors
