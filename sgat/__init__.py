@@ -1,22 +1,21 @@
 """Sparse Graph Attention Networks: learn which edges to listen to, and keep only those.
 
-The names below are the public ones. Those of the classifier load when first used, so
-that `import sgat` costs little more than `import torch`.
+The names below are the public ones. Each loads when it is first used, so `import sgat`
+costs next to nothing by itself.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
-from sgat.conv import SGATConv
-from sgat.features import SparseFeatures
-from sgat.gates import HardConcrete
-from sgat.graph import Graph
-from sgat.models import SGAT
-
 if TYPE_CHECKING:
+    from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
+    from sgat.conv import SGATConv
     from sgat.data.node_data import NodeData
     from sgat.estimator import SGATClassifier
+    from sgat.features import SparseFeatures
+    from sgat.gates import HardConcrete
+    from sgat.graph import Graph
+    from sgat.models import SGAT
     from sgat.run_folder import load
     from sgat.train import fit
 
@@ -38,19 +37,29 @@ __all__ = [
     "load",
 ]
 
-_LAZY = {
+_HOME = {
+    "SGAT": "sgat.models",
+    "Config": "sgat.config",
+    "DataConfig": "sgat.config",
+    "Graph": "sgat.graph",
+    "HardConcrete": "sgat.gates",
+    "ModelConfig": "sgat.config",
     "NodeData": "sgat.data.node_data",
     "SGATClassifier": "sgat.estimator",
+    "SGATConv": "sgat.conv",
+    "SparseFeatures": "sgat.features",
+    "TrainConfig": "sgat.config",
     "fit": "sgat.train",
     "load": "sgat.run_folder",
 }
+"""Where each public name is defined."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'sgat' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_HOME})
