@@ -25,6 +25,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 REPOSITORY = Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a CUDA device where there is none."""
+    if torch.cuda.is_available():
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
 @pytest.fixture(scope="session")
 def benchmarks() -> Path:
     """The folder with the real data sets; tests that need it skip without it."""
