@@ -101,6 +101,13 @@ def fit(
     gate_bias_start: float | None = setting(
         "gate_bias_start", MODEL, "Where that scalar starts."
     ),
+    symmetric: bool | None = setting(
+        "symmetric",
+        MODEL,
+        "Both directions of an edge stay or go together; by default where edges have"
+        " none.",
+        "--symmetric/--no-symmetric",
+    ),
     residual: bool | None = setting(
         "residual",
         MODEL,

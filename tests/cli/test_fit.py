@@ -466,3 +466,12 @@ def test_a_download_shows_a_bar(monkeypatch):
     assert main(["fit", "cora", "--quiet"]) == 1
     assert main(["data", "inject", "cora", "--out", "x"]) == 1
     assert shown == [("cora", True), ("cora", False)]
+
+
+def test_symmetric_gates_keep_both_directions_of_an_edge():
+    options = ["--symmetric", "--keep", "0.5", "--out", "r"]
+    assert main(["fit", "karate", *QUICK, *options]) == 0
+    edges = pd.read_parquet("r/edges.parquet")
+    kept = {(row.src, row.dst) for row in edges[edges["kept"]].itertuples()}
+    assert len(kept) == 78
+    assert kept == {(dst, src) for src, dst in kept}
