@@ -1,7 +1,9 @@
 # Every target builds .venv when it is missing; nothing has to be installed by hand.
+# The demo needs the package alone; tests, checks and benchmarks need the tools as well.
 PYTHON ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
 BIN := $(VENV)/bin
 
 .PHONY: help install demo test test-all lint types bench clean
@@ -11,10 +13,14 @@ help: ## Show the targets
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(TOOLS): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-install: $(INSTALLED) ## Install sgat and its tools into .venv
+install: $(TOOLS) ## Install sgat and its tools into .venv
 
 demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "Zachary's karate club: two of 34 members say which side they are on. SGAT predicts"
@@ -28,20 +34,20 @@ demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.5"
 	@echo "          $(BIN)/sgat fit --help"
 
-test: $(INSTALLED) ## Run the tests that take seconds
+test: $(TOOLS) ## Run the tests that take seconds
 	$(BIN)/python -m pytest -q
 
-test-all: $(INSTALLED) ## Run all tests, those of minutes included
+test-all: $(TOOLS) ## Run all tests, those of minutes included
 	$(BIN)/python -m pytest -q -m ''
 
-lint: $(INSTALLED) ## Check format and style
+lint: $(TOOLS) ## Check format and style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(INSTALLED) ## Check types
+types: $(TOOLS) ## Check types
 	$(BIN)/mypy
 
-bench: $(INSTALLED) ## Time the operations beside their peers
+bench: $(TOOLS) ## Time the operations beside their peers
 	$(BIN)/python -m benchmarks.ops
 	$(BIN)/python -m benchmarks.training_step
 	$(BIN)/python -m benchmarks.end_to_end
