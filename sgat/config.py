@@ -53,6 +53,9 @@ class DataConfig:
 class ModelConfig:
     """Shape of the network; see `sgat.SGAT` for the meaning of each entry.
 
+    `method` names another model of `sgat.baselines.METHODS`; it takes from the entries
+    those it has a use for, and `options` holds what is its own.
+
     `gate_bias` says whether there is a learned scalar in every log α, and
     `gate_bias_start` where it starts. `symmetric` keeps or removes both directions of
     an edge together; None does so where the user's edges have no direction.
@@ -77,6 +80,8 @@ class ModelConfig:
     zeta: float = 1.1
     init_gain: float = 1.0
     backend: Literal["auto", "reference", "cpu", "gpu"] = "auto"
+    method: str = "sgat"
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse values no network can have."""

@@ -20,9 +20,11 @@ from torch import Tensor
 from sgat import metrics
 from sgat.budget import EdgeBudget, bias_shift
 from sgat.config import TrainConfig
+from sgat.conv import SGATConv
 from sgat.data.node_data import NodeData, merge
 from sgat.evaluate import loss_on
-from sgat.models import SGAT, Output
+from sgat.models import SGAT
+from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import noise
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
@@ -51,7 +53,7 @@ class Epochs:
     """
 
     def __init__(
-        self, model: SGAT, graphs: Sequence[NodeData], config: TrainConfig
+        self, model: NodeClassifier, graphs: Sequence[NodeData], config: TrainConfig
     ) -> None:
         """Move nothing: model and graphs must be on the same device already."""
         self.model = model
@@ -86,7 +88,7 @@ class Epochs:
         """Whether every epoch is the same work, so that a CUDA graph can replay it."""
         size = self.config.batch_size
         one_step = size is None or size >= len(self.training)
-        return self.device.type == "cuda" and one_step
+        return self.device.type == "cuda" and one_step and self.model.can_replay
 
     def run(self, epoch: int | None) -> Tensor:
         """Train on every training graph once, evaluate, and keep the best weights.
@@ -99,6 +101,8 @@ class Epochs:
             The row of the epoch, [len(COLUMNS)] float64 on the device.
         """
         self.model.train()
+        if epoch is not None:
+            self.model.progress = epoch / self.config.epochs
         steps = [self._step(*batch) for batch in self._batches(epoch)]
         mean = torch.stack(steps).mean(dim=0) if len(steps) > 1 else steps[0]
         row = torch.cat([mean, self._evaluate(epoch)])
@@ -125,8 +129,14 @@ class Epochs:
     def _now(self, schedule: Tensor) -> Tensor:
         return schedule.index_select(0, self.number).squeeze(0)
 
+    @property
+    def _gating(self) -> SGATConv:
+        """The gates a budget moves."""
+        assert isinstance(self.model, SGAT)
+        return self.model.gating
+
     def _optimiser(self) -> torch.optim.Adam:
-        gating, config = self.model.gating, self.config
+        config = self.config
         options: dict[str, Any] = {"lr": config.lr, "fused": True}
         if self.device.type == "cuda":
             options["capturable"] = True
@@ -137,6 +147,7 @@ class Epochs:
             )
         # The budget moves the bias itself, and sets the level of the scores, which L2
         # would pull back to 0.
+        gating = self._gating
         assert gating.scorer is not None and gating.gate_bias is not None
         scorer = list(gating.scorer.parameters())
         apart = {id(parameter) for parameter in [*scorer, gating.gate_bias]}
@@ -180,15 +191,21 @@ class Epochs:
         output = self._compute(data, seed)
         data_loss = loss_on(output.logits[role.node].float(), role.y)
         num_edges = max(data.graph.num_edges, 1)
-        penalty = output.opened.penalty
-        share = penalty / num_edges
+        open_share = output.used_edges(data.graph) / num_edges
+        opened = output.opened
+        if opened is None:
+            share, price = open_share, torch.zeros_like(data_loss)
+            loss = data_loss
+        else:
+            share, price = opened.penalty / num_edges, self._now(self.prices)
+            loss = data_loss + price.to(opened.penalty) * opened.penalty
+        if output.extra_loss is not None:
+            loss = loss + output.extra_loss
         if self.budget is None or data.graph.num_edges == 0:
-            price = self._now(self.prices)
-            loss = data_loss + price.to(penalty) * penalty
             loss.backward()
             self.optimiser.step()
         else:
-            bias = self.model.gating.gate_bias
+            bias = self._gating.gate_bias
             assert bias is not None
             price = self.budget.multiplier / num_edges
             loss = data_loss + self.budget.multiplier.to(share) * share
@@ -196,7 +213,6 @@ class Epochs:
             self.optimiser.step()
             target = self._now(self.targets)
             self.budget.step(bias, share.detach(), target, slope)
-        open_share = output.opened.num_open / num_edges
         numbers = (loss, data_loss, open_share, share, price)
         return torch.stack([number.detach().double() for number in numbers])
 
@@ -209,7 +225,7 @@ class Epochs:
             logits: dict[str, list[Tensor]] = {"train": [], "val": []}
             for data, roles in zip(self.seen, self.roles, strict=True):
                 output = self._compute(data, None)
-                kept = kept + output.opened.num_open
+                kept = kept + output.used_edges(data.graph)
                 for name, role in roles.items():
                     logits[name].append(output.logits[role.node].float())
             found = {name: torch.cat(parts) for name, parts in logits.items()}
@@ -233,16 +249,18 @@ class Epochs:
         Drawn gates meet the budget on average; the median gates of evaluation would
         not, where scores are close together.
         """
-        bias = self.model.gating.gate_bias
-        if self.budget is None or bias is None:
+        if self.budget is None:
             yield
             return
+        gating = self._gating
+        bias = gating.gate_bias
+        assert bias is not None and isinstance(self.model, SGAT)
         parts = [self.model.log_alpha(data.x, data.graph) for data in self.seen]
         num_kept = (
             self._now(self.num_kept_tensor) if epoch is None else self.num_kept[epoch]
         )
         before = bias.clone()
-        bias.add_(bias_shift(torch.cat(parts), num_kept, self.model.gating.gates))
+        bias.add_(bias_shift(torch.cat(parts), num_kept, gating.gates))
         yield
         bias.copy_(before)
 

@@ -164,7 +164,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self._given_edges, self._given_weight = edges, edge_weight
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
         header = model_header(graphs[0], result.best_epoch)
-        self._set_fitted(config, result.model, header, graphs, history)
+        self._set_fitted(config, result.sgat, header, graphs, history)
         self.edges_ = edge_table(self.graphs_, self._scores(self.graphs_))
         return self
 

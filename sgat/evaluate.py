@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sgat import metrics
 from sgat.data.node_data import NodeData
-from sgat.models import SGAT
+from sgat.node_classifier import NodeClassifier
 
 
 def loss_on(logits: Tensor, y: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ class Evaluation:
 
 @torch.no_grad()
 def evaluate(
-    model: SGAT, graphs: Sequence[NodeData], roles: Sequence[str]
+    model: NodeClassifier, graphs: Sequence[NodeData], roles: Sequence[str]
 ) -> list[Evaluation | None]:
     """Score a model with evaluation gates on the nodes of each role.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +15,7 @@ from sgat.conv import SGATConv, as_graph, draw_seed
 from sgat.features import Features
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
+from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
 from sgat.scorers import FreeScorer
 
@@ -25,21 +26,7 @@ Activation = Literal["relu", "elu"]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
 
 
-class Output(NamedTuple):
-    """What one pass of a model gives.
-
-    Attributes:
-        logits: Class scores, [N, C].
-        embedding: Penultimate features, the input of the read-out, [N, H · D].
-        opened: The open edges of all layers, with the penalty.
-    """
-
-    logits: Tensor
-    embedding: Features
-    opened: OpenEdges
-
-
-class SGAT(nn.Module):
+class SGAT(NodeClassifier):
     """Sparse graph attention network: gates drawn once per pass, shared by all layers.
 
     Read-outs: "linear" is the paper's, `layers` attention layers with concatenated
@@ -71,6 +58,8 @@ class SGAT(nn.Module):
         init_gain: Scale of the initial weights (Xavier).
         backend: Implementation of the operations.
     """
+
+    can_replay = True
 
     def __init__(
         self,
@@ -182,24 +171,6 @@ class SGAT(nn.Module):
             nn.init.xavier_normal_(self.classifier.weight, gain, generator)
             nn.init.zeros_(self.classifier.bias)
 
-    def forward(
-        self,
-        x: Features,
-        edge_index: Tensor | Graph,
-        edge_weight: Tensor | None = None,
-        *,
-        seed: Seed | None = None,
-    ) -> Tensor:
-        """Class scores of every node, [N, C].
-
-        Args:
-            x: Node features, dense or sparse, [N, K].
-            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`.
-            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
-            seed: Key of all noise in training mode; None draws one from torch.
-        """
-        return self.compute(x, edge_index, edge_weight, seed=seed).logits
-
     def compute(
         self,
         x: Features,
@@ -251,6 +222,10 @@ class SGAT(nn.Module):
         graph = as_graph(edge_index, x.shape[0], edge_weight)
         scores = self.gating.score(x, graph)
         return ops.log_alphas(graph, scores.dst, scores.src, scores.edge)
+
+    def score_edges(self, x: Features, graph: Graph) -> Tensor:
+        """Gate location log α of every edge, [E]."""
+        return self.log_alpha(x, graph)
 
 
 def _chosen_scorer(

@@ -216,7 +216,7 @@ class RunFolder:
             The summary.
         """
         device = chosen_device(config.train.device)
-        model = result.model.to(device)
+        model = result.sgat.to(device)
         on_device = [data.to(device) for data in graphs]
         scores = edge_scores(model, on_device)
         header = model_header(graphs[0], result.best_epoch)

@@ -309,6 +309,11 @@ def run(
         assert pruned is not None
         _prune_finished(folder, loaded, pruned)
         return _finished_before(folder, f"only {pruned} was written")
+    if settings.model.method != "sgat":
+        raise ValueError(
+            f"`method` must be sgat for a run with scores of edges, got"
+            f" {settings.model.method!r}; `sgat reproduce` trains the others."
+        )
     training = Training(loaded.graphs, settings.model, settings.train)
     # The weights mean nothing without it, so it is written down.
     settings = settings.replace(model={"symmetric": training.model_config.symmetric})
@@ -326,7 +331,7 @@ def run(
     if result.interrupted:
         return Outcome(None, len(result.records), [], loaded.notes)
     if pruned is not None:
-        _write_pruned(loaded, _scores(loaded.graphs[0], result.model), pruned)
+        _write_pruned(loaded, _scores(loaded.graphs[0], result.sgat), pruned)
     if loaded.files is not None:
         write_text(folder.draft.encoding, loaded.files.encoding.to_json() + "\n")
     notes = loaded.notes + _draw(folder.draft, loaded, result)
@@ -405,7 +410,7 @@ def _silent(logger: logging.Logger) -> Iterator[None]:
 def _tables(loaded: Loaded, result: Result) -> list[Any] | None:
     if loaded.files is None:
         return None
-    return [score_table(loaded.files, _scores(loaded.files.data, result.model))]
+    return [score_table(loaded.files, _scores(loaded.files.data, result.sgat))]
 
 
 def _scores(data: NodeData, model: SGAT) -> EdgeScores:
@@ -424,7 +429,7 @@ def _draw(folder: RunFolder, loaded: Loaded, result: Result) -> tuple[str, ...]:
             f"no drawing of the graph: it has {data.num_nodes} nodes, more than"
             f" {LARGEST_GRAPH} cannot be read",
         )
-    gates = result.model.gating.gates
+    gates = result.sgat.gating.gates
     picture = folder.path / "evolution.png"
     draw_evolution(data, result.snapshots, gates, picture)
     if len(result.snapshots) > 1:

@@ -20,6 +20,7 @@ from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.interrupt import stop_requests
 from sgat.models import SGAT
+from sgat.node_classifier import NodeClassifier
 
 REPLAYED = 25
 """Epochs that are replayed on a GPU before their rows are read."""
@@ -86,11 +87,17 @@ class Result:
         interrupted: Whether training was stopped before its end and can be resumed.
     """
 
-    model: SGAT
+    model: NodeClassifier
     records: list[EpochRecord]
     best_epoch: int
     snapshots: list[Snapshot]
     interrupted: bool = False
+
+    @property
+    def sgat(self) -> SGAT:
+        """The selected model, where it is an SGAT."""
+        assert isinstance(self.model, SGAT)
+        return self.model
 
     @property
     def best(self) -> EpochRecord:
@@ -132,6 +139,30 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
 
 def _fresh_model(
     model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
+) -> NodeClassifier:
+    make = _fresh_sgat if model.method == "sgat" else _fresh_baseline
+    # Layers draw weights when they are made; torch's generator is not ours to move.
+    with torch.random.fork_rng(devices=[]):
+        fresh = make(model, graphs, train)
+    fresh.reset_parameters(torch.Generator().manual_seed(train.seed))
+    return fresh
+
+
+def _fresh_baseline(
+    model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
+) -> NodeClassifier:
+    from sgat.baselines import find_method
+
+    for name, value in {"keep": train.keep, "snapshots": train.snapshots}.items():
+        if value:
+            raise ValueError(
+                f"`{name}` goes with the method 'sgat', not {model.method!r}."
+            )
+    return find_method(model.method).build(model, graphs[0])
+
+
+def _fresh_sgat(
+    model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
 ) -> SGAT:
     if model.gate_mode == "transductive" and len(graphs) > 1:
         raise ValueError(
@@ -144,11 +175,9 @@ def _fresh_model(
             " the gate bias."
         )
     first = graphs[0]
-    fresh = SGAT.from_config(
+    return SGAT.from_config(
         model, first.num_features, first.num_classes, first.graph.num_edges
     )
-    fresh.reset_parameters(torch.Generator().manual_seed(train.seed))
-    return fresh
 
 
 class Training:
@@ -274,12 +303,13 @@ class Training:
         if epoch not in _snapshot_epochs(self.config):
             return
         first = self.graphs[0]
+        assert isinstance(self.model, SGAT)
         with self.epochs.evaluation_bias(self.epoch):
             log_alpha = self.model.log_alpha(first.x, first.graph)
             logits = self.model.eval()(first.x, first.graph)
         self.snapshots.append(Snapshot(epoch, log_alpha.cpu(), logits.cpu()))
 
-    def selected_model(self) -> SGAT:
+    def selected_model(self) -> NodeClassifier:
         """A copy of the model with the selected weights, in evaluation mode."""
         model = copy.deepcopy(self.model)
         if self.best_epoch:
@@ -349,7 +379,7 @@ def fit(
     resume: bool = False,
     on_epoch: Callable[[EpochRecord], None] | None = None,
 ) -> Result:
-    """Train an SGAT on one graph, or on several.
+    """Train a model on one graph, or on several.
 
     Ctrl-C (or SIGTERM) stops after the epoch under way, with a checkpoint if there is a
     path for one; the result then says `interrupted`, and the same call with

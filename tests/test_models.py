@@ -55,7 +55,7 @@ def model(request: pytest.FixtureRequest, seed: int) -> SGAT:
 @pytest.mark.parametrize("readout", ["linear", "attention"])
 def test_shapes(graph: Graph, x: Tensor, layers: int, readout: str):
     model = network(layers=layers, readout=readout, output_heads=2)
-    logits, embedding, opened = model.compute(x, graph)
+    logits, embedding, opened, *_ = model.compute(x, graph)
     assert logits.shape == (N, C) and logits.dtype == torch.float64
     has_hidden = readout == "linear" or layers > 1
     assert embedding.shape == (N, H * D if has_hidden else K)
@@ -66,7 +66,7 @@ def test_shapes(graph: Graph, x: Tensor, layers: int, readout: str):
 
 def test_the_papers_read_out_is_a_classifier_of_the_embedding(graph: Graph, x: Tensor):
     model = network().eval()
-    logits, embedding, opened = model.compute(x, graph)
+    logits, embedding, opened, *_ = model.compute(x, graph)
     first, second = model.convs
     hidden = F.relu(first(x, graph))
     hidden = F.relu(second(hidden, graph, opened=opened))
@@ -78,7 +78,7 @@ def test_the_codes_read_out_averages_the_heads_of_an_attention_layer(
     graph: Graph, x: Tensor
 ):
     model = network(**MODELS["authors' code"]).eval()
-    logits, embedding, opened = model.compute(x, graph)
+    logits, embedding, opened, *_ = model.compute(x, graph)
     first, last = model.convs
     assert torch.allclose(embedding, F.elu(first(x, graph)))
     assert (last.heads, last.out_channels, last.concat) == (2, C, False)

@@ -1,0 +1,30 @@
+"""Competing methods: one per file, the same contract as `sgat.models.SGAT`.
+
+A method is trained by the trainer of SGAT and judged by the same records; its name goes
+into `ModelConfig.method`.
+"""
+
+from __future__ import annotations
+
+from sgat.baselines import gat, gcn, mlp
+from sgat.baselines.method import Method
+
+METHODS: dict[str, Method] = {
+    "mlp": mlp.METHOD,
+    "gcn": gcn.METHOD,
+    "gat": gat.METHOD,
+}
+"""Every method but SGAT itself, by name."""
+
+
+def find_method(name: str) -> Method:
+    """A method by its name.
+
+    Raises:
+        ValueError: If there is none of this name.
+    """
+    if name not in METHODS:
+        raise ValueError(
+            f"Unknown method {name!r}; choose sgat or one of {', '.join(METHODS)}."
+        )
+    return METHODS[name]

@@ -1,0 +1,94 @@
+"""NodeClassifier: what the trainer asks of a model, SGAT and every baseline alike."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sgat.features import Features
+from sgat.graph import Graph
+from sgat.ops import OpenEdges, Seed
+
+
+class Output(NamedTuple):
+    """What one pass of a model gives.
+
+    Attributes:
+        logits: Class scores, [N, C].
+        embedding: Penultimate features, the input of the read-out, [N, D].
+        opened: The open edges of all layers, with the penalty; None without gates.
+        extra_loss: What the model adds to the loss on the labels in training, a scalar,
+            its price included; None for nothing.
+        num_used: Number of edges the pass listened to, a scalar; None for those of
+            `opened`, or all.
+    """
+
+    logits: Tensor
+    embedding: Features
+    opened: OpenEdges | None = None
+    extra_loss: Tensor | None = None
+    num_used: Tensor | None = None
+
+    def used_edges(self, graph: Graph) -> Tensor:
+        """Number of edges of the graph the pass listened to, a scalar."""
+        if self.num_used is not None:
+            return self.num_used
+        if self.opened is not None:
+            return self.opened.num_open
+        return torch.tensor(graph.num_edges, device=graph.device)
+
+
+class NodeClassifier(nn.Module):
+    """A model from node features and a graph to class scores.
+
+    Attributes:
+        can_replay: Whether a pass never waits for the device and takes its seed as a
+            tensor, so that a CUDA graph can replay it.
+        progress: Share of the training that is done, in [0, 1); the trainer sets it
+            before every epoch, for what changes as training goes on.
+    """
+
+    can_replay = False
+    progress = 0.0
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights, with torch's global generator if none is given."""
+        raise NotImplementedError
+
+    def compute(
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+        *,
+        seed: Seed | None = None,
+    ) -> Output:
+        """Class scores and what else one pass gives.
+
+        Args:
+            x: Node features, dense or sparse, [N, K].
+            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`.
+            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
+            seed: Key of all noise in training mode; None draws one from torch.
+        """
+        raise NotImplementedError
+
+    def forward(
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+        *,
+        seed: Seed | None = None,
+    ) -> Tensor:
+        """Class scores of every node, [N, C]; arguments as of `compute`."""
+        return self.compute(x, edge_index, edge_weight, seed=seed).logits
+
+    def score_edges(self, x: Features, graph: Graph) -> Tensor | None:
+        """How much each edge is worth to the model, higher is rather kept, [E].
+
+        None for a model that has no opinion on single edges.
+        """
+        return None
