@@ -111,11 +111,16 @@ def circumstances(device: str) -> dict[str, str]:
     }
 
 
-def append(name: str, rows: list[dict[str, Any]], device: str) -> Path:
-    """Append rows to `results/<name>.csv`; columns are those of the first rows."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.csv"
-    rows = [{**row, **circumstances(device)} for row in rows]
+def append(
+    name: str, rows: list[dict[str, Any]], device: str, results: Path = RESULTS
+) -> Path:
+    """Append rows to `results/<name>.csv`; columns are those of the first rows.
+
+    What a row says of its circumstances (another torch, say) goes before what is found.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    path = results / f"{name}.csv"
+    rows = [{**row, **circumstances(device), **row} for row in rows]
     is_new = not path.exists()
     if is_new:
         columns = list(dict.fromkeys(key for row in rows for key in row))

@@ -2,13 +2,15 @@
 
 python -m benchmarks.ops [--device cpu] [--graph computers-shaped] [--scale 1]
     [--dtype float32] [--peers all|none|NAME ...] [--open 100 63 20 5]
+    [--dgl [PYTHON]]
 
 The layer is width 128 → 2 x 64 with features that require a gradient, so that every
 gradient is computed. SGAT runs with a share of its gates open; its gates all have the
 same log α. `computers-shaped` has the 13,752 nodes and 491,722 directed edges of Amazon
 Computers and heavy-tailed degrees; `reddit-shaped` is `sgat.data.synthetic`'s, its size
-set by --scale. On a GPU the passes are also timed by themselves, as CUDA graphs. Rows
-are appended to `results/ops.csv`.
+set by --scale. On a GPU the passes are also timed by themselves, as CUDA graphs. With
+--dgl, DGL's `GATConv` is timed as well, by an interpreter that has it. Rows are
+appended to `results/ops.csv`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks.dgl_peer import INTERPRETER, time_layer
 from benchmarks.measure import append, measure, table
 from sgat.conv import SGATConv
 from sgat.gates import HardConcrete
@@ -31,7 +34,17 @@ from sgat.ops import fused
 
 WIDTH, HEADS = 128, 2
 PEERS = ("GATConv", "GATv2Conv", "GCNConv", "torch CSR matmul", "eager scatter SGAT")
-COLUMNS = ["name", "open", "pass", "ms", "p20", "p80", "peak_gib", "speedup"]
+COLUMNS = [
+    "name",
+    "open",
+    "pass",
+    "ms",
+    "p20",
+    "p80",
+    "peak_gib",
+    "speedup",
+    "over_dgl",
+]
 
 
 def location(percent: float) -> float:
@@ -70,19 +83,24 @@ def sgat_layer(percent: float, backend: Any) -> SGATConv:
     return layer
 
 
+def csr_matrix(graph: Graph) -> Tensor:
+    """The graph as torch's sparse matrix of ones, row by target, [N, N]."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.sparse_csr_tensor(
+            graph.row_ptr,
+            graph.src.long(),
+            torch.ones(graph.num_edges, device=graph.device),
+            (graph.num_nodes, graph.num_nodes),
+        )
+
+
 def peer(name: str, graph: Graph) -> Callable[[Tensor], Tensor]:
     """The forward pass of a peer."""
     from torch_geometric import nn as pyg
 
     if name == "torch CSR matmul":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            matrix = torch.sparse_csr_tensor(
-                graph.row_ptr,
-                graph.src.long(),
-                torch.ones(graph.num_edges, device=graph.device),
-                (graph.num_nodes, graph.num_nodes),
-            )
+        matrix = csr_matrix(graph)
         return lambda x: matrix @ x
     edge_index = graph.edge_index
     if name == "eager scatter SGAT":
@@ -164,7 +182,12 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", default=["all"])
     parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20, 5])
     parser.add_argument("--no-layers", action="store_true", help="only the passes")
+    parser.add_argument(
+        "--dgl", nargs="?", const=INTERPRETER, help="a Python with DGL, for its GATConv"
+    )
     arguments = parser.parse_args()
+    if arguments.dgl and (arguments.device, arguments.dtype) != ("cpu", "float32"):
+        parser.error("--dgl is for the CPU in float32")
     device, dtype = arguments.device, getattr(torch, arguments.dtype)
     torch.manual_seed(0)
     graph = build_graph(arguments.graph, arguments.scale, device)
@@ -198,6 +221,12 @@ def main() -> None:
         if name != "none":
             with contextlib.suppress(torch.OutOfMemoryError):
                 add(name, "", passes(peer(name, graph), x, context))
+    if arguments.dgl:
+        versions, times = time_layer(graph.edge_index, graph.num_nodes, arguments.dgl)
+        name = f"DGL {versions['dgl']} GATConv"
+        for what, found in times.items():
+            row = {**setting, "name": name, "open": "", "pass": what}
+            rows.append({**row, **found, "torch": versions["torch"]})
     for percent in arguments.open:
         if not arguments.no_layers:
             layer = sgat_layer(percent, "auto").to(device)
@@ -209,11 +238,14 @@ def main() -> None:
             add("SGATConv", percent, passes(forward, x, context))
         if device == "cuda":
             add("kernels", percent, kernel_passes(graph, dtype, percent))
-    base = {row["pass"]: row["ms"] for row in rows if row["name"] == "GATConv"}
-    for row in rows:
-        if row["pass"] in base:
-            row["speedup"] = round(base[row["pass"]] / row["ms"], 2)
-    print(f"{graph}, {arguments.dtype}; speed-up over GATConv")
+    for column, base in (("speedup", "GATConv"), ("over_dgl", "DGL")):
+        slow = {
+            row["pass"]: row["ms"] for row in rows if row["name"].split()[0] == base
+        }
+        for row in rows:
+            if row["pass"] in slow:
+                row[column] = round(slow[row["pass"]] / row["ms"], 2)
+    print(f"{graph}, {arguments.dtype}; speed-up over PyG's GATConv and over DGL's")
     print(table(rows, COLUMNS))
     print("appended to", append("ops", rows, device).name)
 
