@@ -152,24 +152,29 @@ def kernel_passes(graph: Graph, dtype: torch.dtype, percent: float) -> dict[str,
     *slots, row_sum, _, _, _ = gate(True)
     x = torch.randn(num_nodes, WIDTH, device=device).to(dtype)
     grad = torch.randn_like(x)
-    shared = (*ends, None, None, None, list(slots), row_sum)
+    shared = (list(slots), row_sum, *ends, None, None, None, 0.0, 0)
 
     def forward() -> Any:
-        options = (0.0, 0, *shape, backend)
-        return fused.aggregate_rows(x, score, score, None, *shared, *options)
+        return fused.aggregate_rows(x, *shared, backend)
 
     out, wide_out, kept = forward()
     out = wide_out if wide_out.numel() else out
 
     def backward() -> Any:
-        options = (kept, 0.0, 0, *shape, True, False, backend)
-        return fused.aggregate_rows_bwd(grad, x, out, *shared, *options)
+        return fused.aggregate_rows_bwd(grad, x, out, kept, *shared, True, backend)
+
+    _, grad_gate, grad_row_sum = backward()
+
+    def gate_backward() -> Any:
+        options = (*ends, None, list(slots), *shape, False, backend)
+        return fused.open_rows_bwd(grad_gate, grad_row_sum, *options)
 
     return {
         "gate by target": lambda: gate(False),
         "gate both ways": lambda: gate(True),
         "aggregate forward": forward,
         "aggregate backward": backward,
+        "gate backward": gate_backward,
     }
 
 

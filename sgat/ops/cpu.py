@@ -346,13 +346,13 @@ def aggregate_rows_kernel(
 
 
 @compiled
-def row_dot_kernel(first, last, left, right, dot):
-    """r_i = left_i · right_i for rows first to last."""
+def aggregate_rows_bwd_kernel_sums(first, last, grad, out, row_sum, grad_row_sum):
+    """∂S_i = - g_i · out_i / S_i of rows first to last; 0 for an empty row."""
     for i in range(first, last):
-        total = left.dtype.type(0)
-        for d in range(left.shape[1]):
-            total += left[i, d] * right[i, d]
-        dot[i] = total
+        total = out.dtype.type(0)
+        for d in range(out.shape[1]):
+            total += grad[i, d] * out[i, d]
+        grad_row_sum[i] = -total / row_sum[i] if row_sum[i] > 0 else 0.0
 
 
 @compiled
@@ -371,27 +371,22 @@ def aggregate_rows_bwd_kernel_sources(
     slot,
     count,
     row_sum,
-    row_dot,
     kept,
     dropout,
     stream,
-    shape,
-    with_scores,
+    with_gates,
     grad_x,
-    grad_src,
-    grad_slot,
+    grad_gate,
 ):
-    """∂x_j and ∂t_j of sources first to last, and ∂log α of their open edges.
+    """∂x_j of sources first to last, and ∂z of their open edges, 0 where z is 1.
 
-    See `fused.aggregate_rows_bwd` for the formulas. ∂log α goes to the edge's slot by
-    target; it is 0 where the gate is 1.
+    See `fused.aggregate_rows_bwd` for the formulas.
     """
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
     scale = 1.0 / (1.0 - dropout) if drops else 1.0
     # The reference compares its float32 numbers with the rate in float32.
     limit = np.float64(np.float32(dropout))
-    temperature, gamma, zeta = shape[0], shape[1], shape[2]
     coefficient, pending = np.empty(4, x.dtype), np.empty(4, np.int64)
     for j in range(first, last):
         loop = 1.0 / row_sum[j] if row_sum[j] > 0 else 0.0
@@ -404,41 +399,74 @@ def aggregate_rows_bwd_kernel_sources(
         loop_typed = x.dtype.type(loop)
         for d in range(x.shape[1]):
             grad_x[j, d] = loop_typed * grad[j, d]
-        score = 0.0
         num_pending = 0
         begin = source_ptr[j]
-        for p in range(begin, begin + count[j]):
-            i, q, z = dst[p], slot[p], np.float64(gate[p])
-            a = np.float64(coefficients[p])
-            mask = scale
-            if drops and kept[q] == 0:
-                mask = 0.0
-            if with_scores:
-                change = 0.0
-                if z < 1.0:
-                    dot = x.dtype.type(0)
-                    if mask > 0.0:
-                        for d in range(x.shape[1]):
-                            dot += grad[i, d] * x[j, d]
-                    concrete = (z - gamma) / (zeta - gamma)
-                    slope = (zeta - gamma) * concrete * (1.0 - concrete) / temperature
-                    change = (mask * dot - row_dot[i]) * a / z * slope
-                grad_slot[q] = change
-                score += change
-            if mask > 0.0:
-                coefficient[num_pending] = a * mask
+        past = begin + count[j]
+        for p in range(begin, past):
+            i, z = dst[p], np.float64(gate[p])
+            is_kept = not drops or kept[slot[p]] > 0
+            a = np.float64(coefficients[p]) * scale if is_kept else 0.0
+            if with_gates:
+                dot = x.dtype.type(0)
+                if z < 1.0 and is_kept:
+                    for d in range(x.shape[1]):
+                        dot += grad[i, d] * x[j, d]
+                grad_gate[p] = a / z * dot
+            if is_kept:
+                coefficient[num_pending] = a
                 pending[num_pending] = i
                 num_pending += 1
                 if num_pending == 4:
                     add_rows(grad_x, j, coefficient, grad, pending, num_pending)
                     num_pending = 0
         add_rows(grad_x, j, coefficient, grad, pending, num_pending)
-        if with_scores:
-            grad_src[j] = score
+        if with_gates:
+            grad_gate[past : source_ptr[j + 1]] = 0.0
 
 
 @compiled
-def aggregate_rows_bwd_kernel_targets(
+def open_rows_bwd_kernel_sources(
+    first,
+    last,
+    source_ptr,
+    dst,
+    gate,
+    slot,
+    count,
+    weight,
+    edge,
+    grad_gate,
+    grad_row_sum,
+    shape,
+    grad_src,
+    grad_slot,
+):
+    """∂t_j of sources first to last, and ∂log α of their open edges.
+
+    See `fused.open_rows_bwd` for the formula. ∂log α goes to the edge's slot by target;
+    it is 0 where the gate is 1.
+    """
+    temperature, gamma, zeta = shape[0], shape[1], shape[2]
+    for j in range(first, last):
+        begin = source_ptr[j]
+        score = 0.0
+        for p in range(begin, begin + count[j]):
+            q, z = slot[p], np.float64(gate[p])
+            change = 0.0
+            if z < 1.0:
+                change = np.float64(grad_row_sum[dst[p]])
+                if len(weight):
+                    change *= weight[edge[q]]
+                concrete = (z - gamma) / (zeta - gamma)
+                slope = (zeta - gamma) * concrete * (1.0 - concrete) / temperature
+                change = (change + grad_gate[p]) * slope
+            grad_slot[q] = change
+            score += change
+        grad_src[j] = score
+
+
+@compiled
+def open_rows_bwd_kernel_targets(
     first, last, row_ptr, count, edge, grad_slot, grad_dst, grad_edge
 ):
     """∂s_i = Σ_j ∂log α_ij of rows first to last, and ∂c in the order of the graph."""
@@ -726,15 +754,59 @@ def open_rows(
     )
 
 
+def open_rows_bwd(
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    rows: OpenRows,
+    gates: HardConcrete,
+    grad_dst: Tensor,
+    grad_src: Tensor,
+    grad_edge: Tensor,
+) -> None:
+    """Fill the outputs of `fused.open_rows_bwd`."""
+    pointers = row_ptr.numpy()
+    source_ptr = column_ptr(src, len(grad_dst))
+    grad_slot = np.empty(len(src), _array(grad_dst).dtype)
+    _run(
+        open_rows_bwd_kernel_sources,
+        _rows_for_threads(source_ptr, 8),
+        source_ptr,
+        rows.dst.numpy(),
+        _array(rows.source_gate),
+        rows.source_edge.numpy(),
+        rows.source_filled.numpy(),
+        _array(weight, grad_slot.dtype.type),
+        rows.edge.numpy(),
+        _array(grad_gate.contiguous()),
+        _array(grad_row_sum.contiguous()),
+        _shape(gates),
+        grad_src.numpy(),
+        grad_slot,
+    )
+    _run(
+        open_rows_bwd_kernel_targets,
+        _rows_for_threads(pointers, 1),
+        pointers,
+        rows.filled.numpy(),
+        rows.edge.numpy(),
+        grad_slot,
+        grad_dst.numpy(),
+        grad_edge.numpy(),
+    )
+
+
 def aggregate_rows(
     x: Tensor,
+    rows: OpenRows,
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: OpenRows,
-    row_sum: Tensor,
     dropout: float,
     stream: int,
     out: Tensor,
@@ -745,18 +817,19 @@ def aggregate_rows(
     wide = _wide(x)
     total = out if wide is x else wide_out
     pointers = row_ptr.numpy()
+    sums = _array(row_sum)
     _run(
         aggregate_rows_kernel,
         _rows_for_threads(pointers, x.shape[1]),
         _array(wide),
         pointers,
-        _array(loop_weight, row_sum.numpy().dtype.type),
+        _array(loop_weight, sums.dtype.type),
         _array(node_id, np.int64),
         _array(seed, np.int64),
         rows.src.numpy(),
         _scaled(rows),
         rows.filled.numpy(),
-        row_sum.numpy(),
+        sums,
         dropout,
         stream,
         total.numpy(),
@@ -770,34 +843,26 @@ def aggregate_rows_bwd(
     grad: Tensor,
     x: Tensor,
     out: Tensor,
+    kept: Tensor,
+    rows: OpenRows,
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: OpenRows,
-    row_sum: Tensor,
-    kept: Tensor,
     dropout: float,
     stream: int,
-    gates: HardConcrete,
-    with_scores: bool,
+    with_gates: bool,
     grad_x: Tensor,
-    grad_dst: Tensor,
-    grad_src: Tensor,
-    grad_edge: Tensor,
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
 ) -> None:
     """Fill the outputs of `fused.aggregate_rows_bwd`."""
     wide_x, wide_grad = _wide(x), _wide(grad)
     total = grad_x if wide_x is x else torch.empty_like(wide_x)
     num_nodes, width = x.shape
-    pointers = row_ptr.numpy()
-    score_type = row_sum.numpy().dtype.type
-    row_dot = np.empty(num_nodes if with_scores else 0, _array(wide_x).dtype)
-    by_target = _rows_for_threads(pointers, width)
-    if with_scores:
-        _run(row_dot_kernel, by_target, _array(wide_grad), _array(out), row_dot)
-    grad_slot = np.empty(len(graph_src) if with_scores else 0, score_type)
+    sums = _array(row_sum)
     source_ptr = column_ptr(graph_src, num_nodes)
     _run(
         aggregate_rows_bwd_kernel_sources,
@@ -805,37 +870,32 @@ def aggregate_rows_bwd(
         _array(wide_grad),
         _array(wide_x),
         source_ptr,
-        _array(loop_weight, score_type),
+        _array(loop_weight, sums.dtype.type),
         _array(node_id, np.int64),
         _array(seed, np.int64),
         rows.dst.numpy(),
-        rows.source_gate.numpy(),
+        _array(rows.source_gate),
         rows.source_scaled.numpy(),
         rows.source_edge.numpy(),
         rows.source_filled.numpy(),
-        row_sum.numpy(),
-        row_dot,
+        sums,
         kept.numpy(),
         dropout,
         stream,
-        _shape(gates),
-        with_scores,
+        with_gates,
         total.numpy(),
-        grad_src.numpy(),
-        grad_slot,
+        grad_gate.numpy(),
     )
     if total is not grad_x:
         grad_x.copy_(total)
-    if with_scores:
+    if with_gates:
         _run(
-            aggregate_rows_bwd_kernel_targets,
-            _rows_for_threads(pointers, 1),
-            pointers,
-            rows.filled.numpy(),
-            rows.edge.numpy(),
-            grad_slot,
-            grad_dst.numpy(),
-            grad_edge.numpy(),
+            aggregate_rows_bwd_kernel_sums,
+            _rows_for_threads(row_ptr.numpy(), 1),
+            _array(wide_grad),
+            _array(out),
+            sums,
+            grad_row_sum.numpy(),
         )
 
 

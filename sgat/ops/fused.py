@@ -63,8 +63,10 @@ class OpenRows(NamedTuple):
         filled: Number of open edges of each piece of a row, [N + E // split].
         dst: Target of each slot, by source; this and the next four are empty if no
             gradient is wanted.
-        source_gate: Gate of each slot by source.
-        source_scaled: Coefficient a_ij = A_ij z_ij / S_i of each slot by source.
+        source_gate: Gate of each slot by source; through these, and through the row
+            sums, gradients of a loss on outputs reach the scores.
+        source_scaled: By source, the coefficient a_ij = A_ij z_ij / S_i of each slot
+            (CPU), or A_ij z_ij (GPU), empty there if all weights are 1.
         source_edge: Where a slot by source stands among the slots by target (CPU) or
             the edges of the graph (GPU).
         source_filled: Number of open edges of each piece of a row by source; on the
@@ -90,8 +92,8 @@ class OpenEdges(NamedTuple):
     """Open edges in slots; the attributes of `sgat.ops.reference.OpenEdges`.
 
     `edge` and `gate` are computed when asked for and wait for the device.
-    Gradients reach the scores through `penalty` and `aggregate`, not through `gate` and
-    `row_sum`.
+    Gradients reach the scores through `penalty`, `row_sum` and `aggregate`, not through
+    `gate`.
 
     Attributes:
         graph: The graph they were drawn from.
@@ -215,6 +217,7 @@ def _empty_open_rows(
 ) -> OpenRowsOutput:
     num_nodes, num_edges = row_ptr.shape[0] - 1, src.shape[0]
     num_source = num_edges if with_sources else 0
+    num_scaled = num_source if backend == "cpu" or weight is not None else 0
     num_pieces = num_nodes + num_edges // SPLIT[backend]
     score = dst_score
     on_cpu = backend == "cpu"
@@ -227,7 +230,7 @@ def _empty_open_rows(
         src.new_empty(num_pieces, dtype=torch.int32),
         src.new_empty(num_source),
         score.new_empty(num_source),
-        score.new_empty(num_source),
+        score.new_empty(num_scaled),
         src.new_empty(num_source, dtype=edge_type),
         src.new_empty(num_pieces if with_sources else 0, dtype=torch.int32),
         src.new_empty(
@@ -260,30 +263,128 @@ def _(
     return _empty_open_rows(dst_score, row_ptr, src, weight, with_sources, backend)
 
 
+@torch.library.custom_op("sgat::open_rows_bwd", mutates_args=())
+def open_rows_bwd(
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    rows: list[Tensor],
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    with_edges: bool,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of s, t and c from those of the gates and row sums; c's may be empty.
+
+    ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α     for 0 < z_ij < 1, else 0
+    """
+    outputs = _empty_open_rows_bwd(grad_row_sum, src, with_edges)
+    _kernels(backend).open_rows_bwd(
+        grad_gate,
+        grad_row_sum,
+        row_ptr,
+        src,
+        weight,
+        OpenRows(*rows),
+        HardConcrete(temperature, gamma, zeta),
+        *outputs,
+    )
+    return outputs
+
+
+def _empty_open_rows_bwd(
+    grad_row_sum: Tensor, src: Tensor, with_edges: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        grad_row_sum.new_empty(grad_row_sum.shape),
+        grad_row_sum.new_empty(grad_row_sum.shape),
+        grad_row_sum.new_empty(src.shape[0] if with_edges else 0),
+    )
+
+
+@open_rows_bwd.register_fake
+def _(
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    rows: list[Tensor],
+    temperature: float,
+    gamma: float,
+    zeta: float,
+    with_edges: bool,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _empty_open_rows_bwd(grad_row_sum, src, with_edges)
+
+
 def _save_open_rows(ctx: Any, inputs: Any, output: Any) -> None:
-    dst_score, src_score, edge_score, row_ptr, src = inputs[:5]
-    *slots, _, dst_slope, src_slope = output
-    ctx.mark_non_differentiable(*slots, dst_slope, src_slope)
+    dst_score, src_score, edge_score, row_ptr, src, weight = inputs[:6]
+    slots, (row_sum, _, dst_slope, src_slope) = output[:11], output[11:]
+    fixed = OpenRows(*slots)._asdict()
+    del fixed["source_gate"]
+    ctx.mark_non_differentiable(*fixed.values(), dst_slope, src_slope)
     ctx.set_materialize_grads(False)
-    ctx.threshold = HardConcrete(*inputs[9:12]).threshold
-    # Only a score per edge needs the edges again.
-    ends = () if edge_score is None else (dst_score, src_score, edge_score, row_ptr)
-    ctx.save_for_backward(dst_slope, src_slope, src, *ends)
+    ctx.shape, ctx.backend = inputs[9:12], inputs[13]
+    # The penalty of a score per edge needs the scores again.
+    scores = [None] * 3 if edge_score is None else [dst_score, src_score, edge_score]
+    ctx.save_for_backward(
+        *scores, row_ptr, src, weight, row_sum, dst_slope, src_slope, *slots
+    )
 
 
 def _open_rows_bwd(ctx: Any, *grads: Tensor | None) -> Any:
-    grad = grads[12]
-    if grad is None:
-        return (None,) * 14
-    dst_slope, src_slope, src, *ends = ctx.saved_tensors
-    grad_edge = None
-    if ends and ctx.needs_input_grad[2]:
-        dst_score, src_score, edge_score, row_ptr = ends
-        dst = torch.repeat_interleave(row_ptr.diff(), output_size=len(src))
-        log_alpha = dst_score[dst] + src_score[src] + edge_score
-        probability = torch.sigmoid(log_alpha - ctx.threshold)
-        grad_edge = grad * probability * (1 - probability)
-    return grad * dst_slope, grad * src_slope, grad_edge, *[None] * 11
+    grad_gate, grad_row_sum, grad_penalty = grads[6], grads[11], grads[12]
+    dst_score, src_score, edge_score, row_ptr, src, *rest = ctx.saved_tensors
+    weight, row_sum, dst_slope, src_slope, *slots = rest
+    with_edges = ctx.needs_input_grad[2]
+    grad_dst: Tensor | None = None
+    grad_src: Tensor | None = None
+    grad_edge: Tensor | None = None
+    if grad_gate is not None or grad_row_sum is not None:
+        source_gate = OpenRows(*slots).source_gate
+        grad_dst, grad_src, grad_edge = open_rows_bwd(
+            torch.zeros_like(source_gate) if grad_gate is None else grad_gate,
+            torch.zeros_like(row_sum) if grad_row_sum is None else grad_row_sum,
+            row_ptr,
+            src,
+            weight,
+            slots,
+            *ctx.shape,
+            with_edges,
+            ctx.backend,
+        )
+    if grad_penalty is not None:
+        grad_dst = _plus_product(grad_dst, dst_slope, grad_penalty)
+        grad_src = _plus_product(grad_src, src_slope, grad_penalty)
+        if with_edges:
+            gates, scores = HardConcrete(*ctx.shape), (dst_score, src_score, edge_score)
+            slope = _penalty_slope(*scores, row_ptr, src, gates)
+            grad_edge = _plus_product(grad_edge, slope, grad_penalty)
+    return grad_dst, grad_src, grad_edge if with_edges else None, *[None] * 11
+
+
+def _plus_product(base: Tensor | None, left: Tensor, right: Tensor) -> Tensor:
+    return left * right if base is None else torch.addcmul(base, left, right)
+
+
+def _penalty_slope(
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor,
+    row_ptr: Tensor,
+    src: Tensor,
+    gates: HardConcrete,
+) -> Tensor:
+    """π_ij (1 - π_ij) of every edge, [E]."""
+    dst = torch.repeat_interleave(row_ptr.diff(), output_size=len(src))
+    log_alpha = dst_score[dst] + src_score[src] + edge_score
+    probability = torch.sigmoid(log_alpha - gates.threshold)
+    return probability * (1 - probability)
 
 
 open_rows.register_autograd(_open_rows_bwd, setup_context=_save_open_rows)
@@ -292,21 +393,15 @@ open_rows.register_autograd(_open_rows_bwd, setup_context=_save_open_rows)
 @torch.library.custom_op("sgat::aggregate_rows", mutates_args=())
 def aggregate_rows(
     x: Tensor,
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None,
+    rows: list[Tensor],
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: list[Tensor],
-    row_sum: Tensor,
     dropout: float,
     stream: int,
-    temperature: float,
-    gamma: float,
-    zeta: float,
     backend: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Weighted sum of each row's open neighbours, and what its gradient needs.
@@ -318,13 +413,13 @@ def aggregate_rows(
     outputs = _empty_aggregate(x, graph_src, seed, backend)
     _kernels(backend).aggregate_rows(
         x,
+        OpenRows(*rows),
+        row_sum,
         row_ptr,
         graph_src,
         loop_weight,
         node_id,
         seed,
-        OpenRows(*rows),
-        row_sum,
         dropout,
         stream,
         *outputs,
@@ -347,21 +442,15 @@ def _empty_aggregate(
 @aggregate_rows.register_fake
 def _(
     x: Tensor,
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None,
+    rows: list[Tensor],
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: list[Tensor],
-    row_sum: Tensor,
     dropout: float,
     stream: int,
-    temperature: float,
-    gamma: float,
-    zeta: float,
     backend: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return _empty_aggregate(x, graph_src, seed, backend)
@@ -372,65 +461,55 @@ def aggregate_rows_bwd(
     grad: Tensor,
     x: Tensor,
     out: Tensor,
+    kept: Tensor,
+    rows: list[Tensor],
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: list[Tensor],
-    row_sum: Tensor,
-    kept: Tensor,
     dropout: float,
     stream: int,
-    temperature: float,
-    gamma: float,
-    zeta: float,
-    with_scores: bool,
-    with_edges: bool,
+    with_gates: bool,
     backend: str,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of `aggregate_rows` by x, s, t and c; the last three may be empty.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of `aggregate_rows` by x, the gates by source and the row sums.
 
-    With r_i = g_i · out_i and the dropout mask m:
+    With the dropout mask m, and the last two empty unless `with_gates`:
 
         ∂x_j = Σ_i m_ij a_ij g_i
-        ∂log α_ij = (m_ij g_i · x_j - r_i) A_ij / S_i · dz/dlog α    for 0 < z_ij < 1
+        ∂z_ij = m_ij A_ij g_i · x_j / S_i       for 0 < z_ij < 1; other slots hold
+        ∂S_i = - g_i · out_i / S_i              nothing to be read
     """
-    outputs = _empty_aggregate_bwd(x, graph_src, row_sum, with_scores, with_edges)
+    outputs = _empty_aggregate_bwd(x, graph_src, row_sum, with_gates)
     _kernels(backend).aggregate_rows_bwd(
         grad,
         x,
         out,
+        kept,
+        OpenRows(*rows),
+        row_sum,
         row_ptr,
         graph_src,
         loop_weight,
         node_id,
         seed,
-        OpenRows(*rows),
-        row_sum,
-        kept,
         dropout,
         stream,
-        HardConcrete(temperature, gamma, zeta),
-        with_scores,
+        with_gates,
         *outputs,
     )
     return outputs
 
 
 def _empty_aggregate_bwd(
-    x: Tensor,
-    graph_src: Tensor,
-    row_sum: Tensor,
-    with_scores: bool,
-    with_edges: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    num_nodes = x.shape[0] if with_scores else 0
+    x: Tensor, graph_src: Tensor, row_sum: Tensor, with_gates: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     return (
         x.new_empty(x.shape),
-        row_sum.new_empty(num_nodes),
-        row_sum.new_empty(num_nodes),
-        row_sum.new_empty(graph_src.shape[0] if with_edges else 0),
+        row_sum.new_empty(graph_src.shape[0] if with_gates else 0),
+        row_sum.new_empty(x.shape[0] if with_gates else 0),
     )
 
 
@@ -439,71 +518,46 @@ def _(
     grad: Tensor,
     x: Tensor,
     out: Tensor,
+    kept: Tensor,
+    rows: list[Tensor],
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: list[Tensor],
-    row_sum: Tensor,
-    kept: Tensor,
     dropout: float,
     stream: int,
-    temperature: float,
-    gamma: float,
-    zeta: float,
-    with_scores: bool,
-    with_edges: bool,
+    with_gates: bool,
     backend: str,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return _empty_aggregate_bwd(x, graph_src, row_sum, with_scores, with_edges)
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _empty_aggregate_bwd(x, graph_src, row_sum, with_gates)
 
 
 def _save_aggregate(ctx: Any, inputs: Any, output: Any) -> None:
-    x, _, _, _, row_ptr, src, loop_weight, node_id, seed, rows, row_sum = inputs[:11]
+    x, rows, *others = inputs[:8]
     out, wide_out, kept = output
     ctx.mark_non_differentiable(wide_out, kept)
     ctx.set_materialize_grads(False)
-    ctx.options = inputs[11:]
-    ctx.has = [tensor is not None for tensor in (loop_weight, node_id, seed)]
-    optional = [tensor for tensor in (loop_weight, node_id, seed) if tensor is not None]
+    ctx.options = inputs[8:]
     saved_out = out if wide_out.shape != out.shape else wide_out
-    ctx.save_for_backward(x, saved_out, kept, row_ptr, src, row_sum, *optional, *rows)
+    ctx.save_for_backward(x, saved_out, kept, *others, *rows)
 
 
 def _aggregate_bwd(ctx: Any, grad: Tensor | None, *_: None) -> Any:
-    no_grads = [None] * 5, [None] * 11, [None] * 7  # before, of and after the slots
+    grad_rows: list[Tensor | None] = [None] * 11
     if grad is None:
-        return *[None] * 4, *no_grads[0], no_grads[1], *no_grads[2]
-    x, out, kept, row_ptr, src, row_sum, *rest = ctx.saved_tensors
-    optional = [rest.pop(0) if has else None for has in ctx.has]
+        return None, grad_rows, *[None] * 9
+    x, out, kept, *others = ctx.saved_tensors[:9]
+    rows = list(ctx.saved_tensors[9:])
     *options, backend = ctx.options
-    with_edges = ctx.needs_input_grad[3]
-    with_scores = with_edges or any(ctx.needs_input_grad[1:3])
-    grad_x, grad_dst, grad_src, grad_edge = aggregate_rows_bwd(
-        grad.contiguous(),
-        x,
-        out,
-        row_ptr,
-        src,
-        *optional,
-        rest,
-        row_sum,
-        kept,
-        *options,
-        with_scores,
-        with_edges,
-        backend,
+    with_gates = any(ctx.needs_input_grad[1]) or ctx.needs_input_grad[2]
+    grad_x, grad_gate, grad_row_sum = aggregate_rows_bwd(
+        grad.contiguous(), x, out, kept, rows, *others, *options, with_gates, backend
     )
-    return (
-        grad_x,
-        grad_dst if with_scores else None,
-        grad_src if with_scores else None,
-        grad_edge if with_edges else None,
-        *no_grads[0],
-        no_grads[1],
-        *no_grads[2],
-    )
+    if with_gates:
+        grad_rows[6] = grad_gate
+    return grad_x, grad_rows, grad_row_sum if with_gates else None, *[None] * 8
 
 
 aggregate_rows.register_autograd(_aggregate_bwd, setup_context=_save_aggregate)
@@ -697,14 +751,14 @@ def aggregate(
     layer: int = 0,
 ) -> Tensor:
     """See `sgat.ops.aggregate`."""
-    graph, gates = opened.graph, opened.gates
+    graph = opened.graph
     if torch.is_grad_enabled() and opened.rows.source_filled.shape[0] == 0:
         # Gates drawn without gradients know the edges by target only.
         opened = open_edges(
             graph,
             *opened.scores,
             seed=opened.seed,
-            gates=gates,
+            gates=opened.gates,
             backend=opened.backend,
         )
     drops = dropout > 0 and seed is not None
@@ -712,19 +766,15 @@ def aggregate(
     out: Tensor
     out, _, _ = aggregate_rows(
         (x.flatten(1) if x.dim() > 1 else x[:, None]).contiguous(),
-        *opened.scores,
+        list(opened.rows),
+        opened.row_sum,
         graph.row_ptr,
         graph.src,
         _weights(graph.loop_weight, opened.row_sum.dtype),
         graph.node_id,
         key,
-        list(opened.rows),
-        opened.row_sum,
         dropout,
         noise.ATTENTION_DROPOUT + layer,
-        gates.temperature,
-        gates.gamma,
-        gates.zeta,
         opened.backend,
     )
     return out.reshape(x.shape)

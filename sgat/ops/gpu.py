@@ -138,6 +138,17 @@ def _tile(block_d: int, dtype: torch.dtype) -> dict[str, int]:
     return {"BLOCK_E": max(size // block_d, 8), "num_warps": 2 if block_d <= 128 else 4}
 
 
+def _aligned_width(width: int) -> int:
+    """Columns that let rows begin at multiples of 16 bytes and be read in vectors."""
+    return width if width <= ALIGNED else width + -width % ALIGNED
+
+
+def _aligned(x: Tensor) -> Tensor:
+    """Rows of x, padded with zeros if that lets them be read in vectors."""
+    padding = _aligned_width(x.shape[1]) - x.shape[1]
+    return F.pad(x, (0, padding)) if padding else x
+
+
 def _sum_pieces(pieces: Pieces, part: Tensor, base: Tensor | None, out: Tensor) -> None:
     """Write out_i = base_i + Σ part over the pieces of row i; base is 0 if None."""
     num_rows = len(out)
@@ -165,7 +176,6 @@ def _open_direction(
     node_id: Tensor | None,
     seed: Tensor | None,
     gates: HardConcrete,
-    inverse: Tensor | None,
     outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the gate pass in one direction; return the sums of each piece."""
@@ -186,7 +196,6 @@ def _open_direction(
         p_edge_score=edge_score,
         p_weight=weight,
         p_node_id=node_id,
-        p_inverse=inverse,
         p_seed=seed,
         p_open_column=open_column,
         p_gate=gate,
@@ -243,7 +252,6 @@ def open_rows(
             dst_score,
             src_score,
             *shared,
-            None,
             (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled, None),
         )
         loop = torch.ones_like(row_sum) if loop_weight is None else loop_weight
@@ -253,7 +261,6 @@ def open_rows(
         if not with_sources:
             return
         order = order_of(row_ptr, src, len(row_sum))
-        inverse, _ = _node_terms(row_sum, loop_weight, node_id, None, 0.0, 0)
         _, _, slope = _open_direction(
             order.pieces,
             order.row,
@@ -261,7 +268,6 @@ def open_rows(
             src_score,
             dst_score,
             *shared,
-            inverse,
             (
                 rows.dst,
                 rows.source_gate,
@@ -287,14 +293,17 @@ def _sum_rows(
     loop: Tensor | None = None,
     sparse: bool = False,
     whole: Tensor | None = None,
+    whole_value: bool = False,
     other: Tensor | None = None,
-    dot: Tensor | None = None,
+    gate: Tensor | None = None,
+    grad_gate: Tensor | None = None,
 ) -> None:
-    """Write scale_i Σ_j value_ij x_j + loop_i x_i for each row, and dots on request."""
-    width = x.shape[1]
-    if width > ALIGNED and width % ALIGNED:
-        # Rows that begin at multiples of 16 bytes are read in vectors.
-        x = F.pad(x, (0, -width % ALIGNED))
+    """Write scale_i Σ_j value_ij x_j + loop_i x_i for each row, and ∂z on request.
+
+    Rows of x may be wider than those of `out`, which says how many columns count.
+    """
+    width = out.shape[1]
+    x = _aligned(x)
     options: dict[str, Any] = {
         "p_x": x,
         "p_scale": scale,
@@ -318,12 +327,15 @@ def _sum_rows(
             p_value=value,
             p_whole=whole,
             p_other=other,
-            p_dot=dot,
+            p_gate=gate,
+            p_grad_gate=grad_gate,
             first_column=first_column,
             COMPACT=filled is not None,
             TWO_ENDS=whole is not None,
+            WHOLE_VALUE=whole_value,
             SPARSE=sparse,
-            DOTS=dot is not None,
+            DOTS=grad_gate is not None,
+            FACTORS=gate is not None,
             IS_FIRST=first_column == 0,
             BLOCK_D=block_d,
             **_tile(block_d, x.dtype),
@@ -341,18 +353,20 @@ def _sum_rows(
             )
 
 
-def _node_terms(
+def _loops(
     row_sum: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
     dropout: float,
     stream: int,
+    *,
+    divide: bool,
 ) -> tuple[Tensor, Tensor]:
-    """1 / S_i and the coefficient m_ii A_ii / S_i of each self-loop."""
+    """1 / S_i, 0 for an empty row, and m_ii A_ii of each self-loop, over S_i or not."""
     inverse, loop = torch.empty_like(row_sum), torch.empty_like(row_sum)
     block = 256
-    kernels.node_terms_kernel[(triton.cdiv(len(row_sum), block),)](
+    kernels.loops_kernel[(triton.cdiv(len(row_sum), block),)](
         p_row_sum=row_sum,
         p_loop_weight=loop_weight,
         p_node_id=node_id,
@@ -365,6 +379,7 @@ def _node_terms(
         LOOP_WEIGHTED=loop_weight is not None,
         NAMED=node_id is not None,
         DROPS=seed is not None,
+        DIVIDES=divide,
         BLOCK=block,
         num_warps=4,
     )
@@ -381,11 +396,13 @@ def _dropped(
     seed: Tensor | None,
     dropout: float,
     stream: int,
+    *,
+    whole_value: bool = True,
 ) -> Tensor:
     """The values of open edges after dropout; the same tensor without a seed."""
     if seed is None:
         return value
-    out = value.new_empty(len(value))
+    out = value.new_empty(len(column))
     kernels.drop_edges_kernel[(len(pieces.row),)](
         p_bound=pieces.bound,
         p_row=pieces.row,
@@ -399,6 +416,7 @@ def _dropped(
         dropout=dropout,
         noise_stream=stream,
         BY_SOURCE=whole is not None,
+        WHOLE_VALUE=whole_value,
         NAMED=node_id is not None,
         **GATE_TILE,
     )
@@ -407,13 +425,13 @@ def _dropped(
 
 def aggregate_rows(
     x: Tensor,
+    rows: OpenRows,
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: OpenRows,
-    row_sum: Tensor,
     dropout: float,
     stream: int,
     out: Tensor,
@@ -426,7 +444,7 @@ def aggregate_rows(
     drop = (node_id, seed, dropout, stream)
     with torch.cuda.device_of(x):
         pieces = pieces_of(row_ptr)
-        inverse, loop = _node_terms(row_sum, loop_weight, *drop)
+        inverse, loop = _loops(row_sum, loop_weight, *drop, divide=True)
         scaled = rows.scaled if len(rows.scaled) else rows.gate
         value = _dropped(pieces, rows.filled, None, rows.src, scaled, *drop)
         _sum_rows(
@@ -447,133 +465,142 @@ def aggregate_rows_bwd(
     grad: Tensor,
     x: Tensor,
     out: Tensor,
+    kept: Tensor,
+    rows: OpenRows,
+    row_sum: Tensor,
     row_ptr: Tensor,
     graph_src: Tensor,
     loop_weight: Tensor | None,
     node_id: Tensor | None,
     seed: Tensor | None,
-    rows: OpenRows,
-    row_sum: Tensor,
-    kept: Tensor,
     dropout: float,
     stream: int,
-    gates: HardConcrete,
-    with_scores: bool,
+    with_gates: bool,
     grad_x: Tensor,
-    grad_dst: Tensor,
-    grad_src: Tensor,
-    grad_edge: Tensor,
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.aggregate_rows_bwd`."""
+    """Fill the outputs of `fused.aggregate_rows_bwd`.
+
+    Rows of the gradient are divided by S_i first, so that a slot by source needs its
+    gate alone, and the dot product with x_j is ∂z_ij.
+    """
+    if torch.is_anomaly_enabled():
+        # Anomaly detection looks for NaN in slots that hold nothing, too.
+        grad_gate.zero_()
     if not x.numel():
-        for output in (grad_dst, grad_src, grad_edge):
-            output.zero_()
+        grad_row_sum.zero_()
         return
     drop = (node_id, seed, dropout, stream)
+    weighted = len(rows.source_scaled) > 0
+    has_values = weighted or seed is not None
     with torch.cuda.device_of(x):
         order = order_of(row_ptr, graph_src, len(x))
-        _, loop = _node_terms(row_sum, loop_weight, *drop)
+        inverse, loop = _loops(row_sum, loop_weight, *drop, divide=False)
         value = _dropped(
             order.pieces,
             rows.source_filled,
             rows.source_whole,
             rows.dst,
-            rows.source_scaled,
+            rows.source_scaled if weighted else rows.source_gate,
             *drop,
+            whole_value=weighted,
         )
-        dot = None
-        if with_scores:
-            dot = row_sum.new_empty(len(graph_src), dtype=wide_type(x.dtype))
         _sum_rows(
             order.pieces,
             rows.source_filled,
             rows.dst,
             value,
-            grad,
+            _divided(grad, out, inverse, grad_row_sum if with_gates else None),
             grad_x,
             loop=loop,
             sparse=seed is not None,
             whole=rows.source_whole,
+            whole_value=has_values,
             other=x,
-            dot=dot,
+            gate=rows.source_gate if has_values else None,
+            grad_gate=grad_gate if with_gates else None,
         )
-        if dot is not None:
-            _score_grads(
-                grad,
-                out,
-                row_ptr,
-                order,
-                rows,
-                value,
-                dot,
-                gates,
-                grad_dst,
-                grad_src,
-                grad_edge,
-            )
 
 
-def _score_grads(
-    grad: Tensor,
-    out: Tensor,
+def _divided(
+    grad: Tensor, out: Tensor, inverse: Tensor, grad_row_sum: Tensor | None
+) -> Tensor:
+    """Rows g_i / S_i, padded for `_sum_rows`; fills ∂S_i = - g_i · out_i / S_i."""
+    num_rows, width = grad.shape
+    stride = _aligned_width(width)
+    # The smallest numbers of float16 are not far below those of a gradient.
+    dtype = torch.float32 if grad.dtype == torch.float16 else grad.dtype
+    divided = grad.new_empty((num_rows, stride), dtype=dtype)
+    block_r = 16
+    kernels.aggregate_rows_bwd_kernel_rows[(triton.cdiv(num_rows, block_r),)](
+        p_grad=grad,
+        p_out=out,
+        p_inverse=inverse,
+        p_divided=divided,
+        p_grad_row_sum=grad_row_sum,
+        num_rows=num_rows,
+        width=width,
+        stride=stride,
+        SUMS=grad_row_sum is not None,
+        BLOCK_R=block_r,
+        BLOCK_D=min(triton.next_power_of_2(width), 128),
+        num_warps=4,
+    )
+    return divided
+
+
+def open_rows_bwd(
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
     row_ptr: Tensor,
-    order: Order,
+    src: Tensor,
+    weight: Tensor | None,
     rows: OpenRows,
-    value: Tensor,
-    dot: Tensor,
     gates: HardConcrete,
     grad_dst: Tensor,
     grad_src: Tensor,
     grad_edge: Tensor,
 ) -> None:
-    """Fill the gradients of the scores from the dot products of half-open edges."""
-    num_nodes, width = grad.shape
-    row_dot = torch.empty_like(grad_dst)
-    block_r = 16
-    kernels.row_dot_kernel[(triton.cdiv(num_nodes, block_r),)](
-        p_grad=grad,
-        p_out=out,
-        p_row_dot=row_dot,
-        num_rows=num_nodes,
-        width=width,
-        BLOCK_R=block_r,
-        BLOCK_D=min(triton.next_power_of_2(width), 128),
-        num_warps=4,
-    )
+    """Fill the outputs of `fused.open_rows_bwd`."""
+    if not len(grad_dst):
+        return
     if not len(grad_edge):
-        grad_edge = grad_dst.new_empty(len(dot))
+        grad_edge = grad_dst.new_empty(len(src))
     # Closed and whole gates pass no gradient on; only half-open edges write theirs.
     grad_edge.zero_()
-    part = grad_src.new_empty(len(order.pieces.row))
-    kernels.aggregate_rows_bwd_kernel_scores[(len(order.pieces.row),)](
-        p_bound=order.pieces.bound,
-        p_filled=rows.source_filled,
-        p_dst=rows.dst,
-        p_gate=rows.source_gate,
-        p_coefficient=rows.source_scaled,
-        p_value=value,
-        p_edge=rows.source_edge,
-        p_dot=dot,
-        p_row_dot=row_dot,
-        p_grad_edge=grad_edge,
-        p_part=part,
-        TEMPERATURE=gates.temperature,
-        GAMMA=gates.gamma,
-        ZETA=gates.zeta,
-        BLOCK=128,
-        num_warps=1,
-    )
-    _sum_pieces(order.pieces, part, None, grad_src)
-    pieces = pieces_of(row_ptr)
-    part = grad_dst.new_empty(len(pieces.row))
-    kernels.aggregate_rows_bwd_kernel_targets[(len(pieces.row),)](
-        p_bound=pieces.bound,
-        p_grad_edge=grad_edge,
-        p_part=part,
-        BLOCK=256,
-        num_warps=1,
-    )
-    _sum_pieces(pieces, part, None, grad_dst)
+    with torch.cuda.device_of(src):
+        order = order_of(row_ptr, src, len(grad_dst))
+        part = grad_src.new_empty(len(order.pieces.row))
+        kernels.open_rows_bwd_kernel_sources[(len(order.pieces.row),)](
+            p_bound=order.pieces.bound,
+            p_filled=rows.source_filled,
+            p_dst=rows.dst,
+            p_gate=rows.source_gate,
+            p_edge=rows.source_edge,
+            p_weight=weight,
+            p_grad_gate=grad_gate.contiguous(),
+            p_grad_row_sum=grad_row_sum.contiguous(),
+            p_grad_edge=grad_edge,
+            p_part=part,
+            TEMPERATURE=gates.temperature,
+            GAMMA=gates.gamma,
+            ZETA=gates.zeta,
+            WEIGHTED=weight is not None,
+            BLOCK=128,
+            num_warps=1,
+        )
+        _sum_pieces(order.pieces, part, None, grad_src)
+        pieces = pieces_of(row_ptr)
+        part = grad_dst.new_empty(len(pieces.row))
+        kernels.open_rows_bwd_kernel_targets[(len(pieces.row),)](
+            p_bound=pieces.bound,
+            p_grad_edge=grad_edge,
+            p_part=part,
+            BLOCK=256,
+            num_warps=1,
+        )
+        _sum_pieces(pieces, part, None, grad_dst)
 
 
 def _limit(rate: float) -> tuple[int, float]:

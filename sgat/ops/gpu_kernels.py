@@ -78,7 +78,6 @@ def open_rows_kernel(
     p_edge_score,
     p_weight,
     p_node_id,
-    p_inverse,
     p_seed,
     p_open_column,
     p_gate,
@@ -103,9 +102,9 @@ def open_rows_kernel(
     """Gates of a piece, the open ones at its front, and Σ A z, Σπ and Σπ(1-π) over it.
 
     One program covers one piece of a row: of a target, or of a source if BY_SOURCE.
-    Then `p_entry` says which edge of the graph stands where, coefficients a = A z / S
-    are written in place of A z, only the last sum is, and edges with gate 1 go to the
-    end of the piece instead, without gate and edge, which only half-open ones need.
+    Then `p_entry` says which edge of the graph stands where, only the last sum is
+    written, and edges with gate 1 go to the end of the piece instead, without gate and
+    edge, which only half-open ones need.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -161,9 +160,9 @@ def open_rows_kernel(
             num_open = tl.sum(is_open, 0)
             filled += num_open & 0xFFFF
             whole += num_open >> 16
-            inverse = tl.load(p_inverse + column, mask=m_open, other=0)
             tl.store(p_open_column + begin + o_slot, column, mask=m_open)
-            tl.store(p_scaled + begin + o_slot, scaled * inverse, mask=m_open)
+            if WEIGHTED:
+                tl.store(p_scaled + begin + o_slot, scaled, mask=m_open)
             tl.store(p_gate + begin + o_slot, gate, mask=m_half)
             tl.store(p_open_edge + begin + o_slot, edge, mask=m_half)
         else:
@@ -203,7 +202,7 @@ def sum_pieces_kernel(
 
 
 @triton.jit
-def node_terms_kernel(
+def loops_kernel(
     p_row_sum,
     p_loop_weight,
     p_node_id,
@@ -216,15 +215,19 @@ def node_terms_kernel(
     LOOP_WEIGHTED: tl.constexpr,
     NAMED: tl.constexpr,
     DROPS: tl.constexpr,
+    DIVIDES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """1 / S_i (0 for an empty row) and m_ii A_ii / S_i; one program, BLOCK rows."""
+    """1 / S_i, 0 for an empty row, and m_ii A_ii, over S_i if DIVIDES.
+
+    One program covers BLOCK rows.
+    """
     o_row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     m_row = o_row < num_rows
     row_sum = tl.load(p_row_sum + o_row, mask=m_row, other=0)
     inverse = tl.where(row_sum > 0, 1 / tl.where(row_sum > 0, row_sum, 1), 0)
     tl.store(p_inverse + o_row, inverse, mask=m_row)
-    loop = inverse
+    loop = inverse if DIVIDES else tl.full([BLOCK], 1, inverse.dtype)
     if LOOP_WEIGHTED:
         loop *= tl.load(p_loop_weight + o_row, mask=m_row, other=0)
     if DROPS:
@@ -249,10 +252,14 @@ def drop_edges_kernel(
     dropout,
     noise_stream,
     BY_SOURCE: tl.constexpr,
+    WHOLE_VALUE: tl.constexpr,
     NAMED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Dropout m ⊙ value of the open edges of a piece; one program covers one piece."""
+    """Dropout m ⊙ value of the open edges of a piece; one program covers one piece.
+
+    Edges with gate 1 at the end of the piece have the value 1 unless WHOLE_VALUE.
+    """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     size = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
@@ -265,10 +272,13 @@ def drop_edges_kernel(
     for o_block in range(0, count + whole, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
         m_slot = o_slot < count + whole
-        # Edges with gate 1 stand at the end of the piece.
-        o_slot = tl.where(o_slot < count, o_slot, o_slot + size - count - whole)
+        m_first = o_slot < count
+        o_slot = tl.where(m_first, o_slot, o_slot + size - count - whole)
         column = tl.load(p_column + begin + o_slot, mask=m_slot, other=0)
-        value = tl.load(p_value + begin + o_slot, mask=m_slot, other=0)
+        if WHOLE_VALUE:
+            value = tl.load(p_value + begin + o_slot, mask=m_slot, other=0)
+        else:
+            value = tl.load(p_value + begin + o_slot, mask=m_first, other=1)
         column_name = node_name(column, p_node_id, m_slot, NAMED)
         if BY_SOURCE:
             u = uniform(column_name, row_name, noise_stream, key0, key1)
@@ -318,7 +328,8 @@ def sum_rows_kernel(
     p_column,
     p_value,
     p_other,
-    p_dot,
+    p_gate,
+    p_grad_gate,
     p_x,
     p_scale,
     p_loop,
@@ -330,8 +341,10 @@ def sum_rows_kernel(
     first_column,
     COMPACT: tl.constexpr,
     TWO_ENDS: tl.constexpr,
+    WHOLE_VALUE: tl.constexpr,
     SPARSE: tl.constexpr,
     DOTS: tl.constexpr,
+    FACTORS: tl.constexpr,
     IS_FIRST: tl.constexpr,
     SCALES: tl.constexpr,
     LOOPS: tl.constexpr,
@@ -342,9 +355,10 @@ def sum_rows_kernel(
     """Σ_j value_ij x_j over a piece of row i; `store_row` finishes rows of one piece.
 
     One program covers one piece and BLOCK_D columns of x. The first entries of a
-    COMPACT piece count, all of another; with TWO_ENDS also the last. Rows of x whose
-    value is 0 are not read if SPARSE. With DOTS also the share of these columns in
-    x_j · other_i, for the first entries alone: those are the half-open ones.
+    COMPACT piece count, all of another; with TWO_ENDS also the last, of value 1 unless
+    WHOLE_VALUE. Rows of x whose value is 0 are not read if SPARSE. With DOTS also the
+    share of these columns in x_j · other_i, times value / gate if FACTORS, for the
+    first entries alone: those are the half-open ones.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -376,9 +390,12 @@ def sum_rows_kernel(
         acc += value[:, None] * b_x
         if DOTS:
             dot = tl.sum(b_x * b_other[None, :], 1)
+            if FACTORS:
+                dot *= value / tl.load(p_gate + begin + o_entry, mask=m_entry, other=1)
+            p_change = p_grad_gate + begin + o_entry
             if not IS_FIRST:
-                dot += tl.load(p_dot + begin + o_entry, mask=m_entry, other=0)
-            tl.store(p_dot + begin + o_entry, dot, mask=m_entry)
+                dot += tl.load(p_change, mask=m_entry, other=0)
+            tl.store(p_change, dot, mask=m_entry)
     if TWO_ENDS:
         num_whole = tl.load(p_whole + i_piece)
         begin = tl.load(p_bound + i_piece + 1) - num_whole
@@ -386,17 +403,20 @@ def sum_rows_kernel(
             o_entry = o_block + tl.arange(0, BLOCK_E)
             m_entry = o_entry < num_whole
             j = tl.load(p_column + begin + o_entry, mask=m_entry, other=0)
-            value = tl.load(p_value + begin + o_entry, mask=m_entry, other=0)
-            value = value.to(acc_type)
             m_read = m_entry
-            if SPARSE:
-                m_read = value != 0
+            if WHOLE_VALUE:
+                value = tl.load(p_value + begin + o_entry, mask=m_entry, other=0)
+                value = value.to(acc_type)
+                if SPARSE:
+                    m_read = value != 0
             b_x = tl.load(
                 p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
                 mask=m_read[:, None] & m_column[None, :],
                 other=0,
             ).to(acc_type)
-            acc += value[:, None] * b_x
+            if WHOLE_VALUE:
+                b_x *= value[:, None]
+            acc += b_x
     total = tl.sum(acc, 0)
     i_partial = tl.load(p_piece_partial + i_piece)
     if i_partial >= 0:
@@ -470,51 +490,67 @@ def finish_rows_kernel(
 
 
 @triton.jit
-def row_dot_kernel(
+def aggregate_rows_bwd_kernel_rows(
     p_grad,
     p_out,
-    p_row_dot,
+    p_inverse,
+    p_divided,
+    p_grad_row_sum,
     num_rows,
     width,
+    stride,
+    SUMS: tl.constexpr,
     BLOCK_R: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
-    """The row term r_i = g_i · out_i; one program covers BLOCK_R rows."""
+    """Rows g_i / S_i, and ∂S_i = - g_i · out_i / S_i if SUMS.
+
+    One program covers BLOCK_R rows; columns from width to stride get 0.
+    """
     o_row = tl.program_id(0) * BLOCK_R + tl.arange(0, BLOCK_R)
     m_row = o_row < num_rows
+    inverse = tl.load(p_inverse + o_row, mask=m_row, other=0)
     acc_type = tl.float64 if p_out.dtype.element_ty == tl.float64 else tl.float32
     acc = tl.zeros([BLOCK_R, BLOCK_D], acc_type)
-    for o_block in range(0, width, BLOCK_D):
+    for o_block in range(0, stride, BLOCK_D):
         o_column = o_block + tl.arange(0, BLOCK_D)
         o_entry = o_row.to(tl.int64)[:, None] * width + o_column[None, :]
         m_entry = m_row[:, None] & (o_column < width)[None, :]
         b_grad = tl.load(p_grad + o_entry, mask=m_entry, other=0).to(acc_type)
-        b_out = tl.load(p_out + o_entry, mask=m_entry, other=0).to(acc_type)
-        acc += b_grad * b_out
-    tl.store(p_row_dot + o_row, tl.sum(acc, 1), mask=m_row)
+        b_grad *= inverse.to(acc_type)[:, None]
+        if SUMS:
+            b_out = tl.load(p_out + o_entry, mask=m_entry, other=0).to(acc_type)
+            acc += b_grad * b_out
+        tl.store(
+            p_divided + o_row.to(tl.int64)[:, None] * stride + o_column[None, :],
+            b_grad,
+            mask=m_row[:, None] & (o_column < stride)[None, :],
+        )
+    if SUMS:
+        tl.store(p_grad_row_sum + o_row, -tl.sum(acc, 1), mask=m_row)
 
 
 @triton.jit
-def aggregate_rows_bwd_kernel_scores(
+def open_rows_bwd_kernel_sources(
     p_bound,
     p_filled,
     p_dst,
     p_gate,
-    p_coefficient,
-    p_value,
     p_edge,
-    p_dot,
-    p_row_dot,
+    p_weight,
+    p_grad_gate,
+    p_grad_row_sum,
     p_grad_edge,
     p_part,
     TEMPERATURE: tl.constexpr,
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
+    WEIGHTED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """∂log α of the half-open edges of a piece of source j, and their sum.
 
-        ∂log α_ij = (m_ij a_ij g_i · x_j - a_ij r_i) / z_ij · dz/dlog α
+        ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α
 
     One program covers one piece; ∂log α goes to the edge's place in the graph.
     """
@@ -528,23 +564,20 @@ def aggregate_rows_bwd_kernel_scores(
         gate = tl.load(p_gate + begin + o_slot, mask=m_half, other=1)
         i = tl.load(p_dst + begin + o_slot, mask=m_half, other=0)
         edge = tl.load(p_edge + begin + o_slot, mask=m_half, other=0)
-        coefficient = tl.load(p_coefficient + begin + o_slot, mask=m_half, other=0)
-        value = tl.load(p_value + begin + o_slot, mask=m_half, other=0)
-        dot = tl.load(p_dot + begin + o_slot, mask=m_half, other=0).to(gate.dtype)
-        row_dot = tl.load(p_row_dot + i, mask=m_half, other=0)
+        grad_gate = tl.load(p_grad_gate + begin + o_slot, mask=m_half, other=0)
+        grad_sum = tl.load(p_grad_row_sum + i, mask=m_half, other=0)
+        if WEIGHTED:
+            grad_sum *= tl.load(p_weight + edge, mask=m_half, other=0)
         concrete = (gate - GAMMA) * (1 / (ZETA - GAMMA))
         slope = concrete * (1 - concrete) * ((ZETA - GAMMA) / TEMPERATURE)
-        change = (value * dot - coefficient * row_dot) / gate * slope
-        change = tl.where(m_half, change, 0)
+        change = tl.where(m_half, (grad_gate + grad_sum) * slope, 0)
         total += change
         tl.store(p_grad_edge + edge, change, mask=m_half)
     tl.store(p_part + i_piece, tl.sum(total, 0))
 
 
 @triton.jit
-def aggregate_rows_bwd_kernel_targets(
-    p_bound, p_grad_edge, p_part, BLOCK: tl.constexpr
-):
+def open_rows_bwd_kernel_targets(p_bound, p_grad_edge, p_part, BLOCK: tl.constexpr):
     """Σ_j ∂log α_ij over a piece of target i; one program covers one piece."""
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)

@@ -162,6 +162,60 @@ def check_step(
     assert_as_close(fast, plain, exact, dtype)
 
 
+LOSSES = ("penalty", "row sum", "first layer", "both layers", "without gates")
+
+
+def score_grads(
+    graph: Graph,
+    loss: str,
+    dtype: torch.dtype,
+    *,
+    backend: ops.Backend,
+    device: str = "cpu",
+) -> dict[str, Tensor]:
+    """Gradients of one loss by the scores and by x, those that the loss has."""
+    graph = graph.to(device)
+    generator = torch.Generator().manual_seed(5)
+    draws = [
+        torch.randn(*shape, generator=generator).to(device, dtype).requires_grad_()
+        for shape in [(graph.num_nodes,), (graph.num_nodes,), (graph.num_nodes, 7)]
+    ]
+    dst_score, src_score, x = draws
+    if loss == "without gates":
+        dst_score, src_score = dst_score.detach(), src_score.detach()
+    if loss == "both layers":
+        x = x.detach()
+    opened = ops.open_edges(graph, dst_score, src_score, seed=3, backend=backend)
+    first = ops.aggregate(opened, x, layer=0)
+    second = ops.aggregate(opened, 2 * x[:, :3], layer=1)
+    value = {
+        "penalty": opened.penalty,
+        "row sum": opened.row_sum.square().sum(),
+        "first layer": first.square().sum(),
+        "both layers": first.square().sum() + second.square().sum(),
+        "without gates": second.square().sum(),
+    }[loss]
+    value.backward()
+    named = {"dst score": dst_score, "src score": src_score, "x": x}
+    return {
+        name: leaf.grad.cpu() for name, leaf in named.items() if leaf.grad is not None
+    }
+
+
+def check_loss(
+    graph: Graph, loss: str, backend: ops.Backend, device: str = "cpu"
+) -> None:
+    """Hold the gradients of a loss that misses some paths against the reference."""
+    exact = score_grads(graph, loss, torch.float64, backend="reference")
+    fast = score_grads(graph, loss, torch.float32, backend=backend, device=device)
+    assert fast.keys() == exact.keys()
+    # Where all gates of a row are alike its terms cancel, so rounding is absolute.
+    for name, value in exact.items():
+        torch.testing.assert_close(
+            fast[name].double(), value, rtol=1e-4, atol=1e-4, msg=name
+        )
+
+
 def operator_arguments(
     graph: Graph, *, drops: bool, backend: ops.Backend = "cpu"
 ) -> tuple[tuple, tuple]:
@@ -180,11 +234,10 @@ def operator_arguments(
     x = torch.randn(graph.num_nodes, 5, device=device, requires_grad=True)
     key = seed if drops else None
     rows = [slot.detach() for slot in slots]
-    options = (0.4 if drops else 0.0, 9, *shape, backend)
-    aggregate = (
-        *(x, *scores, *ends, *weights[1:], key),
-        *(rows, row_sum.detach(), *options),
-    )
+    rows[6].requires_grad_()
+    row_sum = row_sum.detach().requires_grad_()
+    options = (0.4 if drops else 0.0, 9, backend)
+    aggregate = (x, rows, row_sum, *ends, *weights[1:], key, *options)
     return (*gate, backend), aggregate
 
 

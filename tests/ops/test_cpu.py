@@ -11,8 +11,10 @@ import pytest
 import torch
 from agreement import (
     GRAPHS,
+    LOSSES,
     assert_as_close,
     chain,
+    check_loss,
     check_step,
     losses,
     operator_arguments,
@@ -65,6 +67,13 @@ def test_evaluation_gates_follow_the_reference(graph: Graph) -> None:
 @pytest.mark.parametrize("width", [1, 8, 131])
 def test_any_width(width: int) -> None:
     check_step(GRAPHS["random"](), torch.float32, "cpu", seed=3, width=width)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_may_reach_the_scores_by_some_paths_only(
+    graph: Graph, loss: str
+) -> None:
+    check_loss(graph, loss, "cpu")
 
 
 def test_threads_do_not_change_a_bit() -> None:

@@ -12,7 +12,9 @@ import pytest
 import torch
 from agreement import (
     GRAPHS,
+    LOSSES,
     assert_as_close,
+    check_loss,
     check_step,
     losses,
     operator_arguments,
@@ -146,6 +148,19 @@ def test_outputs_and_gradients_follow_the_reference(
         check_step(
             GRAPHS[name](), dtype, "gpu", device="cuda", seed=seed, dropout=dropout
         )
+
+
+@gpu_test
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_a_loss_may_reach_the_scores_by_some_paths_only(name: str, loss: str) -> None:
+    check_loss(GRAPHS[name](), loss, "gpu", device="cuda")
+
+
+@gpu_test
+def test_anomaly_detection_finds_no_fault_in_unread_slots() -> None:
+    with torch.autograd.set_detect_anomaly(True):
+        check_step(GRAPHS["random"](), torch.float32, "gpu", device="cuda", seed=3)
 
 
 @gpu_test
