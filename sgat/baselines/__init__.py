@@ -6,13 +6,14 @@ into `ModelConfig.method`.
 
 from __future__ import annotations
 
-from sgat.baselines import gat, gcn, mlp
+from sgat.baselines import gat, gcn, graphsage, mlp
 from sgat.baselines.method import Method
 
 METHODS: dict[str, Method] = {
     "mlp": mlp.METHOD,
     "gcn": gcn.METHOD,
     "gat": gat.METHOD,
+    "graphsage": graphsage.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
