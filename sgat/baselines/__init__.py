@@ -6,7 +6,7 @@ into `ModelConfig.method`.
 
 from __future__ import annotations
 
-from sgat.baselines import gat, gcn, graphsage, mlp
+from sgat.baselines import dropedge, gat, gcn, graphsage, mlp
 from sgat.baselines.method import Method
 
 METHODS: dict[str, Method] = {
@@ -14,6 +14,7 @@ METHODS: dict[str, Method] = {
     "gcn": gcn.METHOD,
     "gat": gat.METHOD,
     "graphsage": graphsage.METHOD,
+    "dropedge": dropedge.METHOD,
 }
 """Every method but SGAT itself, by name."""
 

@@ -26,7 +26,7 @@ from sgat.ops import Seed, noise
 
 AGGREGATORS = {"mean": "mean", "pool": "max"}
 """The aggregators of the paper that are offered, and what PyG calls them."""
-SAMPLES = 3 << 16
+SAMPLES = 8 << 16
 """First stream of the noise that chooses neighbours; the layer's number is added."""
 
 
