@@ -6,7 +6,7 @@ into `ModelConfig.method`.
 
 from __future__ import annotations
 
-from sgat.baselines import dropedge, gat, gcn, graphsage, mlp
+from sgat.baselines import bayesian_dropedge, dropedge, gat, gcn, graphsage, mlp
 from sgat.baselines.method import Method
 
 METHODS: dict[str, Method] = {
@@ -15,6 +15,7 @@ METHODS: dict[str, Method] = {
     "gat": gat.METHOD,
     "graphsage": graphsage.METHOD,
     "dropedge": dropedge.METHOD,
+    "bayesian_dropedge": bayesian_dropedge.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
