@@ -59,6 +59,10 @@ class ModelConfig:
     `gate_bias` says whether there is a learned scalar in every log α, and
     `gate_bias_start` where it starts. `symmetric` keeps or removes both directions of
     an edge together; None does so where the user's edges have no direction.
+
+    `gate_gradient` says how training gets a gradient by the gates. "hard_concrete" is
+    the paper's; for the others gates are binary, see `sgat.gates.BinaryGates`, and
+    `gate_samples` is the number of draws per step of "reinforce".
     """
 
     hidden: int = 64
@@ -78,6 +82,10 @@ class ModelConfig:
     temperature: float = 2 / 3
     gamma: float = -0.1
     zeta: float = 1.1
+    gate_gradient: Literal["hard_concrete", "reinforce", "gumbel", "rebar"] = (
+        "hard_concrete"
+    )
+    gate_samples: int = 2
     init_gain: float = 1.0
     backend: Literal["auto", "reference", "cpu", "gpu"] = "auto"
     method: str = "sgat"
@@ -85,7 +93,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Refuse values no network can have."""
-        for name in ("hidden", "heads", "layers", "output_heads"):
+        for name in ("hidden", "heads", "layers", "output_heads", "gate_samples"):
             _require(self, name, getattr(self, name) >= 1, "at least 1")
         for name in ("dropout", "attention_dropout"):
             _require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
@@ -219,13 +227,12 @@ def find_config(name: str) -> Config:
 
 
 def shipped_configs() -> list[str]:
-    """Names of the config files in the package."""
+    """Names of the config files in the package that `find_config` takes."""
     root = resources.files("sgat") / "configs"
     return sorted(
-        f"{folder.name}/{file.name.removesuffix('.toml')}"
-        for folder in root.iterdir()
-        if folder.is_dir()
-        for file in folder.iterdir()
+        f"{folder}/{file.name.removesuffix('.toml')}"
+        for folder in ("paper", "tuned")
+        for file in (root / folder).iterdir()
         if file.name.endswith(".toml")
     )
 

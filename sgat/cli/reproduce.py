@@ -2,15 +2,145 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 from sgat.cli.downloads import download_bar
+
+TRAINED = ("table2", "table3")
+"""Experiments that train models: modules of `sgat.experiments` with `plan` and `text`,
+and `draw` if there is a figure."""
+EXPERIMENTS = ("table1", *TRAINED)
+
+
+@app.command(
+    epilog="Examples:\n\nsgat reproduce table1\n\n"
+    "sgat reproduce table2 table3 --processes 2\n\n"
+    "sgat reproduce table3 --only texas,sgat-2head,mlp --runs 3\n\n"
+    "sgat reproduce all --quick"
+)
+def reproduce(
+    what: list[str] = typer.Argument(help=f"all, or of {', '.join(EXPERIMENTS)}."),
+    runs: int = typer.Option(10, min=1, help="Number of seeds, from 0."),
+    only: str = typer.Option(
+        "", help="Rows and data sets to restrict it to, with commas between."
+    ),
+    quick: bool = typer.Option(
+        False, "--quick", help="One seed, few epochs, small graphs: a look, no result."
+    ),
+    records: Path = typer.Option(
+        Path("records"), help="Folder of finished trainings, which are not repeated."
+    ),
+    figures: Path = typer.Option(Path("figures"), help="Folder for figures."),
+    processes: int = typer.Option(
+        1, min=1, help="Trainings at once; several commands may also share a folder."
+    ),
+    device: str = typer.Option("auto", help="cpu, cuda, or auto."),
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    markdown: bool = typer.Option(False, "--markdown", help="Print Markdown."),
+    quiet: bool = QUIET,
+) -> None:
+    """Run experiments of the paper again and print them beside the paper's numbers.
+
+    Every finished training is kept in `--records`, so that an interrupted command goes
+    on where it was, and a table is printed at once where its trainings are there.
+    """
+    names = list(EXPERIMENTS) if what == ["all"] else list(dict.fromkeys(what))
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise ValueError(
+                f"Unknown experiment {name!r}; choose all or of"
+                f" {', '.join(EXPERIMENTS)}."
+            )
+    if "table1" in names:
+        typer.echo(_table1(data_root, quiet, as_json, markdown), nl=False)
+    trained = [name for name in names if name in TRAINED]
+    if not trained:
+        return
+    from sgat.experiments.options import Options
+    from sgat.experiments.record import Store
+    from sgat.experiments.runner import run_planned
+
+    wanted = tuple(name for part in only.split(",") if (name := part.strip()))
+    options = Options(runs=runs, only=wanted, quick=quick)
+    store = Store(records / "quick" if quick else records)
+    modules = {name: import_module(f"sgat.experiments.{name}") for name in trained}
+    options.check([known for module in modules.values() for known in module.names()])
+    for name, module in modules.items():
+        root = None if data_root is None else str(data_root)
+        with _trainings(name, quiet=quiet) as progress:
+            found = run_planned(
+                partial(module.plan, options, store),
+                store,
+                processes=processes,
+                device=device,
+                root=root,
+                progress=progress,
+            )
+        if hasattr(module, "draw"):
+            figures.mkdir(parents=True, exist_ok=True)
+            path = figures / f"{name}.png"
+            module.draw(options, store, path)
+            typer.echo(f"{name}: wrote {path}", err=True)
+        if as_json:
+            typer.echo(json.dumps([record.to_dict() for record in found], indent=2))
+        else:
+            typer.echo(module.text(options, store, markdown=markdown))
+
+
+@contextlib.contextmanager
+def _trainings(name: str, *, quiet: bool) -> Iterator[Any]:
+    """What to tell how many trainings are done: a bar, or lines, or nothing."""
+    if quiet:
+        yield None
+    elif not sys.stderr.isatty():
+        yield _lines(name)
+    else:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            TextColumn(f"{name}: trainings"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=False),
+        )
+        with Progress(*columns, console=Console(file=sys.stderr)) as bar:
+            task = bar.add_task("trainings", total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _lines(name: str) -> Any:
+    said = -1
+
+    def tell(done: int, total: int) -> None:
+        nonlocal said
+        tenth = 10 * done // max(total, 1)
+        if tenth != said:
+            said = tenth
+            print(f"{name}: {done} of {total} trainings", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _table1(root: Path | None, quiet: bool, as_json: bool, markdown: bool) -> str:
@@ -21,28 +151,3 @@ def _table1(root: Path | None, quiet: bool, as_json: bool, markdown: bool) -> st
     if as_json:
         return json.dumps([row.to_dict() for row in rows], indent=2) + "\n"
     return render(rows, markdown=markdown)
-
-
-EXPERIMENTS: dict[str, Callable[[Path | None, bool, bool, bool], str]] = {
-    "table1": _table1,
-}
-"""What can be reproduced: data root, quiet, JSON, Markdown to the text to print."""
-
-
-@app.command(
-    epilog="Examples:\n\nsgat reproduce table1\n\n"
-    "sgat reproduce table1 --markdown --data-root ~/data"
-)
-def reproduce(
-    what: str = typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}."),
-    data_root: Path | None = DATA_ROOT,
-    as_json: bool = JSON,
-    markdown: bool = typer.Option(False, "--markdown", help="Print Markdown."),
-    quiet: bool = QUIET,
-) -> None:
-    """Measure a table of the paper again and print it beside the paper's numbers."""
-    if what not in EXPERIMENTS:
-        raise ValueError(
-            f"Unknown experiment {what!r}; choose one of {', '.join(EXPERIMENTS)}."
-        )
-    typer.echo(EXPERIMENTS[what](data_root, quiet, as_json, markdown), nl=False)

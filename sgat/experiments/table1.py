@@ -11,6 +11,7 @@ from sgat.data import load
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.fetch import Progress, data_root, missing_files
 from sgat.data.statistics import describe
+from sgat.experiments.text_table import aligned
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,7 +184,7 @@ def render(rows: Sequence[Row], *, markdown: bool = False) -> str:
     for row in rows:
         marks = [numbers.setdefault(note, len(numbers) + 1) for note in row.notes]
         body.append([row.name, *_cells(row), " ".join(f"[{mark}]" for mark in marks)])
-    lines = _aligned([list(HEADER), *body], markdown)
+    lines = aligned([HEADER, *body], markdown=markdown, left=(0, -1))
     lines += [
         "",
         "* differs from the paper; - no number on record or no data here.",
@@ -216,23 +217,3 @@ def _number(value: float | None, digits: int | None) -> str:
     if value >= 1e6 and value % 100_000 == 0:
         return f"{value / 1e6:.1f} M"
     return f"{value:,}" if digits is None else f"{value:.{digits}f}"
-
-
-def _aligned(table: list[list[str]], markdown: bool) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    left = (0, len(widths) - 1)
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(width) if number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |" if markdown else "  ".join(padded).rstrip()
-
-    rule = ["-" * width for width in widths]
-    if markdown:
-        rule = [
-            dashes if number in left else dashes[:-1] + ":"
-            for number, dashes in enumerate(rule)
-        ]
-    return [line(table[0]), line(rule), *(line(cells) for cells in table[1:])]

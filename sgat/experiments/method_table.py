@@ -1,0 +1,179 @@
+"""Methods against data sets: plan the trainings, and lay out what they came to."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sgat.experiments.options import Options
+from sgat.experiments.published import Published, find_published
+from sgat.experiments.record import Record, Store, Task
+from sgat.experiments.settings import settings, title
+from sgat.experiments.text_table import aligned
+
+TOP_K = "gat-2head-top-k"
+"""Rows of this name remove as many edges as this row's gates closed:"""
+TOP_K_LIKE = "sgat-2head"
+
+
+class Column(NamedTuple):
+    """A data set under a protocol.
+
+    Attributes:
+        data: Name of the data set.
+        split: Name of the split; None for the data set's own.
+        title: What the column is called.
+    """
+
+    data: str
+    split: str | None
+    title: str
+
+
+def plan(
+    rows: Sequence[str], columns: Sequence[Column], options: Options, store: Store
+) -> list[Task]:
+    """The trainings of a table, as far as they can be known already.
+
+    The rows of top-k attention take their share from records of SGAT, and are planned
+    once those are there.
+    """
+    data = options.chosen([column.data for column in columns])
+    chosen = options.chosen(rows)
+    tasks = []
+    for column in columns:
+        if column.data not in data:
+            continue
+        for row in chosen:
+            if row.startswith(TOP_K):
+                tasks += _top_k(row, column, options, store)
+            else:
+                tasks += [_task(row, column, seed, options) for seed in options.seeds]
+    return tasks
+
+
+def _task(row: str, column: Column, seed: int, options: Options) -> Task:
+    return Task(row, options.applied(settings(row, column.data, column.split, seed)))
+
+
+def _top_k(row: str, column: Column, options: Options, store: Store) -> list[Task]:
+    like = [_task(TOP_K_LIKE, column, seed, options) for seed in options.seeds]
+    records = [store.find(task) for task in like]
+    known = [record.removed_sampled for record in records if record is not None]
+    if len(known) < len(like):
+        return like
+    share = round(statistics.fmean(known), 3)
+    tasks = []
+    for seed in options.seeds:
+        config = _task(row, column, seed, options).config
+        removed = {**config.model.options, "remove": share}
+        tasks.append(Task(row, config.replace(model={"options": removed})))
+    return tasks
+
+
+class Cell(NamedTuple):
+    """The runs of one row in one column."""
+
+    records: list[Record]
+    published: Published | None
+
+    @property
+    def mean(self) -> float:
+        """Mean test score, in per cent."""
+        return 100 * statistics.fmean(record.test for record in self.records)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation over the runs, in per cent; 0 for one run."""
+        if len(self.records) < 2:
+            return 0.0
+        return 100 * statistics.stdev(record.test for record in self.records)
+
+    @property
+    def removed(self) -> float:
+        """Mean share of edges that evaluation removes, in per cent."""
+        return 100 * statistics.fmean(record.removed for record in self.records)
+
+    @property
+    def removed_sampled(self) -> float:
+        """The same for the gates drawn in training."""
+        return 100 * statistics.fmean(r.removed_sampled for r in self.records)
+
+    @property
+    def seconds(self) -> float:
+        """Mean time of a training."""
+        return statistics.fmean(record.seconds for record in self.records)
+
+
+def cells(
+    rows: Sequence[str], columns: Sequence[Column], options: Options, store: Store
+) -> dict[tuple[str, Column], Cell]:
+    """What there is of a table; cells without any record are left out."""
+    found: dict[tuple[str, Column], Cell] = {}
+    for column in columns:
+        for row in rows:
+            tasks = plan([row], [column], options, store)
+            records = [record for task in tasks if (record := store.find(task))]
+            records = [record for record in records if record.row == row]
+            if records:
+                source = find_published(row, column.data, column.split)
+                found[row, column] = Cell(records, source)
+    return found
+
+
+def render(
+    heading: str,
+    rows: Sequence[str],
+    columns: Sequence[Column],
+    options: Options,
+    store: Store,
+    *,
+    markdown: bool = False,
+) -> str:
+    """The table of scores, then that of removed edges and of times."""
+    found = cells(options.chosen(rows), columns, options, store)
+    shown = [column for column in columns if any(key[1] == column for key in found)]
+    present = [row for row in rows if any(key[0] == row for key in found)]
+    runs = max((len(cell.records) for cell in found.values()), default=0)
+    mark = "## " if markdown else ""
+    lines = [f"{mark}{heading}", ""]
+    lines += [
+        f"Score in per cent (accuracy, or micro-F1 for several labels), mean ±"
+        f" standard deviation of {runs} runs; in brackets what was published.",
+        "",
+    ]
+    scores = [["method", *(column.title for column in shown)]]
+    for row in present:
+        scores.append([title(row), *(_score(found.get((row, c))) for c in shown)])
+    lines += aligned(scores, markdown=markdown)
+    removed = [["method", *(column.title for column in shown)]]
+    for row in present:
+        texts = [_removed(found.get((row, column))) for column in shown]
+        if any(text not in ("", "0.0 / 0.0") for text in texts):
+            removed.append([title(row), *texts])
+    if len(removed) > 1:
+        lines += ["", "Edges removed in per cent, self-loops left out: by evaluation"]
+        lines[-1] += " gates / by the gates drawn in training in the selected epoch."
+        lines += ["", *aligned(removed, markdown=markdown)]
+    times = [["method", *(column.title for column in shown)]]
+    for row in present:
+        texts = [_seconds(found.get((row, column))) for column in shown]
+        times.append([title(row), *texts])
+    lines += ["", "Seconds of one training:", "", *aligned(times, markdown=markdown)]
+    return "\n".join(lines) + "\n"
+
+
+def _score(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    text = f"{cell.mean:.1f} ± {cell.spread:.1f}"
+    return text if cell.published is None else f"{text} [{cell.published.value:.1f}]"
+
+
+def _removed(cell: Cell | None) -> str:
+    return "" if cell is None else f"{cell.removed:.1f} / {cell.removed_sampled:.1f}"
+
+
+def _seconds(cell: Cell | None) -> str:
+    return "" if cell is None else f"{cell.seconds:.1f}"

@@ -1,0 +1,128 @@
+"""Probes: what an experiment measures on a trained model beyond its scores."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.evaluate import evaluate
+from sgat.graph import Graph
+from sgat.train import Result
+
+
+class Trained(NamedTuple):
+    """What a probe looks at.
+
+    Attributes:
+        result: The selected model and the records of training.
+        graphs: The data the model was trained on, on its device.
+        given: The data before the method prepared it.
+        added: Which edges of `given` were added as noise, [E]; None without noise.
+    """
+
+    result: Result
+    graphs: Sequence[NodeData]
+    given: Sequence[NodeData]
+    added: Sequence[Tensor] | None
+
+
+def history(trained: Trained) -> dict[str, Any]:
+    """Scores and shares of edges after every epoch."""
+    records = trained.result.records
+    return {
+        name: [None if v is None else round(v, 5) for v in values]
+        for name in ("train", "val", "kept_share", "open_share", "expected_open")
+        if (values := [getattr(record, name) for record in records])
+    }
+
+
+SHARES = tuple(k / 10 for k in range(11))
+"""Shares of edges that `removal` takes away."""
+
+
+def removal(trained: Trained) -> dict[str, Any]:
+    """Test score after removing a share of the edges of the first graph.
+
+    Edges go by the model's own score, lowest first ("low") or highest first ("high"),
+    or in an order drawn at random ("random"). The model is not trained again.
+    """
+    data, model = trained.graphs[0], trained.result.model
+    with torch.no_grad():
+        score = model.score_edges(data.x, data.graph)
+    assert score is not None, "only models that score edges are asked"
+    generator = torch.Generator().manual_seed(0)
+    shuffled = torch.randperm(len(score), generator=generator).to(score.device)
+    orders = {
+        "low": score.argsort(stable=True),
+        "high": score.argsort(stable=True, descending=True),
+        "random": shuffled,
+    }
+    found: dict[str, Any] = {"shares": SHARES}
+    for name, order in orders.items():
+        found[name] = [_score_without(trained, order, share) for share in SHARES]
+    return found
+
+
+def _score_without(trained: Trained, order: Tensor, share: float) -> float:
+    data, model = trained.graphs[0], trained.result.model
+    keep = torch.ones_like(order, dtype=torch.bool)
+    keep[order[: round(share * len(order))]] = False
+    smaller = dataclasses.replace(data, graph=data.graph.select(keep))
+    (test,) = evaluate(model, [smaller], ["test"])
+    assert test is not None
+    return round(test.score, 5)
+
+
+def added_edges(trained: Trained) -> dict[str, Any]:
+    """How well a method tells the added edges from the original ones.
+
+    AUC of an original edge scoring above an added one, where the model scores edges;
+    precision and recall of "added" among the removed edges, where it removes any.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    assert trained.added is not None, "asked only where edges were added"
+    model = trained.result.model.eval()
+    truth = torch.cat([mask.cpu() for mask in trained.added])
+    scores, removed = [], []
+    for data, given in zip(trained.graphs, trained.given, strict=True):
+        is_left = torch.isin(_keys(given.graph), _keys(data.graph).cpu())
+        with torch.no_grad():
+            score = model.score_edges(data.x, data.graph)
+        gone = ~is_left
+        if score is not None:
+            # What preparing took away ranks below all that it left.
+            full = torch.full((len(gone),), -torch.inf)
+            full[is_left] = score.cpu().float()
+            scores.append(full)
+        gating = getattr(model, "gating", None)
+        if gating is not None and score is not None:
+            gone[is_left] = ~gating.gates.is_kept(score).cpu()
+        removed.append(gone)
+    found = {}
+    if scores:
+        ranks = torch.cat(scores).unique(return_inverse=True)[1]
+        found["auc"] = float(roc_auc_score(~truth, ranks))
+    gone = torch.cat(removed)
+    if bool(gone.any()):
+        hits = int((gone & truth).sum())
+        found["precision"] = hits / int(gone.sum())
+        found["recall"] = hits / max(int(truth.sum()), 1)
+    return found
+
+
+def _keys(graph: Graph) -> Tensor:
+    return graph.dst.long() * graph.num_nodes + graph.src
+
+
+PROBES: dict[str, Callable[[Trained], dict[str, Any]]] = {
+    "history": history,
+    "removal": removal,
+    "added_edges": added_edges,
+}
+"""Every probe by its name; what it returns goes into the record as JSON."""

@@ -1,0 +1,175 @@
+"""Task and Record: one training with all its settings, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sgat.atomic import replacing
+from sgat.config import Config
+
+FORMAT = 1
+"""Counted up when a training with the same settings would give other numbers."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One training: settings, data and seed; the same task gives the same record.
+
+    Attributes:
+        row: Name of the method with its settings, such as "gat-2head".
+        config: All settings, the data set, its split and the seed included.
+        noise: Edges to add before training: "random" or "cross-class" and how many, as
+            a share of those there are; None for none.
+        probe: What to measure beyond the scores; a name in `sgat.experiments.probes`.
+    """
+
+    row: str
+    config: Config
+    noise: tuple[str, float] | None = None
+    probe: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """What the record is filed under; the device plays no part."""
+        settings = dataclasses.asdict(self)
+        settings["config"]["train"].pop("device")
+        settings["config"]["train"].pop("checkpoint_every")
+        text = json.dumps([FORMAT, settings], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What one training came to.
+
+    Attributes:
+        key: `Task.key`.
+        row: `Task.row`.
+        data: Name of the data set.
+        split: Name of the split.
+        seed: Of split, weights and noise.
+        noise: `Task.noise`.
+        probe: `Task.probe`.
+        test: Score on the test nodes, looked at once, with the selected model.
+        val: Score on the validation nodes.
+        removed: Share of edges that evaluation removes, self-loops left out.
+        removed_sampled: The same for the gates drawn in training in that epoch.
+        edges: Number of edges before anything was removed.
+        best_epoch: The epoch that was selected.
+        epochs: Number of epochs.
+        seconds: Time of training.
+        parameters: Number of learned numbers.
+        settings: What differs from the defaults, by section.
+        extra: What the probe found.
+        device: What it ran on.
+        date: When, in UTC.
+        commit: Of the source, where it is known.
+        versions: Of the libraries.
+    """
+
+    key: str
+    row: str
+    data: str
+    split: str
+    seed: int
+    noise: tuple[str, float] | None
+    probe: str
+    test: float
+    val: float | None
+    removed: float
+    removed_sampled: float
+    edges: int
+    best_epoch: int
+    epochs: int
+    seconds: float
+    parameters: int
+    settings: dict[str, Any]
+    extra: dict[str, Any]
+    device: str
+    date: str
+    commit: str
+    versions: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, text: str, where: str) -> Record:
+        """Read a record.
+
+        Raises:
+            ValueError: If the text is none.
+        """
+        try:
+            content = json.loads(text)
+            noise = content["noise"]
+            content["noise"] = None if noise is None else (noise[0], noise[1])
+            return cls(**content)
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(
+                f"{where} is no record of this version; move it away and run again."
+            ) from None
+
+
+class Store:
+    """A folder of records, one file each, which several processes may fill at once.
+
+    Args:
+        folder: Where the records are; made when the first is saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        self._known: dict[str, Record] = {}
+
+    def path(self, key: str) -> Path:
+        """Where the record of a task is or will be."""
+        return self.folder / f"{key}.json"
+
+    def find(self, task: Task) -> Record | None:
+        """The record of a task, if it is there."""
+        if task.key in self._known:
+            return self._known[task.key]
+        path = self.path(task.key)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        record = self._known[task.key] = Record.from_json(text, str(path))
+        return record
+
+    def save(self, record: Record) -> None:
+        """Write a record, in full or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self.path(record.key)) as temporary:
+            text = json.dumps(record.to_dict(), indent=1)
+            temporary.write_text(text + "\n", encoding="utf-8")
+        self._known[record.key] = record
+
+    @contextlib.contextmanager
+    def claim(self, task: Task) -> Iterator[bool]:
+        """Whether this process may run a task now: no other is, and none has.
+
+        The claim ends with the block, or with the process.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f".{task.key}.lock"
+        with path.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            try:
+                yield self.find(task) is None
+            finally:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,41 @@
+"""Table 2: assortative graphs, where neighbours tend to be of one class."""
+
+from __future__ import annotations
+
+from sgat.experiments import method_table
+from sgat.experiments.method_table import Column
+from sgat.experiments.options import Options
+from sgat.experiments.record import Store, Task
+
+COLUMNS = (
+    Column("cora", None, "Cora"),
+    Column("citeseer", None, "Citeseer"),
+    Column("pubmed", None, "Pubmed"),
+    Column("computers", None, "Computers"),
+    Column("photo", None, "Photo"),
+)
+ROWS = (
+    *("mlp", "gcn", "graphsage", "graphsage-pool", "gat", "gat-1head", "gat-2head"),
+    *("gat-2head-top-k-start", "gat-2head-top-k-converged", "supergat-mx"),
+    *("supergat-sd", "dropedge", "bayesian-dropedge", "ptdnet", "neuralsparse"),
+    *("lagcn", "gcn-random", "gcn-spectral", "gcn-local-degree", "gcn-k-neighbor"),
+    *("gcn-jaccard", "sgat-1head", "sgat-2head"),
+)
+
+
+def names() -> list[str]:
+    """Rows and data sets that `--only` may name."""
+    return [*ROWS, *[column.data for column in COLUMNS]]
+
+
+def plan(options: Options, store: Store) -> list[Task]:
+    """The trainings of the table."""
+    return method_table.plan(ROWS, COLUMNS, options, store)
+
+
+def text(options: Options, store: Store, *, markdown: bool = False) -> str:
+    """The table from what is in the store."""
+    heading = "Table 2: assortative graphs"
+    return method_table.render(
+        heading, ROWS, COLUMNS, options, store, markdown=markdown
+    )

@@ -1,0 +1,140 @@
+"""run(): train as a task says, look at the test nodes once, and write it down."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from sgat.baselines import find_method
+from sgat.config import Config, DataConfig
+from sgat.data.configured import load_configured
+from sgat.data.node_data import NodeData
+from sgat.data.synthetic import inject
+from sgat.evaluate import evaluate
+from sgat.experiments.probes import PROBES, Trained
+from sgat.experiments.record import Record, Task
+from sgat.run_folder import device_name, versions
+from sgat.train import Result, chosen_device, fit
+
+
+def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:
+    """Train and judge one task.
+
+    Args:
+        task: What to train, on what, with which seed.
+        root: Folder of the named data sets.
+        device: Where to train.
+
+    Raises:
+        ValueError: If data or settings are bad, or there are no test nodes.
+    """
+    config = task.config.replace(train={"device": device})
+    given, added = noisy(_loaded(_text(config.data), config.train.seed, root), task)
+    graphs, result = train(given, config)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    on_device = [data.to(chosen_device(device)) for data in graphs]
+    val, test = evaluate(result.model, on_device, ["val", "test"])
+    if test is None:
+        raise ValueError(f"{config.data.name!r} has no test nodes to judge by.")
+    edges = sum(data.graph.num_edges for data in given)
+    # What preparing removed counts as removed, too.
+    left = sum(data.graph.num_edges for data in graphs) / max(edges, 1)
+    probe = PROBES[task.probe] if task.probe else None
+    return Record(
+        key=task.key,
+        row=task.row,
+        data=config.data.name or "",
+        split=config.data.split or "",
+        seed=config.train.seed,
+        noise=task.noise,
+        probe=task.probe,
+        test=test.score,
+        val=None if val is None else val.score,
+        removed=1 - left * result.best.kept_share,
+        removed_sampled=1 - left * result.best.open_share,
+        edges=edges,
+        best_epoch=result.best_epoch,
+        epochs=len(result.records),
+        seconds=result.records[-1].seconds,
+        parameters=sum(p.numel() for p in result.model.parameters()),
+        settings=differences(config),
+        extra={} if probe is None else probe(Trained(result, on_device, given, added)),
+        device=device_name(device),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        commit=source_commit(),
+        versions=versions(),
+    )
+
+
+def train(graphs: list[NodeData], config: Config) -> tuple[list[NodeData], Result]:
+    """Prepare the data as the method does, and train; returns both."""
+    if config.model.method == "sgat":
+        return graphs, fit(graphs, config.model, config.train)
+    method = find_method(config.model.method)
+    if method.prepare is not None:
+        graphs = method.prepare(graphs, config.model, config.train.seed)
+    return graphs, (method.fit or fit)(graphs, config.model, config.train)
+
+
+def noisy(
+    graphs: list[NodeData], task: Task
+) -> tuple[list[NodeData], list[Tensor] | None]:
+    """The graphs with the edges that the task adds, and which edges those are."""
+    if task.noise is None:
+        return graphs, None
+    kind, rate = task.noise
+    made = [inject(data, kind, rate, task.config.train.seed) for data in graphs]  # type: ignore[arg-type]
+    return [each.data for each in made], [each.added for each in made]
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(data: str, seed: int, root: str | None) -> list[NodeData]:
+    return load_configured(DataConfig(**json.loads(data)), root=root, seed=seed).graphs
+
+
+def _text(data: DataConfig) -> str:
+    return json.dumps(dataclasses.asdict(data), sort_keys=True)
+
+
+def differences(config: Config) -> dict[str, Any]:
+    """The entries of a config that are not the defaults, by section."""
+    default = dataclasses.asdict(Config())
+    return {
+        section: {
+            name: value
+            for name, value in entries.items()
+            if value != default[section][name] and name not in ("device", "seed")
+        }
+        for section, entries in dataclasses.asdict(config).items()
+    }
+
+
+@functools.cache
+def source_commit() -> str:
+    """The commit of the source tree, with "+" if files differ; empty if unknown."""
+    folder = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        call = ["git", "-C", str(folder), *arguments]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    try:
+        commit = git("rev-parse", "--short", "HEAD")
+        return commit + ("+" if git("status", "--porcelain", "--", str(folder)) else "")
+    except OSError:
+        return ""
+
+
+def mean_removed(records: Sequence[Record]) -> float:
+    """Mean share of edges that the gates drawn in training closed."""
+    return sum(record.removed_sampled for record in records) / len(records)

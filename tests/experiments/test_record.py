@@ -1,0 +1,116 @@
+import dataclasses
+import json
+import multiprocessing
+import time
+
+import pytest
+
+from sgat.config import Config, DataConfig
+from sgat.experiments.record import Record, Store, Task
+
+TASK = Task("gcn", Config(data=DataConfig(name="karate")))
+
+
+def record(task: Task = TASK, **changes) -> Record:
+    values = {
+        "key": task.key,
+        "row": task.row,
+        "data": "karate",
+        "split": "",
+        "seed": 0,
+        "noise": None,
+        "probe": "",
+        "test": 0.5,
+        "val": None,
+        "removed": 0.25,
+        "removed_sampled": 0.3,
+        "edges": 156,
+        "best_epoch": 3,
+        "epochs": 5,
+        "seconds": 0.1,
+        "parameters": 7,
+        "settings": {},
+        "extra": {},
+        "device": "cpu",
+        "date": "2026-11-15T00:00:00+00:00",
+        "commit": "",
+        "versions": {},
+    }
+    return Record(**(values | changes))
+
+
+def test_a_record_saved_is_found_by_another_store(tmp_path):
+    saved = record(noise=("random", 0.5), extra={"auc": 0.5})
+    Store(tmp_path / "new").save(saved)
+    assert Store(tmp_path / "new").find(TASK) == saved
+
+
+def test_nothing_is_found_before(tmp_path):
+    assert Store(tmp_path).find(TASK) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        dataclasses.replace(TASK, row="gat"),
+        dataclasses.replace(TASK, noise=("random", 1.0)),
+        dataclasses.replace(TASK, probe="history"),
+        dataclasses.replace(TASK, config=TASK.config.replace(train={"seed": 1})),
+        dataclasses.replace(TASK, config=TASK.config.replace(model={"hidden": 3})),
+        dataclasses.replace(TASK, config=TASK.config.replace(data={"split": "x"})),
+    ],
+)
+def test_whatever_changes_the_training_changes_the_key(changed):
+    assert changed.key != TASK.key
+
+
+def test_the_device_does_not_change_the_key():
+    on_gpu = TASK.config.replace(train={"device": "cuda"})
+    assert dataclasses.replace(TASK, config=on_gpu).key == TASK.key
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"key": 1}', "no json"])
+def test_a_damaged_record_is_named(tmp_path, text):
+    store = Store(tmp_path)
+    store.path(TASK.key).write_text(text)
+    with pytest.raises(ValueError, match=f"{TASK.key}.json is no record"):
+        store.find(TASK)
+
+
+def test_records_are_plain_json(tmp_path):
+    Store(tmp_path).save(record())
+    content = json.loads((tmp_path / f"{TASK.key}.json").read_text())
+    assert content["test"] == 0.5
+
+
+def test_a_finished_task_cannot_be_claimed(tmp_path):
+    store = Store(tmp_path)
+    store.save(record())
+    with store.claim(TASK) as is_mine:
+        assert not is_mine
+
+
+def _hold(folder, seconds, held):
+    with Store(folder).claim(TASK) as is_mine:
+        held.put(is_mine)
+        time.sleep(seconds)
+
+
+def test_a_claim_excludes_other_processes_and_ends_with_them(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    held = context.SimpleQueue()
+    other = context.Process(target=_hold, args=(tmp_path, 60, held))
+    other.start()
+    assert held.get()
+    with Store(tmp_path).claim(TASK) as is_mine:
+        assert not is_mine
+    other.kill()
+    other.join()
+    with Store(tmp_path).claim(TASK) as is_mine:
+        assert is_mine
+
+
+def test_no_lock_files_stay_behind(tmp_path):
+    with Store(tmp_path).claim(TASK) as is_mine:
+        assert is_mine
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,84 @@
+import pytest
+
+from sgat.config import Config, DataConfig
+from sgat.experiments import trial
+from sgat.experiments.record import Store, Task
+from sgat.experiments.runner import run_planned, run_tasks
+
+
+def task(seed: int = 0, **train) -> Task:
+    config = Config(data=DataConfig(name="karate"))
+    settings = {"epochs": 3, "seed": seed, "device": "cpu", **train}
+    model = {"method": "gcn", "hidden": 4, "symmetric": False}
+    return Task("gcn", config.replace(train=settings, model=model))
+
+
+def test_every_task_gets_its_record(tmp_path):
+    store = Store(tmp_path)
+    records = run_tasks([task(0), task(1)], store, device="cpu")
+    assert [record.seed for record in records] == [0, 1]
+    assert all(0 <= record.test <= 1 for record in records)
+    assert len(list(tmp_path.glob("*.json"))) == 2
+
+
+def test_finished_tasks_are_not_repeated(tmp_path, monkeypatch):
+    first = run_tasks([task()], Store(tmp_path), device="cpu")
+
+    def fail(*args, **options):
+        raise AssertionError("it was finished")
+
+    monkeypatch.setattr(trial, "run", fail)
+    assert run_tasks([task()], Store(tmp_path), device="cpu") == first
+
+
+def test_the_same_task_twice_is_run_once(tmp_path):
+    assert len(run_tasks([task(), task()], Store(tmp_path), device="cpu")) == 1
+
+
+def test_progress_counts_what_was_done_before(tmp_path):
+    store, seen = Store(tmp_path), []
+    run_tasks([task()], store, device="cpu")
+    run_tasks(
+        [task(0), task(1)],
+        store,
+        device="cpu",
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[0] == (1, 2) and seen[-1] == (2, 2)
+
+
+def test_a_task_that_fails_is_told_and_the_others_are_done(tmp_path):
+    bad = task(lr=1e38)
+    with pytest.raises(ValueError, match="1 of 2 trainings failed, the first gcn on"):
+        run_tasks([bad, task(1)], Store(tmp_path), device="cpu")
+    assert Store(tmp_path).find(task(1)) is not None
+
+
+@pytest.mark.slow
+def test_several_processes_share_the_work(tmp_path):
+    tasks = [task(seed) for seed in range(4)]
+    here = run_tasks(tasks, Store(tmp_path / "one"), device="cpu")
+    apart = run_tasks(tasks, Store(tmp_path / "two"), device="cpu", processes=2)
+    assert [r.test for r in apart] == [r.test for r in here]
+    assert len({r.key for r in apart}) == 4
+
+
+@pytest.mark.slow
+def test_a_failure_in_another_process_is_told(tmp_path):
+    with pytest.raises(ValueError, match="1 of 3 trainings failed"):
+        run_tasks(
+            [task(lr=1e38), task(1), task(2)],
+            Store(tmp_path),
+            device="cpu",
+            processes=2,
+        )
+
+
+def test_what_is_planned_from_records_is_run_too(tmp_path):
+    store = Store(tmp_path)
+
+    def plan() -> list[Task]:
+        first = task(0)
+        return [first] if store.find(first) is None else [first, task(1)]
+
+    assert len(run_planned(plan, store, device="cpu")) == 2
