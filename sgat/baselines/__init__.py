@@ -6,7 +6,15 @@ into `ModelConfig.method`.
 
 from __future__ import annotations
 
-from sgat.baselines import bayesian_dropedge, dropedge, gat, gcn, graphsage, mlp
+from sgat.baselines import (
+    bayesian_dropedge,
+    dropedge,
+    gat,
+    gat_topk,
+    gcn,
+    graphsage,
+    mlp,
+)
 from sgat.baselines.method import Method
 
 METHODS: dict[str, Method] = {
@@ -16,6 +24,7 @@ METHODS: dict[str, Method] = {
     "graphsage": graphsage.METHOD,
     "dropedge": dropedge.METHOD,
     "bayesian_dropedge": bayesian_dropedge.METHOD,
+    "gat_topk": gat_topk.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
