@@ -174,12 +174,23 @@ class SGAT(NodeClassifier):
     def compute(
         self,
         x: Features,
-        edge_index: Tensor | Graph,
+        edge_index: Tensor | Graph | OpenEdges,
         edge_weight: Tensor | None = None,
         *,
         seed: Seed | None = None,
     ) -> Output:
-        """Class scores, penultimate features and open edges of one pass."""
+        """Class scores, penultimate features and open edges of one pass.
+
+        Args:
+            x: Node features, dense or sparse, [N, K].
+            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`;
+                or open edges, such as `prune` returns, to hear without gating anew.
+            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
+            seed: Key of all noise in training mode; None draws one from torch.
+        """
+        opened: OpenEdges | None = None
+        if not isinstance(edge_index, Tensor | Graph):
+            opened, edge_index = edge_index, edge_index.graph
         graph = as_graph(edge_index, x.shape[0], edge_weight)
         if not self.training:
             seed = None
@@ -187,7 +198,6 @@ class SGAT(NodeClassifier):
             seed = draw_seed()
         activation = ACTIVATIONS[self.activation]
         hidden: Features = x
-        opened: OpenEdges | None = None
         num_hidden = len(self.convs) - (self.classifier is None)
         for conv in self.convs[:num_hidden]:
             out, opened = conv(
@@ -211,6 +221,40 @@ class SGAT(NodeClassifier):
             )
         assert opened is not None
         return Output(logits, hidden, opened)
+
+    @torch.no_grad()
+    def prune(
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+    ) -> OpenEdges:
+        """Gate every edge once, as evaluation does, and keep those that are open.
+
+            pruned = model.prune(x, graph)
+            logits = model(x, pruned)  # as model(x, graph), to rounding
+            pruned.graph  # the kept edges, with weights A_ij z_ij
+
+        The gates stay as they were: prune again when weights change, or features, if
+        gates depend on them. Pays from the second pass on.
+
+        Args:
+            x: Node features, dense or sparse, [N, K].
+            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`.
+            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
+
+        Returns:
+            The open edges in a graph of their own, to be given in place of a graph.
+        """
+        graph = as_graph(edge_index, x.shape[0], edge_weight)
+        gating = self.gating
+        opened = ops.open_edges(
+            graph,
+            *gating.score(x, graph),
+            gates=gating.gates,
+            backend=gating.backend,
+        )
+        return ops.prune(opened)
 
     def log_alpha(
         self,

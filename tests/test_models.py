@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from ops.awkward import GRAPHS, random_edges
 from torch import Tensor, nn
 
-from sgat import SGAT, ModelConfig
-from sgat.features import SparseFeatures
+from sgat import SGAT, ModelConfig, ops
+from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
 from sgat.scorers import FreeScorer, Scores
@@ -290,6 +290,106 @@ def test_autocast_runs_and_stays_close(graph: Graph, x: Tensor, model: SGAT):
     assert all(bool(p.grad.isfinite().all()) for p in model.parameters())
 
 
+PRUNED = {
+    **MODELS,
+    "one layer": {"layers": 1},
+    "one attention layer": {"layers": 1, "readout": "attention"},
+    "symmetric": {"symmetric": True},
+    "symmetric and transductive": {"symmetric": True, "gate_mode": "transductive"},
+}
+
+
+@torch.no_grad()
+def pruned_case(
+    name: str, graph: Graph, backend: str, device: str = "cpu"
+) -> tuple[SGAT, Graph]:
+    """A model in evaluation mode that closes about half of the edges, and its graph."""
+    options = dict(PRUNED[name])
+    if options.get("gate_mode") == "transductive":
+        options["num_edges"] = graph.num_edges
+    if options.get("symmetric"):
+        graph = Graph.from_edges(
+            graph.edge_index, graph.num_nodes, graph.edge_weight, make_undirected=True
+        )
+        options["num_edges"] = graph.num_edges
+    model = SGAT(
+        K, D, C, **{"heads": H, "gate_bias": -1.6, **options, "backend": backend}
+    )
+    model.gating.gate_bias.fill_(-1.6)
+    for parameter in model.gating.scorer.parameters():
+        parameter.normal_(std=1.5)
+    return model.to(device).eval(), graph.to(device)
+
+
+def check_pruned(model: SGAT, x: Features, graph: Graph) -> int:
+    """Compare a pass over the pruned graph with one over all; return what is kept."""
+    pruned = model.prune(x, graph)
+    with torch.no_grad():
+        expected, found = model.compute(x, graph), model.compute(x, pruned)
+    torch.testing.assert_close(found.logits, expected.logits)
+    torch.testing.assert_close(model(x, pruned), found.logits)
+    if isinstance(expected.embedding, Tensor):
+        torch.testing.assert_close(found.embedding, expected.embedding)
+    assert pruned.graph.num_edges == int(expected.opened.num_open)
+    return pruned.graph.num_edges
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+@pytest.mark.parametrize("name", list(PRUNED))
+def test_the_pruned_graph_gives_the_predictions_of_the_gated_one(
+    awkward_graph: Graph, name: str, backend: str, is_sparse: bool, seed: int
+):
+    model, graph = pruned_case(name, awkward_graph, backend)
+    x = torch.randn(graph.num_nodes, K) * (torch.rand(graph.num_nodes, K) < 0.5)
+    check_pruned(model, SparseFeatures.from_dense(x) if is_sparse else x, graph)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", list(PRUNED))
+def test_the_pruned_graph_gives_the_predictions_of_the_gated_one_on_the_gpu(
+    awkward_graph: Graph, name: str, seed: int
+):
+    model, graph = pruned_case(name, awkward_graph, "gpu", "cuda")
+    x = torch.randn(graph.num_nodes, K, device="cuda")
+    check_pruned(model, x, graph)
+    check_pruned(model, SparseFeatures.from_dense(x.cpu()).to("cuda"), graph)
+
+
+@pytest.mark.parametrize("name", list(PRUNED))
+def test_pruning_removes_edges(graph: Graph, name: str, seed: int):
+    model, graph = pruned_case(name, graph, "auto")
+    kept = check_pruned(model, torch.randn(N, K), graph)
+    assert 0 < kept < graph.num_edges
+
+
+def test_a_pass_over_pruned_edges_scores_none(graph: Graph, x: Tensor, monkeypatch):
+    model = network().eval()
+    pruned = model.prune(x, graph)
+    monkeypatch.setattr(model.gating, "scorer", None)
+    model(x, pruned)
+    with pytest.raises(ValueError, match="no gates of its own"):
+        model(x, graph)
+
+
+def test_pruned_edges_of_other_nodes_are_refused(graph: Graph, x: Tensor):
+    model = network().eval()
+    pruned = model.prune(x, graph)
+    with pytest.raises(ValueError, match=re.escape("each of the 23 nodes")):
+        model(x[:7], pruned)
+
+
+def test_a_model_trains_on_over_pruned_edges(graph: Graph, x: Tensor):
+    model = network()
+    pruned = model.prune(x, graph)
+    plain = ops.all_open(pruned.graph, dtype=x.dtype, backend="reference")
+    found, expected = (gradients(model, x, edges, seed=3) for edges in (pruned, plain))
+    assert len(found) == len(expected) > 5
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    assert model.gating.scorer.weight.grad is None
+
+
 @pytest.fixture
 def fresh_compiler():
     torch._dynamo.reset()
@@ -329,6 +429,15 @@ def test_a_compiled_model_draws_new_noise_in_every_call(graph: Graph, x: Tensor)
     assert not torch.equal(first, second)
     torch.manual_seed(3)
     assert torch.equal(compiled(x, graph), first)
+
+
+@pytest.mark.usefixtures("fresh_compiler")
+def test_a_compiled_model_takes_pruned_edges(graph: Graph, x: Tensor):
+    model = network().eval()
+    pruned = model.prune(x, graph)
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x, pruned), model(x, graph))
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ seed.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import logging
 import os
@@ -29,10 +30,12 @@ __all__ = [
     "OpenEdges",
     "Seed",
     "aggregate",
+    "all_open",
     "log_alphas",
     "noise",
     "open_edges",
     "project",
+    "prune",
 ]
 
 Backend = Literal["auto", "reference", "cpu", "gpu"]
@@ -40,6 +43,8 @@ Backend = Literal["auto", "reference", "cpu", "gpu"]
 
 BACKENDS = ("auto", "reference", "cpu", "gpu")
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+SURELY_OPEN = 128.0
+"""A log α at which the gate is exactly 1 in any type, with any noise."""
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 
@@ -178,6 +183,58 @@ def open_edges(
     return cast(OpenEdges, opened)
 
 
+def all_open(
+    graph: Graph,
+    *,
+    dtype: torch.dtype = torch.float32,
+    backend: Backend = "auto",
+) -> OpenEdges:
+    """Every edge of a graph as it is, with gate 1, for sums by its weights alone.
+
+    Args:
+        graph: The edges.
+        dtype: Type of the coefficients.
+        backend: Which implementation to use.
+
+    Returns:
+        The open edges; no gradient reaches a gate, and `penalty` is their number.
+    """
+    half = torch.full(
+        (graph.num_nodes,), SURELY_OPEN / 2, dtype=dtype, device=graph.device
+    )
+    return open_edges(graph, half, half, backend=backend)
+
+
+@torch.no_grad()
+def prune(opened: OpenEdges) -> OpenEdges:
+    """Give the open edges a graph of their own, whose weights hold their gates.
+
+        A'_ij = A_ij z_ij,   z'_ij = 1,   so   S'_i = S_i   and   a'_ij = a_ij
+
+    What is aggregated over it equals what is aggregated over `opened`, to rounding. The
+    closed edges take no memory any more; no gradient reaches the scores.
+
+    Args:
+        opened: Open edges; waits for the device that drew them.
+
+    Returns:
+        The same edges, all open, by the same backend; `graph` is the smaller graph,
+        with the nodes and self-loops of the old one.
+    """
+    kept = opened.graph.select(opened.edge)
+    gate = opened.gate.detach()
+    weight = gate if kept.weight is None else gate * kept.weight.to(gate)
+    return all_open(
+        dataclasses.replace(kept, weight=weight.detach()),
+        dtype=opened.row_sum.dtype,
+        backend=_drawn_by(opened),
+    )
+
+
+def _drawn_by(opened: OpenEdges) -> Literal["reference", "cpu", "gpu"]:
+    return opened.backend if isinstance(opened, fused.OpenEdges) else "reference"
+
+
 def aggregate(
     opened: OpenEdges,
     x: Tensor,
@@ -211,7 +268,7 @@ def aggregate(
             f"`x` must have one row for each of the {opened.graph.num_nodes} nodes,"
             f" got {len(x)}."
         )
-    drawn_by = opened.backend if isinstance(opened, fused.OpenEdges) else "reference"
+    drawn_by = _drawn_by(opened)
     if backend not in ("auto", drawn_by):
         raise ValueError(
             f"`opened` was drawn by the backend {drawn_by!r}, so `backend` must be"

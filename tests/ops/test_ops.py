@@ -1,4 +1,4 @@
-"""The public operations: what they refuse before any backend sees it."""
+"""The public operations: what they refuse before any backend sees it, and pruning."""
 
 import pytest
 import torch
@@ -6,6 +6,13 @@ from awkward import GRAPHS
 
 from sgat import ops
 from sgat.conv import SGATConv
+from sgat.graph import Graph
+
+BACKENDS = [
+    "reference",
+    "cpu",
+    pytest.param("gpu", marks=pytest.mark.gpu),
+]
 
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
@@ -39,3 +46,67 @@ def test_a_graph_without_nodes_gives_an_empty_result(backend):
     conv = SGATConv(6, 4, backend=backend)
     no_edges = torch.empty(2, 0, dtype=torch.long)
     assert conv(torch.empty(0, 6), no_edges).shape == (0, 4)
+
+
+def half_open(graph: Graph, backend: str) -> ops.OpenEdges:
+    """Evaluation gates that close some edges and leave others half open."""
+    device = "cuda" if backend == "gpu" else "cpu"
+    generator = torch.Generator().manual_seed(3)
+    score = torch.randn(2, graph.num_nodes, generator=generator).to(device)
+    return ops.open_edges(graph.to(device), *(2 * score - 1), backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_aggregating_over_pruned_edges_changes_nothing(awkward_graph, backend):
+    opened = half_open(awkward_graph, backend)
+    pruned = ops.prune(opened)
+    x = torch.randn(awkward_graph.num_nodes, 5, device=opened.row_sum.device)
+    torch.testing.assert_close(ops.aggregate(pruned, x), ops.aggregate(opened, x))
+    torch.testing.assert_close(pruned.row_sum, opened.row_sum)
+    assert type(pruned) is type(opened)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_pruned_graph_has_the_open_edges_weighted_by_their_gates(
+    awkward_graph, backend
+):
+    opened = half_open(awkward_graph, backend)
+    pruned = ops.prune(opened).graph
+    weight = opened.gate * opened.graph.edge_weight[opened.edge]
+    expected = Graph.from_edges(
+        opened.graph.edge_index[:, opened.edge], awkward_graph.num_nodes, weight
+    )
+    for name in ("src", "dst", "row_ptr", "weight"):
+        assert torch.equal(getattr(pruned, name), getattr(expected, name)), name
+    assert torch.equal(pruned.loop_weights, opened.graph.loop_weights)
+
+
+def test_some_awkward_graphs_lose_edges_and_keep_half_open_ones():
+    for name in ("star", "random directed", "random undirected", "weights of zero"):
+        graph = GRAPHS[name]()
+        opened = half_open(graph, "reference")
+        assert 0 < opened.num_open < graph.num_edges
+        assert bool((opened.gate < 1).any())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_all_edges_of_a_graph_can_be_taken_as_open(awkward_graph, backend, dtype):
+    device = "cuda" if backend == "gpu" else "cpu"
+    graph = awkward_graph.to(device)
+    opened = ops.all_open(graph, dtype=dtype, backend=backend)
+    assert torch.equal(opened.edge, torch.arange(graph.num_edges, device=device))
+    assert bool((opened.gate == 1).all())
+    assert float(opened.penalty) == graph.num_edges
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_by_features_pass_over_pruned_edges(backend):
+    opened = half_open(GRAPHS["random undirected"](), backend)
+    x = torch.randn(29, 5, device=opened.row_sum.device)
+    grads = []
+    for edges in (opened, ops.prune(opened)):
+        x.requires_grad_().grad = None
+        ops.aggregate(edges, x).square().sum().backward()
+        grads.append(x.grad)
+    torch.testing.assert_close(*grads)
