@@ -14,6 +14,7 @@ from sgat.baselines import (
     gcn,
     graphsage,
     mlp,
+    residual_gat,
 )
 from sgat.baselines.method import Method
 
@@ -25,6 +26,7 @@ METHODS: dict[str, Method] = {
     "dropedge": dropedge.METHOD,
     "bayesian_dropedge": bayesian_dropedge.METHOD,
     "gat_topk": gat_topk.METHOD,
+    "residual_gat": residual_gat.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
