@@ -15,6 +15,7 @@ from sgat.baselines import (
     graphsage,
     mlp,
     residual_gat,
+    supergat,
 )
 from sgat.baselines.method import Method
 
@@ -27,6 +28,7 @@ METHODS: dict[str, Method] = {
     "bayesian_dropedge": bayesian_dropedge.METHOD,
     "gat_topk": gat_topk.METHOD,
     "residual_gat": residual_gat.METHOD,
+    "supergat": supergat.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
