@@ -17,7 +17,10 @@ from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 from sgat.cli.downloads import download_bar
 
-TRAINED = ("table2", "table3")
+TRAINED = (
+    *("table2", "table3", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8"),
+    "robustness",
+)
 """Experiments that train models: modules of `sgat.experiments` with `plan` and `text`,
 and `draw` if there is a figure."""
 EXPERIMENTS = ("table1", *TRAINED)

@@ -10,7 +10,7 @@ from sgat.experiments.options import Options
 from sgat.experiments.published import Published, find_published
 from sgat.experiments.record import Record, Store, Task
 from sgat.experiments.settings import settings, title
-from sgat.experiments.text_table import aligned
+from sgat.experiments.text_table import aligned, heading, percent
 
 TOP_K = "gat-2head-top-k"
 """Rows of this name remove as many edges as this row's gates closed:"""
@@ -123,7 +123,7 @@ def cells(
 
 
 def render(
-    heading: str,
+    what: str,
     rows: Sequence[str],
     columns: Sequence[Column],
     options: Options,
@@ -136,9 +136,8 @@ def render(
     shown = [column for column in columns if any(key[1] == column for key in found)]
     present = [row for row in rows if any(key[0] == row for key in found)]
     runs = max((len(cell.records) for cell in found.values()), default=0)
-    mark = "## " if markdown else ""
-    lines = [f"{mark}{heading}", ""]
-    lines += [
+    lines = [
+        *heading(what, markdown=markdown),
         f"Score in per cent (accuracy, or micro-F1 for several labels), mean ±"
         f" standard deviation of {runs} runs; in brackets what was published.",
         "",
@@ -167,7 +166,7 @@ def render(
 def _score(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    text = f"{cell.mean:.1f} ± {cell.spread:.1f}"
+    text = percent([record.test for record in cell.records])
     return text if cell.published is None else f"{text} [{cell.published.value:.1f}]"
 
 

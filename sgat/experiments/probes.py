@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from sgat.baselines.gat import GAT
 from sgat.data.node_data import NodeData
 from sgat.evaluate import evaluate
+from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.train import Result
 
@@ -120,9 +122,77 @@ def _keys(graph: Graph) -> Tensor:
     return graph.dst.long() * graph.num_nodes + graph.src
 
 
+BINS = 60
+"""Bars of a histogram over the logarithm of the variance."""
+RANGE = (-8.0, 0.0)
+"""Powers of ten the histogram covers; what is smaller counts in the first bar."""
+
+
+def attention_variance(trained: Trained) -> dict[str, Any]:
+    """Variance of the coefficients of all heads and layers on each edge of a GAT.
+
+    Returns:
+        Counts of edges per bar of log10 variance, and quantiles of the variance.
+    """
+    model, data = trained.result.model, trained.graphs[0]
+    assert isinstance(model, GAT), "only a GAT has coefficients of several heads"
+    coefficients = model.eval().attention(data.x, data.graph)
+    variance = coefficients.double().var(dim=1, unbiased=False)
+    powers = variance.clamp(min=1e-30).log10().clamp(*RANGE)
+    counts = torch.histc(powers, BINS, *RANGE)
+    levels = torch.tensor((0.1, 0.5, 0.9, 0.99), dtype=torch.float64)
+    quantiles = variance.cpu().quantile(levels)
+    return {
+        "heads": coefficients.shape[1],
+        "counts": [int(count) for count in counts],
+        "quantiles": dict(zip(levels.tolist(), quantiles.tolist(), strict=True)),
+    }
+
+
+def map_of_nodes(trained: Trained) -> dict[str, Any]:
+    """The penultimate features of every node, laid out in two dimensions by t-SNE."""
+    from sklearn.manifold import TSNE
+    from sklearn.metrics import silhouette_score
+
+    model, data = trained.result.model.eval(), trained.graphs[0]
+    with torch.no_grad():
+        embedding = model.compute(data.x, data.graph).embedding
+    points = (
+        embedding.to_dense() if isinstance(embedding, SparseFeatures) else embedding
+    )
+    rows = points.float().cpu().numpy()
+    perplexity = min(30.0, (data.num_nodes - 1) / 3)
+    layout = TSNE(perplexity=perplexity, init="pca", random_state=0)
+    place = layout.fit_transform(rows)
+    return {
+        "x": [round(float(value), 3) for value in place[:, 0]],
+        "y": [round(float(value), 3) for value in place[:, 1]],
+        "label": data.y.tolist(),
+        "silhouette": float(silhouette_score(rows, data.y.cpu().numpy())),
+    }
+
+
+def evolution(trained: Trained) -> dict[str, Any]:
+    """The location of every gate and every prediction at the epochs kept."""
+    return {
+        "epochs": [snapshot.epoch for snapshot in trained.result.snapshots],
+        "log_alpha": [
+            [round(float(value), 4) for value in snapshot.log_alpha]
+            for snapshot in trained.result.snapshots
+        ],
+        "predicted": [
+            snapshot.logits.argmax(dim=1).tolist()
+            for snapshot in trained.result.snapshots
+        ],
+    }
+
+
 PROBES: dict[str, Callable[[Trained], dict[str, Any]]] = {
     "history": history,
     "removal": removal,
     "added_edges": added_edges,
+    "attention_variance": attention_variance,
+    "map_of_nodes": map_of_nodes,
+    "evolution": evolution,
 }
 """Every probe by its name; what it returns goes into the record as JSON."""

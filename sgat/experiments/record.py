@@ -7,7 +7,7 @@ import dataclasses
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,15 @@ class Store:
             return None
         record = self._known[task.key] = Record.from_json(text, str(path))
         return record
+
+    def by_data(self, tasks: Iterable[Task]) -> dict[str, list[Record]]:
+        """The records of these tasks that are there, by the name of the data set."""
+        found: dict[str, list[Record]] = {}
+        for task in tasks:
+            record = self.find(task)
+            if record is not None:
+                found.setdefault(record.data, []).append(record)
+        return found
 
     def save(self, record: Record) -> None:
         """Write a record, in full or not at all."""

@@ -35,7 +35,5 @@ def plan(options: Options, store: Store) -> list[Task]:
 
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """The table from what is in the store."""
-    heading = "Table 2: assortative graphs"
-    return method_table.render(
-        heading, ROWS, COLUMNS, options, store, markdown=markdown
-    )
+    what = "Table 2: assortative graphs"
+    return method_table.render(what, ROWS, COLUMNS, options, store, markdown=markdown)

@@ -50,10 +50,10 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """Both tables from what is in the store."""
     parts = []
     for split, what in PROTOCOLS.items():
-        heading = f"Table 3: disassortative graphs, {what}"
+        title = f"Table 3: disassortative graphs, {what}"
         parts.append(
             method_table.render(
-                heading, ROWS, columns(split), options, store, markdown=markdown
+                title, ROWS, columns(split), options, store, markdown=markdown
             )
         )
     return "\n".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 
@@ -35,3 +36,16 @@ def aligned(
             for number, dashes in enumerate(rule)
         ]
     return [line(table[0]), line(rule), *(line(cells) for cells in table[1:])]
+
+
+def heading(text: str, *, markdown: bool = False) -> list[str]:
+    """The heading of a table, and an empty line."""
+    return [f"## {text}" if markdown else text, ""]
+
+
+def percent(values: Sequence[float]) -> str:
+    """Mean ± standard deviation in per cent, for shares of 1; empty without values."""
+    if not values:
+        return ""
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    return f"{100 * statistics.fmean(values):.1f} ± {100 * spread:.1f}"
