@@ -5,8 +5,12 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 BIN := $(VENV)/bin
+# DGL 1.1.3 ends at Python 3.11; it wants setuptools.extern, gone since setuptools 71.
+DGL := .venv-dgl
+DGL_PYTHON ?= python3.11
+DGL_TORCH ?= 2.13.0
 
-.PHONY: help install demo test test-all lint types bench clean
+.PHONY: help install demo test test-all lint types bench bench-dgl bench-gpu clean
 
 help: ## Show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -47,10 +51,28 @@ lint: $(TOOLS) ## Check format and style
 types: $(TOOLS) ## Check types
 	$(BIN)/mypy
 
-bench: $(TOOLS) ## Time the operations beside their peers
+bench: $(TOOLS) ## Time layers, trainings and sizes on the CPU beside their peers, and draw
 	$(BIN)/python -m benchmarks.ops
-	$(BIN)/python -m benchmarks.training_step
 	$(BIN)/python -m benchmarks.end_to_end
+	$(BIN)/python -m benchmarks.sweep
+	$(BIN)/python -m benchmarks.plot
+
+bench-gpu: $(TOOLS) ## The same on a GPU, with whole steps at full size
+	$(BIN)/python -m benchmarks.ops --device cuda --graph reddit-shaped
+	$(BIN)/python -m benchmarks.training_step
+	$(BIN)/python -m benchmarks.end_to_end --device cuda
+	$(BIN)/python -m benchmarks.sweep --device cuda
+	$(BIN)/python -m benchmarks.plot
+
+$(DGL)/.torch-$(DGL_TORCH):
+	rm -rf $(DGL)
+	$(DGL_PYTHON) -m venv $(DGL)
+	$(DGL)/bin/python -m pip install --quiet torch==$(DGL_TORCH) dgl==1.1.3 'numpy<2' packaging
+	$(DGL)/bin/python -m pip install --quiet --no-deps 'setuptools<71'
+	touch $@
+
+bench-dgl: $(TOOLS) $(DGL)/.torch-$(DGL_TORCH) ## Time layers with DGL 1.1.3 beside them, from an environment of its own
+	$(BIN)/python -m benchmarks.ops --dgl $(DGL)/bin/python
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(DGL) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

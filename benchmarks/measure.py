@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,6 @@ def measure(
 
 def circumstances(device: str) -> dict[str, str]:
     """Device, versions, date, commit, and how busy the machine was."""
-    import torch_geometric
-
     name = f"{torch.get_num_threads()} CPU threads"
     if device == "cuda":
         name = torch.cuda.get_device_name()
@@ -105,7 +104,7 @@ def circumstances(device: str) -> dict[str, str]:
         "load": f"{os.getloadavg()[0]:.1f}",
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "torch_geometric": torch_geometric.__version__,
+        "torch_geometric": version("torch_geometric"),
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit.stdout.strip() or os.environ.get("COMMIT", ""),
     }

@@ -1,0 +1,145 @@
+import csv
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from sgat.data.synthetic import reddit_shaped
+from sgat.data.synthetic.reddit_shaped import NUM_EDGES
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """The scripts as modules: they are no part of the package."""
+    monkeypatch.syspath_prepend(ROOT)
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_sweep_prints_a_table_and_appends_rows_that_the_plot_draws(tmp_path):
+    run = [sys.executable, "-W", "error", "-m"]
+    sweep = [*run, "benchmarks.sweep", "--edges", "2e3", "--results", str(tmp_path)]
+    options = ["--open", "100", "20", "--peers", "torch CSR matmul", "--repeats", "3"]
+    done = subprocess.run(
+        [*sweep, *options],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[3/3] 1,866 edges, SGAT 20 %: " in done.stderr
+    rows = read(tmp_path / "sweep.csv")
+    assert [row["name"] for row in rows] == ["torch CSR matmul", "SGAT", "SGAT"]
+    assert [row["open_edges"] for row in rows] == ["1866", "1866", "373"]
+    for row in rows:
+        assert row["status"] == "ok" and row["commit"] and row["date"]
+        assert 0 < float(row["p20"]) <= float(row["ms"]) <= float(row["p80"])
+        # Torch alone resides in more than a tenth of a GiB.
+        assert 0.1 < float(row["peak_gib"]) < 4
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:4] == ["name", "edges", "open", "captured"]
+    assert len(lines) == 5
+
+
+def row(**given):
+    usual = {"name": "SGAT", "open": 100, "captured": False, "edges": 1000}
+    usual |= {"open_edges": 1000, "ms": 3.0, "status": "ok", "device": "2 CPU threads"}
+    return usual | given
+
+
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_the_plot_is_drawn_from_the_last_timed_rows(script, tmp_path, capsys):
+    plot = script("plot")
+    path, out = tmp_path / "sweep.csv", tmp_path / "images" / "step_time.png"
+    rows = [row(ms=9.0), row(), row(ms=1.0, captured=True)]
+    rows += [row(open=20, open_edges=200, ms=2.0)]
+    rows += [row(name="GATConv", open="", ms=30.0)]
+    rows += [row(name="GCNConv", open="", ms="", status="out of memory")]
+    rows += [row(device="NVIDIA H200", edges=114_615_892, open_edges=114_615_892)]
+    write(path, rows)
+    kept = plot.last_rows(path)
+    assert sorted(kept["ms"]) == [2.0, 3.0, 3.0, 30.0]
+    plot.main(["--results", str(path), "--out", str(out)])
+    assert out.read_bytes().startswith(b"\x89PNG")
+    # Width and height stand in the first chunk.
+    assert int.from_bytes(out.read_bytes()[16:20], "big") == 1400
+    assert capsys.readouterr().out == "drew step_time.png\n"
+
+
+def test_the_plot_says_what_is_missing(script, tmp_path, capsys):
+    plot = script("plot")
+    path = tmp_path / "sweep.csv"
+    with pytest.raises(SystemExit):
+        plot.main(["--results", str(path)])
+    assert "No rows at sweep.csv; run `python -m" in capsys.readouterr().err
+    write(path, [row(ms="", status="out of memory")])
+    with pytest.raises(ValueError, match=r"sweep\.csv has no row that was timed"):
+        plot.last_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (9780, "$9.8·10^3$"),
+        (99_714, "$10^5$"),
+        (1_000_000, "$10^6$"),
+        (114_615_892, "$1.1·10^8$"),
+    ],
+)
+def test_sizes_are_labelled_as_powers_of_ten(script, number, text):
+    assert script("plot").power(number) == text
+
+
+@pytest.mark.parametrize("num_edges", [1e4, 1e5])
+def test_a_graph_has_about_the_edges_asked_for(script, num_edges):
+    scale = script("sweep").scale_for(num_edges)
+    graph = reddit_shaped(scale=scale, features=False).data.graph
+    assert graph.num_edges == pytest.approx(num_edges, rel=0.05)
+
+
+def test_the_largest_graph_is_the_whole_one(script):
+    assert script("sweep").scale_for(NUM_EDGES) == 1.0
+
+
+def test_what_does_not_fit_is_told_from_other_faults(script):
+    sweep = script("sweep")
+    assert sweep.fault(torch.OutOfMemoryError("CUDA")) == "out of memory"
+    assert sweep.fault(MemoryError()) == "out of memory"
+    try:
+        torch.empty(2**60, dtype=torch.uint8)
+    except RuntimeError as error:
+        assert sweep.fault(error) == "out of memory"
+    assert (
+        sweep.fault(RuntimeError("no such kernel\nstack")) == "failed: no such kernel"
+    )
+    assert sweep.fault_of(["LLVM ERROR: out of memory"]) == "out of memory"
+
+
+def test_dgl_is_asked_for_in_a_sentence(script, tmp_path):
+    time_layer = script("dgl_peer").time_layer
+    edges = torch.tensor([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="needs a Python with DGL, found none at"):
+        time_layer(edges, 2, str(tmp_path / "python"))
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho 'ImportError: no dgl' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    with pytest.raises(ValueError, match=r"timed with .*: ImportError: no dgl$"):
+        time_layer(edges, 2, str(broken))
