@@ -15,6 +15,7 @@ from sgat.baselines import (
     graphsage,
     mlp,
     residual_gat,
+    sparsified,
     supergat,
 )
 from sgat.baselines.method import Method
@@ -29,6 +30,7 @@ METHODS: dict[str, Method] = {
     "gat_topk": gat_topk.METHOD,
     "residual_gat": residual_gat.METHOD,
     "supergat": supergat.METHOD,
+    "sparsified": sparsified.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
