@@ -68,7 +68,8 @@ class OpenRows(NamedTuple):
         source_scaled: By source, the coefficient a_ij = A_ij z_ij / S_i of each slot
             (CPU), or A_ij z_ij (GPU), empty there if all weights are 1.
         source_edge: Where a slot by source stands among the slots by target (CPU) or
-            the edges of the graph (GPU).
+            the edges of the graph (GPU); empty there for scores in float32 unless edges
+            have weights or scores of their own.
         source_filled: Number of open edges of each piece of a row by source; on the
             GPU, of half-open edges.
         source_whole: Number of edges with gate 1 of each piece, which then stand at
@@ -188,7 +189,9 @@ def open_rows(
     The slopes Σ_j π_ij (1 - π_ij) and Σ_i π_ij (1 - π_ij) are the gradients of the
     penalty Σ π_ij by s_i and t_j, [N]; that by source is empty without sources.
     """
-    outputs = _empty_open_rows(dst_score, row_ptr, src, weight, with_sources, backend)
+    outputs = _empty_open_rows(
+        dst_score, edge_score, row_ptr, src, weight, with_sources, backend
+    )
     _kernels(backend).open_rows(
         dst_score,
         src_score,
@@ -209,18 +212,20 @@ def open_rows(
 
 def _empty_open_rows(
     dst_score: Tensor,
+    edge_score: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
     with_sources: bool,
     backend: str,
 ) -> OpenRowsOutput:
+    score, scored, on_cpu = dst_score, edge_score is not None, backend == "cpu"
     num_nodes, num_edges = row_ptr.shape[0] - 1, src.shape[0]
     num_source = num_edges if with_sources else 0
-    num_scaled = num_source if backend == "cpu" or weight is not None else 0
+    num_scaled = num_source if on_cpu or weight is not None else 0
+    # Float64 is worth more digits than sums in integers have.
+    knows_edge = on_cpu or scored or weight is not None or score.dtype == torch.float64
     num_pieces = num_nodes + num_edges // SPLIT[backend]
-    score = dst_score
-    on_cpu = backend == "cpu"
     edge_type = torch.int32 if num_edges < 2**31 else torch.int64
     return (
         score.new_empty(num_edges),
@@ -231,7 +236,7 @@ def _empty_open_rows(
         src.new_empty(num_source),
         score.new_empty(num_source),
         score.new_empty(num_scaled),
-        src.new_empty(num_source, dtype=edge_type),
+        src.new_empty(num_source if knows_edge else 0, dtype=edge_type),
         src.new_empty(num_pieces if with_sources else 0, dtype=torch.int32),
         src.new_empty(
             0 if on_cpu or not with_sources else num_pieces, dtype=torch.int32
@@ -260,7 +265,9 @@ def _(
     with_sources: bool,
     backend: str,
 ) -> Any:
-    return _empty_open_rows(dst_score, row_ptr, src, weight, with_sources, backend)
+    return _empty_open_rows(
+        dst_score, edge_score, row_ptr, src, weight, with_sources, backend
+    )
 
 
 @torch.library.custom_op("sgat::open_rows_bwd", mutates_args=())

@@ -42,6 +42,7 @@ class Pieces(NamedTuple):
             of one piece.
         split_row: The split rows.
         num_partial: Number of pieces of split rows.
+        longest: Entries of the longest row, 1 at least.
     """
 
     bound: Tensor
@@ -50,6 +51,7 @@ class Pieces(NamedTuple):
     partial: Tensor
     split_row: Tensor
     num_partial: int
+    longest: int
 
 
 class Order(NamedTuple):
@@ -90,6 +92,7 @@ def cut(row_ptr: Tensor) -> Pieces:
         partial.to(torch.int32),
         (count > 1).nonzero().squeeze(1).to(torch.int32),
         int(is_split.sum()),
+        max(int(row_ptr.diff().max()), 1) if num_rows else 1,
     )
 
 
@@ -132,10 +135,13 @@ def _slices(width: int) -> list[tuple[int, int]]:
     return [(first, block) for first in range(0, max(width, 1), block)]
 
 
-def _tile(block_d: int, dtype: torch.dtype) -> dict[str, int]:
+def _tile(block_d: int, dtype: torch.dtype, with_dots: bool) -> dict[str, int]:
     """Neighbours of a tile and warps of a program, measured in `docs/kernels.md`."""
-    size = 1024 if dtype.itemsize == 4 else 2048
-    return {"BLOCK_E": max(size // block_d, 8), "num_warps": 2 if block_d <= 128 else 4}
+    is_tight = dtype.itemsize == 8 or (
+        with_dots and dtype.itemsize == 4 and block_d > 64
+    )
+    size = 1024 if is_tight else 4096
+    return {"BLOCK_E": min(max(size // block_d, 4), 32), "num_warps": 1}
 
 
 def _aligned_width(width: int) -> int:
@@ -215,6 +221,7 @@ def _open_direction(
         WEIGHTED=weight is not None,
         SCORED=edge_score is not None,
         NAMED=node_id is not None,
+        PLACES=entry is not None and len(open_edge) > 0,
         **GATE_TILE,
     )
     return total, probability, slope
@@ -338,7 +345,7 @@ def _sum_rows(
             FACTORS=gate is not None,
             IS_FIRST=first_column == 0,
             BLOCK_D=block_d,
-            **_tile(block_d, x.dtype),
+            **_tile(block_d, x.dtype, grad_gate is not None),
             **options,
         )
         if pieces.num_partial:
@@ -562,45 +569,69 @@ def open_rows_bwd(
     grad_src: Tensor,
     grad_edge: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.open_rows_bwd`."""
+    """Fill the outputs of `fused.open_rows_bwd`.
+
+    If each slot by source knows its edge, ∂log α goes there and is summed by target;
+    otherwise it is added to the sums of the targets in integers.
+    """
     if not len(grad_dst):
         return
-    if not len(grad_edge):
-        grad_edge = grad_dst.new_empty(len(src))
+    grad_gate, grad_row_sum = grad_gate.contiguous(), grad_row_sum.contiguous()
+    has_places = len(rows.source_edge) == len(src)
+    grad_place = grad_edge
+    if has_places and not len(grad_edge):
+        grad_place = grad_dst.new_empty(len(src))
     # Closed and whole gates pass no gradient on; only half-open edges write theirs.
-    grad_edge.zero_()
+    grad_place.zero_()
     with torch.cuda.device_of(src):
         order = order_of(row_ptr, src, len(grad_dst))
-        part = grad_src.new_empty(len(order.pieces.row))
+        part, size = grad_src.new_empty(2, len(order.pieces.row))
+        slots: dict[str, Any] = {
+            "p_bound": order.pieces.bound,
+            "p_filled": rows.source_filled,
+            "p_dst": rows.dst,
+            "p_gate": rows.source_gate,
+            "p_grad_gate": grad_gate,
+            "p_grad_row_sum": grad_row_sum,
+            "TEMPERATURE": gates.temperature,
+            "GAMMA": gates.gamma,
+            "ZETA": gates.zeta,
+            "BLOCK": 128,
+            "num_warps": 1,
+        }
         kernels.open_rows_bwd_kernel_sources[(len(order.pieces.row),)](
-            p_bound=order.pieces.bound,
-            p_filled=rows.source_filled,
-            p_dst=rows.dst,
-            p_gate=rows.source_gate,
             p_edge=rows.source_edge,
             p_weight=weight,
-            p_grad_gate=grad_gate.contiguous(),
-            p_grad_row_sum=grad_row_sum.contiguous(),
-            p_grad_edge=grad_edge,
+            p_grad_edge=grad_place,
             p_part=part,
-            TEMPERATURE=gates.temperature,
-            GAMMA=gates.gamma,
-            ZETA=gates.zeta,
+            p_size=size,
             WEIGHTED=weight is not None,
-            BLOCK=128,
-            num_warps=1,
+            PLACES=has_places,
+            **slots,
         )
         _sum_pieces(order.pieces, part, None, grad_src)
         pieces = pieces_of(row_ptr)
-        part = grad_dst.new_empty(len(pieces.row))
-        kernels.open_rows_bwd_kernel_targets[(len(pieces.row),)](
-            p_bound=pieces.bound,
-            p_grad_edge=grad_edge,
-            p_part=part,
-            BLOCK=256,
-            num_warps=1,
+        if has_places:
+            part = grad_dst.new_empty(len(pieces.row))
+            kernels.open_rows_bwd_kernel_targets[(len(pieces.row),)](
+                p_bound=pieces.bound,
+                p_grad_edge=grad_place,
+                p_part=part,
+                BLOCK=256,
+                num_warps=1,
+            )
+            _sum_pieces(pieces, part, None, grad_dst)
+            return
+        # No sum of a row can leave 64 bits; NaN and infinity make the unit NaN.
+        largest = size.amax().double()
+        unit = (largest * (pieces.longest / 2**61)).clamp(min=1e-300)
+        sums = torch.zeros_like(grad_dst, dtype=torch.int64)
+        kernels.open_rows_bwd_kernel_add[(len(order.pieces.row),)](
+            p_scale=1 / unit,
+            p_sum=sums,
+            **slots,
         )
-        _sum_pieces(pieces, part, None, grad_dst)
+        grad_dst.copy_(sums * torch.where(unit.isfinite(), unit, torch.nan))
 
 
 def _limit(rate: float) -> tuple[int, float]:

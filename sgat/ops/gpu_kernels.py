@@ -6,8 +6,13 @@ widened to 64 bits first. Sums run in float32, or float64 if the features are fl
 
 from __future__ import annotations
 
+import os
+
 import triton
 import triton.language as tl
+
+INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+"""Triton's interpreter knows no instructions of a GPU."""
 
 
 @triton.jit
@@ -57,12 +62,34 @@ def uniform(dst_name, src_name, noise_stream, key0, key1):
 
 
 @triton.jit
+def log2(x):
+    """Logarithm by one instruction in float32, to 2^-22 of itself or, near 1, of 1.
+
+    The general one takes about 20, and the gate pass is bound by its instructions.
+    """
+    if INTERPRETED or x.dtype != tl.float32:
+        return tl.log2(x)
+    return tl.inline_asm_elementwise(
+        "lg2.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
+def reciprocal(x):
+    """1 / x by one instruction in float32, to the last bit but one."""
+    if INTERPRETED or x.dtype != tl.float32:
+        return 1 / x
+    return tl.inline_asm_elementwise(
+        "rcp.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
 def stretched(
     logit, TEMPERATURE: tl.constexpr, GAMMA: tl.constexpr, ZETA: tl.constexpr
 ):
     """The gate clamp(σ(logit / β)(ζ - γ) + γ, 0, 1)."""
-    # Constants are inverted before the kernel runs: a division costs eight products.
-    concrete = 1 / (1 + tl.exp(logit * (-1 / TEMPERATURE)))
+    concrete = reciprocal(1 + tl.exp(logit * (-1 / TEMPERATURE)))
     gate = concrete * (ZETA - GAMMA) + GAMMA
     return tl.minimum(tl.maximum(gate, 0), 1)
 
@@ -97,14 +124,15 @@ def open_rows_kernel(
     WEIGHTED: tl.constexpr,
     SCORED: tl.constexpr,
     NAMED: tl.constexpr,
+    PLACES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Gates of a piece, the open ones at its front, and Σ A z, Σπ and Σπ(1-π) over it.
 
     One program covers one piece of a row: of a target, or of a source if BY_SOURCE.
     Then `p_entry` says which edge of the graph stands where, only the last sum is
-    written, and edges with gate 1 go to the end of the piece instead, without gate and
-    edge, which only half-open ones need.
+    written, and edges with gate 1 go to the end of the piece instead, without gate,
+    which only half-open ones need, and, with PLACES, without edge.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -119,18 +147,31 @@ def open_rows_kernel(
     slope = tl.zeros([BLOCK], row_score.dtype)
     filled = 0
     whole = 0
+    o_lane = tl.arange(0, BLOCK)
+    # Columns are read two blocks ahead and their scores one, for the pass would wait
+    # for one after the other.
+    column_next = tl.load(p_column + begin + o_lane, mask=o_lane < count, other=0)
+    score_next = tl.load(p_column_score + column_next)
+    o_ahead = o_lane + BLOCK
+    column_ahead = tl.load(p_column + begin + o_ahead, mask=o_ahead < count, other=0)
     for o_block in range(0, count, BLOCK):
-        o_edge = o_block + tl.arange(0, BLOCK)
+        o_edge = o_block + o_lane
         m_edge = o_edge < count
-        column = tl.load(p_column + begin + o_edge, mask=m_edge, other=0)
-        log_alpha = row_score + tl.load(p_column_score + column, mask=m_edge, other=0)
-        if BY_SOURCE:
-            edge = tl.load(p_entry + begin + o_edge, mask=m_edge, other=0)
-        elif SCORED or WEIGHTED:
+        column = column_next
+        log_alpha = row_score + score_next
+        column_next = column_ahead
+        score_next = tl.load(p_column_score + column_next)
+        o_ahead = o_edge + 2 * BLOCK
+        column_ahead = tl.load(
+            p_column + begin + o_ahead, mask=o_ahead < count, other=0
+        )
+        if SCORED or WEIGHTED or PLACES:
             edge = begin + o_edge
+            if BY_SOURCE:
+                edge = tl.load(p_entry + edge, mask=m_edge, other=0)
         if SCORED:
             log_alpha += tl.load(p_edge_score + edge, mask=m_edge, other=0)
-        pi = 1 / (1 + tl.exp(THRESHOLD - log_alpha))
+        pi = reciprocal(1 + tl.exp(THRESHOLD - log_alpha))
         probability += tl.where(m_edge, pi, 0)
         slope += tl.where(m_edge, pi * (1 - pi), 0)
         if DRAWS:
@@ -140,7 +181,7 @@ def open_rows_kernel(
             else:
                 u = uniform(row_name, column_name, 0, key0, key1)
             u = u.to(row_score.dtype)
-            logit = tl.log(u) - tl.log(1 - u) + log_alpha
+            logit = (log2(u) - log2(1 - u)) * 0.6931471805599453 + log_alpha
         else:
             logit = log_alpha
         gate = stretched(logit, TEMPERATURE, GAMMA, ZETA)
@@ -164,7 +205,8 @@ def open_rows_kernel(
             if WEIGHTED:
                 tl.store(p_scaled + begin + o_slot, scaled, mask=m_open)
             tl.store(p_gate + begin + o_slot, gate, mask=m_half)
-            tl.store(p_open_edge + begin + o_slot, edge, mask=m_half)
+            if PLACES:
+                tl.store(p_open_edge + begin + o_slot, edge, mask=m_half)
         else:
             is_open = m_open.to(tl.int32)
             o_slot = filled + tl.cumsum(is_open, 0) - 1
@@ -319,6 +361,36 @@ def store_row(
 
 
 @triton.jit
+def load_entries(
+    p_column,
+    p_value,
+    begin,
+    o_entry,
+    num_first,
+    num_entries,
+    gap,
+    acc_type: tl.constexpr,
+    TWO_ENDS: tl.constexpr,
+    WHOLE_VALUE: tl.constexpr,
+):
+    """Column and value of entries; those from `num_first` on stand `gap` further on.
+
+    Their value is 1 unless WHOLE_VALUE. Masked lanes hold column 0 and value 0.
+    """
+    m_entry = o_entry < num_entries
+    o_slot = o_entry
+    if TWO_ENDS:
+        o_slot = tl.where(o_entry < num_first, o_entry, o_entry + gap)
+    j = tl.load(p_column + begin + o_slot, mask=m_entry, other=0)
+    if TWO_ENDS and not WHOLE_VALUE:
+        value = tl.load(p_value + begin + o_slot, mask=o_entry < num_first, other=1)
+        value = tl.where(m_entry, value, 0)
+    else:
+        value = tl.load(p_value + begin + o_slot, mask=m_entry, other=0)
+    return j, value.to(acc_type)
+
+
+@triton.jit
 def sum_rows_kernel(
     p_bound,
     p_row,
@@ -362,69 +434,100 @@ def sum_rows_kernel(
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
+    num_entries = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
+    gap = 0
+    num_first = num_entries
     if COMPACT:
-        count = tl.load(p_filled + i_piece)
-    else:
-        count = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
+        num_first = tl.load(p_filled + i_piece)
+        gap = num_entries
+        num_entries = num_first
+        if TWO_ENDS:
+            num_entries += tl.load(p_whole + i_piece)
+        gap -= num_entries
     i_row = tl.load(p_row + i_piece)
+    i_partial = tl.load(p_piece_partial + i_piece)
     o_column = first_column + tl.arange(0, BLOCK_D)
     m_column = o_column < width
-    acc_type = tl.float64 if p_x.dtype.element_ty == tl.float64 else tl.float32
+    # Columns that pad x hold 0, and masking whole vectors lets them be read as such.
+    m_padded = o_column < stride
+    acc_type: tl.constexpr = (
+        tl.float64 if p_x.dtype.element_ty == tl.float64 else tl.float32
+    )
     if DOTS:
         o_other = i_row.to(tl.int64) * width + o_column
         b_other = tl.load(p_other + o_other, mask=m_column, other=0).to(acc_type)
-    acc = tl.zeros([BLOCK_E, BLOCK_D], acc_type)
-    for o_block in range(0, count, BLOCK_E):
-        o_entry = o_block + tl.arange(0, BLOCK_E)
-        m_entry = o_entry < count
-        j = tl.load(p_column + begin + o_entry, mask=m_entry, other=0)
-        value = tl.load(p_value + begin + o_entry, mask=m_entry, other=0).to(acc_type)
-        m_read = m_entry
-        if SPARSE:
-            m_read = value != 0
+    acc = tl.zeros([BLOCK_D], acc_type)
+    o_lane = tl.arange(0, BLOCK_E)
+    # The entries of a tile are on their way while the rows of the one before are read.
+    j_next, value_next = load_entries(
+        p_column,
+        p_value,
+        begin,
+        o_lane,
+        num_first,
+        num_entries,
+        gap,
+        acc_type,
+        TWO_ENDS,
+        WHOLE_VALUE,
+    )
+    for o_block in range(0, num_first, BLOCK_E):
+        o_entry = o_block + o_lane
+        j, value = j_next, value_next
+        j_next, value_next = load_entries(
+            p_column,
+            p_value,
+            begin,
+            o_entry + BLOCK_E,
+            num_first,
+            num_entries,
+            gap,
+            acc_type,
+            TWO_ENDS,
+            WHOLE_VALUE,
+        )
+        m_read = value != 0 if SPARSE else o_entry < num_entries
         b_x = tl.load(
             p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
-            mask=m_read[:, None] & m_column[None, :],
+            mask=m_read[:, None] & m_padded[None, :],
             other=0,
         ).to(acc_type)
-        acc += value[:, None] * b_x
+        acc += tl.sum(value[:, None] * b_x, 0)
         if DOTS:
+            m_first = o_entry < num_first
             dot = tl.sum(b_x * b_other[None, :], 1)
             if FACTORS:
-                dot *= value / tl.load(p_gate + begin + o_entry, mask=m_entry, other=1)
+                dot *= value / tl.load(p_gate + begin + o_entry, mask=m_first, other=1)
             p_change = p_grad_gate + begin + o_entry
             if not IS_FIRST:
-                dot += tl.load(p_change, mask=m_entry, other=0)
-            tl.store(p_change, dot, mask=m_entry)
+                dot += tl.load(p_change, mask=m_first, other=0)
+            tl.store(p_change, dot, mask=m_first)
     if TWO_ENDS:
-        num_whole = tl.load(p_whole + i_piece)
-        begin = tl.load(p_bound + i_piece + 1) - num_whole
-        for o_block in range(0, num_whole, BLOCK_E):
-            o_entry = o_block + tl.arange(0, BLOCK_E)
-            m_entry = o_entry < num_whole
-            j = tl.load(p_column + begin + o_entry, mask=m_entry, other=0)
-            m_read = m_entry
+        # The last tile above is filled up with the last entries; these are the rest.
+        num_done = tl.cdiv(num_first, BLOCK_E) * BLOCK_E
+        for o_block in range(num_done, num_entries, BLOCK_E):
+            o_entry = o_block + o_lane
+            m_read = o_entry < num_entries
+            o_slot = begin + gap + o_entry
+            j = tl.load(p_column + o_slot, mask=m_read, other=0)
             if WHOLE_VALUE:
-                value = tl.load(p_value + begin + o_entry, mask=m_entry, other=0)
-                value = value.to(acc_type)
+                value = tl.load(p_value + o_slot, mask=m_read, other=0).to(acc_type)
                 if SPARSE:
                     m_read = value != 0
             b_x = tl.load(
                 p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
-                mask=m_read[:, None] & m_column[None, :],
+                mask=m_read[:, None] & m_padded[None, :],
                 other=0,
             ).to(acc_type)
             if WHOLE_VALUE:
                 b_x *= value[:, None]
-            acc += b_x
-    total = tl.sum(acc, 0)
-    i_partial = tl.load(p_piece_partial + i_piece)
+            acc += tl.sum(b_x, 0)
     if i_partial >= 0:
         o_partial = i_partial.to(tl.int64) * width + o_column
-        tl.store(p_partial + o_partial, total, mask=m_column)
+        tl.store(p_partial + o_partial, acc, mask=m_column)
     else:
         store_row(
-            total,
+            acc,
             i_row,
             o_column,
             m_column,
@@ -531,6 +634,34 @@ def aggregate_rows_bwd_kernel_rows(
 
 
 @triton.jit
+def load_changes(
+    p_dst,
+    p_gate,
+    p_edge,
+    p_weight,
+    p_grad_gate,
+    p_grad_row_sum,
+    o_slot,
+    m_half,
+    TEMPERATURE: tl.constexpr,
+    GAMMA: tl.constexpr,
+    ZETA: tl.constexpr,
+    WEIGHTED: tl.constexpr,
+):
+    """Target i and ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α of half-open slots."""
+    gate = tl.load(p_gate + o_slot, mask=m_half, other=1)
+    i = tl.load(p_dst + o_slot, mask=m_half, other=0)
+    grad_gate = tl.load(p_grad_gate + o_slot, mask=m_half, other=0)
+    grad_sum = tl.load(p_grad_row_sum + i, mask=m_half, other=0)
+    if WEIGHTED:
+        edge = tl.load(p_edge + o_slot, mask=m_half, other=0)
+        grad_sum *= tl.load(p_weight + edge, mask=m_half, other=0)
+    concrete = (gate - GAMMA) * (1 / (ZETA - GAMMA))
+    slope = concrete * (1 - concrete) * ((ZETA - GAMMA) / TEMPERATURE)
+    return i, tl.where(m_half, (grad_gate + grad_sum) * slope, 0)
+
+
+@triton.jit
 def open_rows_bwd_kernel_sources(
     p_bound,
     p_filled,
@@ -542,38 +673,96 @@ def open_rows_bwd_kernel_sources(
     p_grad_row_sum,
     p_grad_edge,
     p_part,
+    p_size,
     TEMPERATURE: tl.constexpr,
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
     WEIGHTED: tl.constexpr,
+    PLACES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """∂log α of the half-open edges of a piece of source j, and their sum.
+    """Σ ∂log α over the half-open edges of a piece of source j.
 
-        ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α
-
-    One program covers one piece; ∂log α goes to the edge's place in the graph.
+    One program covers one piece. With PLACES each ∂log α goes to the edge's place in
+    the graph, otherwise Σ |∂log α| is written too.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     count = tl.load(p_filled + i_piece)
     total = tl.zeros([BLOCK], p_part.dtype.element_ty)
+    size = tl.zeros([BLOCK], p_part.dtype.element_ty)
     for o_block in range(0, count, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
         m_half = o_slot < count
-        gate = tl.load(p_gate + begin + o_slot, mask=m_half, other=1)
-        i = tl.load(p_dst + begin + o_slot, mask=m_half, other=0)
-        edge = tl.load(p_edge + begin + o_slot, mask=m_half, other=0)
-        grad_gate = tl.load(p_grad_gate + begin + o_slot, mask=m_half, other=0)
-        grad_sum = tl.load(p_grad_row_sum + i, mask=m_half, other=0)
-        if WEIGHTED:
-            grad_sum *= tl.load(p_weight + edge, mask=m_half, other=0)
-        concrete = (gate - GAMMA) * (1 / (ZETA - GAMMA))
-        slope = concrete * (1 - concrete) * ((ZETA - GAMMA) / TEMPERATURE)
-        change = tl.where(m_half, (grad_gate + grad_sum) * slope, 0)
+        _, change = load_changes(
+            p_dst,
+            p_gate,
+            p_edge,
+            p_weight,
+            p_grad_gate,
+            p_grad_row_sum,
+            begin + o_slot,
+            m_half,
+            TEMPERATURE,
+            GAMMA,
+            ZETA,
+            WEIGHTED,
+        )
         total += change
-        tl.store(p_grad_edge + edge, change, mask=m_half)
+        if PLACES:
+            edge = tl.load(p_edge + begin + o_slot, mask=m_half, other=0)
+            tl.store(p_grad_edge + edge, change, mask=m_half)
+        else:
+            size += tl.abs(change)
     tl.store(p_part + i_piece, tl.sum(total, 0))
+    if not PLACES:
+        tl.store(p_size + i_piece, tl.sum(size, 0))
+
+
+@triton.jit
+def open_rows_bwd_kernel_add(
+    p_bound,
+    p_filled,
+    p_dst,
+    p_gate,
+    p_grad_gate,
+    p_grad_row_sum,
+    p_scale,
+    p_sum,
+    TEMPERATURE: tl.constexpr,
+    GAMMA: tl.constexpr,
+    ZETA: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Add ∂log α_ij, times a scale and rounded to an integer, to the sum of target i.
+
+    One program covers a piece of a source. Integers make the order of additions
+    indifferent, and atomics spare the edges a second order.
+    """
+    i_piece = tl.program_id(0)
+    begin = tl.load(p_bound + i_piece)
+    count = tl.load(p_filled + i_piece)
+    scale = tl.load(p_scale)
+    for o_block in range(0, count, BLOCK):
+        o_slot = o_block + tl.arange(0, BLOCK)
+        m_half = o_slot < count
+        i, change = load_changes(
+            p_dst,
+            p_gate,
+            p_gate,
+            p_gate,
+            p_grad_gate,
+            p_grad_row_sum,
+            begin + o_slot,
+            m_half,
+            TEMPERATURE,
+            GAMMA,
+            ZETA,
+            False,
+        )
+        amount = change.to(tl.float64) * scale
+        amount = tl.where(amount >= 0, amount + 0.5, amount - 0.5).to(tl.int64)
+        tl.atomic_add(p_sum + i, amount, mask=m_half, sem="relaxed")
 
 
 @triton.jit

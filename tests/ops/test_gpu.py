@@ -7,6 +7,7 @@ Triton's interpreter if Triton can be imported.
 from __future__ import annotations
 
 import importlib.util
+import math
 
 import pytest
 import torch
@@ -155,6 +156,16 @@ def test_outputs_and_gradients_follow_the_reference(
 @pytest.mark.parametrize("name", list(GRAPHS))
 def test_a_loss_may_reach_the_scores_by_some_paths_only(name: str, loss: str) -> None:
     check_loss(GRAPHS[name](), loss, "gpu", device="cuda")
+
+
+@gpu_test
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_gradient_that_is_not_finite_stays_so(bad: float) -> None:
+    graph = scattered(53, 701).to("cuda")
+    score = torch.zeros(53, device="cuda", requires_grad=True)
+    opened = ops.open_edges(graph, score, torch.zeros_like(score), seed=3)
+    opened.row_sum.backward(torch.full((53,), bad, device="cuda"))
+    assert not score.grad.isfinite().any()
 
 
 @gpu_test
