@@ -19,7 +19,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sgat.gates import HardConcrete
+from sgat.gates import Gates
 
 SMOOTHING = 0.9
 """Weight of the past in the running mean of the multiplier."""
@@ -92,9 +92,7 @@ class EdgeBudget:
         bias.sub_(move.clamp(-LARGEST_STEP, LARGEST_STEP).to(bias))
 
 
-def bias_shift(
-    log_alpha: Tensor, num_kept: int | Tensor, gates: HardConcrete
-) -> Tensor:
+def bias_shift(log_alpha: Tensor, num_kept: int | Tensor, gates: Gates) -> Tensor:
     """What to add to every log α so that evaluation keeps exactly so many edges.
 
     Edges whose log α are equal up to rounding stay or go together, which is the only

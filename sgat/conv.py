@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sgat import ops
 from sgat.features import Features, SparseFeatures
-from sgat.gates import HardConcrete
+from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.ops import Backend, OpenEdges, Seed
 from sgat.scorers import AdditiveScorer, Scores, symmetrised
@@ -74,7 +74,7 @@ class SGATConv(nn.Module):
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
         symmetric: Give both directions of an edge the mean of their scores, so that
             evaluation keeps or removes them together. Needs an undirected graph.
-        gates: Shape of the gates' distribution.
+        gates: Distribution of the gates; None for the hard concrete of the paper.
         init_gain: Scale of the initial weights (Xavier).
         layer: Number of the layer in its model; layers draw different dropout.
         backend: Implementation of the operations.
@@ -94,7 +94,7 @@ class SGATConv(nn.Module):
         scorer: nn.Module | bool | None = None,
         gate_bias: float | None = None,
         symmetric: bool = False,
-        gates: HardConcrete | None = None,
+        gates: Gates | None = None,
         init_gain: float = 1.0,
         layer: int = 0,
         backend: Backend = "auto",
@@ -111,7 +111,7 @@ class SGATConv(nn.Module):
         self.residual = residual
         self.initial_gate_bias = gate_bias
         self.symmetric = symmetric
-        self.gates = gates or HardConcrete()
+        self.gates: Gates = gates or HardConcrete()
         self.init_gain = init_gain
         self.layer = layer
         self.backend: Backend = backend

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgat.gates import HardConcrete
+from sgat.gates import Gates
 from sgat.graph import Graph
 
 
@@ -34,7 +34,7 @@ class EdgeScores:
 
     @classmethod
     def from_log_alpha(
-        cls, log_alpha: Tensor, graph: Graph, gates: HardConcrete
+        cls, log_alpha: Tensor, graph: Graph, gates: Gates
     ) -> EdgeScores:
         """Everything that follows from log α and the weights of the edges."""
         log_alpha = log_alpha.detach()

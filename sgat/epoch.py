@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgat import metrics
+from sgat import gate_gradient, metrics
 from sgat.budget import EdgeBudget, bias_shift
 from sgat.config import TrainConfig
 from sgat.conv import SGATConv
@@ -25,7 +25,7 @@ from sgat.data.node_data import NodeData, merge
 from sgat.evaluate import loss_on
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier, Output
-from sgat.ops import noise
+from sgat.ops import OpenEdges, noise
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
 COLUMNS = (*STEP_COLUMNS, "kept_share", "train", "val", "val_loss", "is_best")
@@ -47,6 +47,7 @@ class Epochs:
         model: The network being trained.
         optimiser: Adam over its parameters.
         budget: The constraint on the share of open edges, None with a fixed λ.
+        estimator: Of the gradient by binary gates; None where autograd has it all.
         best: The weights selected so far, by name.
         best_val: Their validation score; -inf before any.
         number: How many epochs were run, a scalar on the device.
@@ -65,6 +66,11 @@ class Epochs:
             else EdgeBudget(
                 config.keep, warmup=config.warmup_epochs, device=self.device
             )
+        )
+        self.estimator = (
+            gate_gradient.estimator_for(model.gating.gates, self.device)
+            if isinstance(model, SGAT)
+            else None
         )
         self.optimiser = self._optimiser()
         self.training = [data for data in graphs if bool(data.train.any())]
@@ -179,12 +185,31 @@ class Epochs:
             batches.append((torch.tensor(key), data, Role(data, data.train)))
         return batches
 
-    def _compute(self, data: NodeData, seed: Tensor | None) -> Output:
+    def _compute(
+        self, data: NodeData, seed: Tensor | None, opened: OpenEdges | None = None
+    ) -> Output:
         context: Any = contextlib.nullcontext()
         if self.config.precision == "bfloat16":
             context = torch.autocast(self.device.type, torch.bfloat16)
         with context:
-            return self.model.compute(data.x, data.graph, seed=seed)
+            if opened is None:
+                return self.model.compute(data.x, data.graph, seed=seed)
+            assert isinstance(self.model, SGAT)
+            return self.model.compute(data.x, opened, seed=seed)
+
+    def _with_gate_gradient(
+        self, loss: Tensor, output: Output, seed: Tensor, data: NodeData, role: Role
+    ) -> Tensor:
+        """The loss of a step with an estimated gradient by its binary gates."""
+
+        def loss_with(opened: OpenEdges) -> Tensor:
+            logits = self._compute(data, seed, opened).logits
+            return loss_on(logits[role.node].float(), role.y)
+
+        assert self.estimator is not None and output.opened is not None
+        return gate_gradient.attach(
+            self.estimator, loss, output.opened, seed, loss_with
+        )
 
     def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
         self.optimiser.zero_grad(set_to_none=False)
@@ -193,6 +218,8 @@ class Epochs:
         num_edges = max(data.graph.num_edges, 1)
         open_share = output.used_edges(data.graph) / num_edges
         opened = output.opened
+        if self.estimator is not None:
+            data_loss = self._with_gate_gradient(data_loss, output, seed, data, role)
         if opened is None:
             share, price = open_share, torch.zeros_like(data_loss)
             loss = data_loss

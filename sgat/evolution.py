@@ -10,7 +10,7 @@ import numpy as np
 
 from sgat.atomic import replacing
 from sgat.data.node_data import NodeData
-from sgat.gates import HardConcrete
+from sgat.gates import Gates
 from sgat.train import Snapshot
 
 LARGEST_GRAPH = 500
@@ -23,7 +23,7 @@ COLOURS = (
 
 
 def draw_evolution(
-    data: NodeData, snapshots: Sequence[Snapshot], gates: HardConcrete, path: Path
+    data: NodeData, snapshots: Sequence[Snapshot], gates: Gates, path: Path
 ) -> None:
     """Draw the graph at up to six epochs side by side, as PNG.
 
@@ -54,7 +54,7 @@ def draw_evolution(
 def animate_evolution(
     data: NodeData,
     snapshots: Sequence[Snapshot],
-    gates: HardConcrete,
+    gates: Gates,
     path: Path,
     *,
     frames_per_second: int = 4,
@@ -92,7 +92,7 @@ def animate_evolution(
 class _Scene:
     """What stays the same in every drawing: positions, lines, shapes of the nodes."""
 
-    def __init__(self, data: NodeData, gates: HardConcrete) -> None:
+    def __init__(self, data: NodeData, gates: Gates) -> None:
         import networkx as nx
 
         self.data, self.gates = data, gates

@@ -1,9 +1,10 @@
-"""Hard-concrete gates: sample, value at evaluation, expected number of open gates."""
+"""Gates: sample, value at evaluation, probability of being open."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -27,6 +28,9 @@ class HardConcrete:
     temperature: float = 2 / 3
     gamma: float = -0.1
     zeta: float = 1.1
+
+    # The clamp is flat at 0: no gradient of a loss on outputs passes a closed gate.
+    reaches_closed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse values for which a gate could never be exactly 0 or 1."""
@@ -64,3 +68,78 @@ class HardConcrete:
 
     def _stretch(self, concrete: Tensor) -> Tensor:
         return (concrete * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class BinaryGates:
+    """Gates z in {0, 1} with P(z = 1) = π = σ(log α).
+
+        z = 1 if log u - log(1 - u) + log α > 0, else 0,   u ~ U(0, 1)
+
+    z has no derivative by log α, so training needs an estimate of one. "gumbel" passes
+    the gradient straight through: that of σ((log u - log(1 - u) + log α) / β) stands in
+    for that of z, which is biased. "reinforce" and "rebar" leave z constant, and the
+    trainer adds their estimate (see `sgat.gate_gradient`).
+
+    Attributes:
+        gradient: "reinforce", "gumbel" or "rebar".
+        temperature: β > 0 of the relaxed gates of "gumbel" and "rebar".
+        samples: Draws per training step of "reinforce", the baselines of each other;
+            1 takes the running mean of the loss for a baseline.
+    """
+
+    gradient: Literal["reinforce", "gumbel", "rebar"]
+    temperature: float = 2 / 3
+    samples: int = 2
+
+    threshold: ClassVar[float] = 0.0
+    """The log α above which an evaluation gate is open."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn or estimated."""
+        if self.gradient not in ("reinforce", "gumbel", "rebar"):
+            raise ValueError(
+                f"`gradient` must be reinforce, gumbel or rebar, got {self.gradient!r}."
+            )
+        if not self.temperature > 0:
+            raise ValueError(f"`temperature` must be positive, got {self.temperature}.")
+        if self.samples < 1:
+            raise ValueError(f"`samples` must be at least 1, got {self.samples}.")
+
+    @property
+    def reaches_closed(self) -> bool:
+        """Whether a loss on outputs has a gradient by closed gates."""
+        return self.gradient == "gumbel"
+
+    def sample(self, log_alpha: Tensor, uniform: Tensor) -> Tensor:
+        """Gates of training: z for the given uniform numbers in (0, 1), any shape."""
+        logit = self.logit(log_alpha, uniform)
+        gate = (logit > 0).to(log_alpha)
+        if self.gradient != "gumbel":
+            return gate
+        relaxed = self.relax(logit)
+        return gate + (relaxed - relaxed.detach())
+
+    def logit(self, log_alpha: Tensor, uniform: Tensor) -> Tensor:
+        """The logistic number log u - log(1 - u) + log α; the gate is its sign."""
+        return uniform.log() - (1 - uniform).log() + log_alpha
+
+    def relax(self, logit: Tensor) -> Tensor:
+        """The relaxed gate σ(logit / β), in (0, 1)."""
+        return torch.sigmoid(logit / self.temperature)
+
+    def value(self, log_alpha: Tensor) -> Tensor:
+        """Gates of evaluation: the likelier value, 1 iff π > ½."""
+        return self.is_kept(log_alpha).to(log_alpha)
+
+    def probability_open(self, log_alpha: Tensor) -> Tensor:
+        """P(z = 1) = σ(log α); its sum over edges is the L0 penalty."""
+        return torch.sigmoid(log_alpha)
+
+    def is_kept(self, log_alpha: Tensor) -> Tensor:
+        """Whether evaluation keeps the edge: log α > 0, π > ½."""
+        return log_alpha > self.threshold
+
+
+Gates = HardConcrete | BinaryGates
+"""The distribution of a gate with location log α."""

@@ -13,7 +13,7 @@ from sgat import ops
 from sgat.config import ModelConfig
 from sgat.conv import SGATConv, as_graph, draw_seed
 from sgat.features import Features
-from sgat.gates import HardConcrete
+from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
@@ -54,12 +54,10 @@ class SGAT(NodeClassifier):
             graphs only).
         bias: Add learned vectors to the layers' outputs.
         residual: Add each layer's input to its output.
-        gates: Shape of the gates' distribution.
+        gates: Distribution of the gates; None for the hard concrete of the paper.
         init_gain: Scale of the initial weights (Xavier).
         backend: Implementation of the operations.
     """
-
-    can_replay = True
 
     def __init__(
         self,
@@ -81,7 +79,7 @@ class SGAT(NodeClassifier):
         symmetric: bool = False,
         bias: bool = True,
         residual: bool = False,
-        gates: HardConcrete | None = None,
+        gates: Gates | None = None,
         init_gain: float = 1.0,
         backend: Backend = "auto",
     ) -> None:
@@ -125,6 +123,8 @@ class SGAT(NodeClassifier):
             nn.Linear(width, out_channels) if readout == "linear" else None
         )
         self.dropout = dropout
+        # The reference backend finds the open edges, which waits for the device.
+        self.can_replay = not isinstance(gates, BinaryGates) and backend != "reference"
         self.reset_parameters()
 
     @classmethod
@@ -149,7 +149,7 @@ class SGAT(NodeClassifier):
             symmetric=bool(config.symmetric),
             bias=config.bias,
             residual=config.residual,
-            gates=HardConcrete(config.temperature, config.gamma, config.zeta),
+            gates=_chosen_gates(config),
             init_gain=config.init_gain,
             backend=config.backend,
         )
@@ -270,6 +270,12 @@ class SGAT(NodeClassifier):
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
         """Gate location log α of every edge, [E]."""
         return self.log_alpha(x, graph)
+
+
+def _chosen_gates(config: ModelConfig) -> Gates:
+    if config.gate_gradient == "hard_concrete":
+        return HardConcrete(config.temperature, config.gamma, config.zeta)
+    return BinaryGates(config.gate_gradient, config.temperature, config.gate_samples)
 
 
 def _chosen_scorer(

@@ -330,6 +330,8 @@ class Training:
         }
         if epochs.budget is not None:
             tensors["multiplier"] = epochs.budget.multiplier
+        if epochs.estimator is not None:
+            tensors |= checkpoint.pack("gate_gradient", epochs.estimator.state)
         state = {
             "data": self.fingerprint,
             "records": [dataclasses.asdict(record) for record in self.records],
@@ -360,6 +362,9 @@ class Training:
         epochs.best_val.copy_(tensors["best_val"])
         if epochs.budget is not None:
             epochs.budget.multiplier.copy_(tensors["multiplier"])
+        if epochs.estimator is not None:
+            for name, tensor in checkpoint.unpack("gate_gradient", tensors).items():
+                epochs.estimator.state[name].copy_(tensor)
         self.snapshots = [
             Snapshot(epoch, tensors[f"log_alpha.{epoch}"], tensors[f"logits.{epoch}"])
             for epoch in state["snapshots"]

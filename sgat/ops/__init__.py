@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
-from sgat.gates import HardConcrete
+from sgat.gates import BinaryGates, Gates
 from sgat.graph import Graph
 from sgat.ops import fused, noise, reference
 from sgat.ops.noise import Seed
@@ -49,20 +49,24 @@ HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 
 def choose_backend(
-    backend: Backend, *tensors: Tensor | None, constant: tuple[Tensor | None, ...] = ()
+    backend: Backend,
+    *tensors: Tensor | None,
+    constant: tuple[Tensor | None, ...] = (),
+    gates: Gates | None = None,
 ) -> Literal["reference", "cpu", "gpu"]:
     """The backend that runs an operation: the one place where it is decided.
 
     "auto" takes `cpu` for tensors on a CPU and `gpu` for tensors on a CUDA device with
     Triton, except where only `reference` can run: on other devices, for types other
-    than float16, bfloat16, float32 and float64, and for gradients by edge weights or
-    by the values of sparse features. A CUDA device without Triton also gets
-    `reference`, and a warning in the log.
+    than float16, bfloat16, float32 and float64, for gradients by edge weights or by the
+    values of sparse features, and for binary gates. A CUDA device without Triton also
+    gets `reference`, and a warning in the log.
 
     Args:
         backend: What was asked for.
         tensors: What the operation reads; the first decides the device.
         constant: Tensors by which only `reference` can differentiate.
+        gates: Distribution of the gates that the operation draws.
 
     Raises:
         ValueError: If a backend was forced that cannot run; the message says why.
@@ -75,7 +79,7 @@ def choose_backend(
         return "reference"
     present = [tensor for tensor in tensors if tensor is not None]
     device = present[0].device.type
-    obstacle = _obstacle(present, constant)
+    obstacle = _obstacle(present, constant, gates)
     if backend == "auto":
         if obstacle or device not in ("cpu", "cuda"):
             return "reference"
@@ -94,8 +98,17 @@ def choose_backend(
     return backend
 
 
-def _obstacle(present: list[Tensor], constant: tuple[Tensor | None, ...]) -> str:
+def _obstacle(
+    present: list[Tensor], constant: tuple[Tensor | None, ...], gates: Gates | None
+) -> str:
     """What keeps the fast backends from running, or an empty string."""
+    if isinstance(gates, BinaryGates):
+        # The kernels skip closed edges, which a straight-through gradient reaches,
+        # and keep no log α, which the other estimators start from.
+        return (
+            "hard-concrete gates; those with the gradient"
+            f" {gates.gradient!r} run on backend='reference' or 'auto'"
+        )
     if torch.is_grad_enabled() and any(
         tensor is not None and tensor.requires_grad for tensor in constant
     ):
@@ -128,7 +141,7 @@ def open_edges(
     edge_score: Tensor | None = None,
     *,
     seed: Seed | None = None,
-    gates: HardConcrete | None = None,
+    gates: Gates | None = None,
     backend: Backend = "auto",
 ) -> OpenEdges:
     """Draw the gate of every edge and return the edges that are open.
@@ -147,7 +160,7 @@ def open_edges(
         src_score: Score t of each node as a source, [N].
         edge_score: Further score c of each edge, in the order of the graph, [E].
         seed: Key of the noise; None gives the gates of evaluation.
-        gates: Shape of the hard-concrete distribution.
+        gates: Distribution of the gates; None for the hard concrete of the paper.
         backend: Which implementation to use.
 
     Returns:
@@ -166,11 +179,13 @@ def open_edges(
         src_score,
         edge_score,
         constant=(graph.weight, graph.loop_weight),
+        gates=gates,
     )
     if chosen == "reference":
         return reference.open_edges(
             graph, dst_score, src_score, edge_score, seed=seed, gates=gates
         )
+    assert not isinstance(gates, BinaryGates)
     opened: Any = fused.open_edges(
         graph,
         dst_score,

@@ -18,11 +18,13 @@ Seed = int | Tensor
 """64 random bits: a Python integer, or an int64 tensor with one element."""
 
 GATES = 0
-"""Stream of the gate noise."""
+"""Stream of the gate noise; of several draws, the number of the draw is added."""
 ATTENTION_DROPOUT = 1 << 16
 """First stream of the dropout on coefficients; the layer's number is added."""
 FEATURE_DROPOUT = 2 << 16
 """First stream of the dropout on node features; the layer's number is added."""
+RELAXED_GATES = 3 << 16
+"""Stream of relaxed gates that are drawn anew for given binary ones."""
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
-from sgat.gates import HardConcrete
+from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.ops.noise import Seed
@@ -29,6 +29,7 @@ class OpenEdges(NamedTuple):
         gate: Gate z_ij in (0, 1] of each open edge, [O].
         row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
         penalty: Expected number of open edges Σ P(z_ij ≠ 0) over all edges, a scalar.
+        log_alpha: Gate location of every edge, open or not, [E]; None if not known.
     """
 
     graph: Graph
@@ -36,6 +37,7 @@ class OpenEdges(NamedTuple):
     gate: Tensor
     row_sum: Tensor
     penalty: Tensor
+    log_alpha: Tensor | None = None
 
     @property
     def num_open(self) -> Tensor:
@@ -58,7 +60,7 @@ def open_edges(
     edge_score: Tensor | None = None,
     *,
     seed: Seed | None = None,
-    gates: HardConcrete | None = None,
+    gates: Gates | None = None,
 ) -> OpenEdges:
     """See `sgat.ops.open_edges`."""
     gates = gates or HardConcrete()
@@ -70,17 +72,37 @@ def open_edges(
             log_alpha, noise.edge_uniform(seed, graph, noise.GATES).to(log_alpha)
         )
     penalty = gates.probability_open(log_alpha).sum()
+    with_closed = seed is not None and gates.reaches_closed
+    return with_gates(graph, gate, penalty, log_alpha, with_closed=with_closed)
 
-    if torch.compiler.is_compiling():
-        # A compiled graph has fixed shapes. Leaving closed edges in adds zeros and
-        # changes nothing.
+
+def with_gates(
+    graph: Graph,
+    gate: Tensor,
+    penalty: Tensor,
+    log_alpha: Tensor | None = None,
+    *,
+    with_closed: bool = False,
+) -> OpenEdges:
+    """The open edges for given gates of all edges.
+
+    Args:
+        graph: The edges.
+        gate: Gate z_ij in [0, 1] of every edge, [E].
+        penalty: Expected number of open edges, a scalar.
+        log_alpha: Gate location of every edge, [E].
+        with_closed: Leave closed edges in, for a gradient by their gates.
+    """
+    if with_closed or torch.compiler.is_compiling():
+        # A compiled graph has fixed shapes. Closed edges that stay in add zeros to all
+        # sums.
         edge = torch.arange(graph.num_edges, device=graph.device)
     else:
         edge = (gate > 0).nonzero().squeeze(1)
         gate = gate[edge]
     weight = gate if graph.weight is None else gate * graph.weight[edge].to(gate)
     row_sum = torch.index_add(graph.loop_weights.to(gate), 0, graph.dst[edge], weight)
-    return OpenEdges(graph, edge, gate, row_sum, penalty)
+    return OpenEdges(graph, edge, gate, row_sum, penalty, log_alpha)
 
 
 def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
@@ -89,7 +111,7 @@ def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
     A node whose row is empty (S_i = 0, possible only with a loop of weight 0) has
     coefficients 0.
     """
-    graph, edge, gate, row_sum, _ = opened
+    graph, edge, gate, row_sum = opened[:4]
     inverse = torch.where(row_sum > 0, 1 / torch.where(row_sum > 0, row_sum, 1), 0)
     weight = gate if graph.weight is None else gate * graph.weight[edge].to(gate)
     return weight * inverse[graph.dst[edge]], graph.loop_weights.to(gate) * inverse
