@@ -4,9 +4,10 @@ python -m benchmarks.plot [--results benchmarks/results/sweep.csv]
     [--out docs/images/step_time.png]
 
 One panel per kind of device, one line of SGAT per size of graph, and each peer as a
-level mark over the same graph: its time does not depend on the gates. Of rows with the
-same setting the last is drawn; steps are those launched from Python, on every side. A
-peer that ran out of memory has no mark.
+level mark over the same graph: its time does not depend on the gates. On a GPU the line
+is the step replayed as a CUDA graph, and a dotted one the step launched from Python, as
+the peers are. Of rows with the same setting the last is drawn. What ran out of memory
+has no mark.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ PEERS = {
     "torch CSR matmul": ("x", "torch CSR products"),
 }
 
+LINE = {"marker": "o", "markersize": 4, "linewidth": 2}
+LAUNCHED = {**LINE, "markerfacecolor": "white", "linewidth": 1.2, "linestyle": ":"}
+
 
 def last_rows(path: Path) -> pd.DataFrame:
-    """Rows that were timed, launched from Python, the last of each setting.
+    """Rows that were timed, the last of each setting.
 
     Raises:
         ValueError: If there is no such file or no such row.
@@ -39,10 +43,10 @@ def last_rows(path: Path) -> pd.DataFrame:
     if not path.exists():
         raise ValueError(f"No rows at {path.name}; run `python -m benchmarks.sweep`.")
     rows = pd.read_csv(path)
-    rows = rows[(rows["status"] == "ok") & ~rows["captured"].astype(bool)]
+    rows = rows[rows["status"] == "ok"]
     if rows.empty:
         raise ValueError(f"{path.name} has no row that was timed; run the sweep again.")
-    setting = ["device", "name", "edges", "open"]
+    setting = ["device", "name", "edges", "open", "captured"]
     return rows.drop_duplicates(setting, keep="last")
 
 
@@ -59,18 +63,19 @@ def power(number: float) -> str:
 def draw_panel(axes: Any, rows: pd.DataFrame, title: str) -> None:
     """Lines of SGAT and marks of the peers on one device."""
     for colour, (edges, part) in zip(COLOURS, rows.groupby("edges"), strict=False):
-        line = part[part["name"] == "SGAT"].sort_values("open_edges")
-        axes.plot(
-            line["open_edges"],
-            line["ms"],
-            color=colour,
-            marker="o",
-            markersize=4,
-            linewidth=2,
-            label=power(edges),
-            zorder=3,
-        )
-        left = line["open_edges"].min() if len(line) else edges / 20
+        ours = part[part["name"] == "SGAT"].sort_values("open_edges")
+        has_replay = bool(ours["captured"].any())
+        for is_replay, line in ours.groupby("captured"):
+            is_main = is_replay == has_replay
+            axes.plot(
+                line["open_edges"],
+                line["ms"],
+                color=colour,
+                label=power(edges) if is_main else None,
+                zorder=3,
+                **(LINE if is_main else LAUNCHED),
+            )
+        left = ours["open_edges"].min() if len(ours) else edges / 20
         for name, (marker, _) in PEERS.items():
             for level in part.loc[part["name"] == name, "ms"]:
                 axes.plot(
@@ -109,6 +114,9 @@ def draw(rows: pd.DataFrame, out: Path) -> None:
             Line2D([], [], color="0.3", marker=marker, linewidth=0.8, label=label)
             for marker, label in PEERS.values()
         ]
+        if rows["captured"].any():
+            label = "SGAT launched from Python"
+            marks.insert(0, Line2D([], [], color="0.3", label=label, **LAUNCHED))
         figure.legend(
             handles=marks,
             loc="outside lower center",

@@ -69,14 +69,15 @@ def write(path, rows):
 def test_the_plot_is_drawn_from_the_last_timed_rows(script, tmp_path, capsys):
     plot = script("plot")
     path, out = tmp_path / "sweep.csv", tmp_path / "images" / "step_time.png"
-    rows = [row(ms=9.0), row(), row(ms=1.0, captured=True)]
+    rows = [row(ms=9.0), row()]
     rows += [row(open=20, open_edges=200, ms=2.0)]
     rows += [row(name="GATConv", open="", ms=30.0)]
     rows += [row(name="GCNConv", open="", ms="", status="out of memory")]
-    rows += [row(device="NVIDIA H200", edges=114_615_892, open_edges=114_615_892)]
+    large = {"edges": 114_615_892, "open_edges": 114_615_892, "device": "NVIDIA H200"}
+    rows += [row(**large), row(**large, ms=1.0, captured=True)]
     write(path, rows)
     kept = plot.last_rows(path)
-    assert sorted(kept["ms"]) == [2.0, 3.0, 3.0, 30.0]
+    assert sorted(kept["ms"]) == [1.0, 2.0, 3.0, 3.0, 30.0]
     plot.main(["--results", str(path), "--out", str(out)])
     assert out.read_bytes().startswith(b"\x89PNG")
     # Width and height stand in the first chunk.
