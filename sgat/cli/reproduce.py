@@ -19,11 +19,12 @@ from sgat.cli.downloads import download_bar
 
 TRAINED = (
     *("table2", "table3", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8"),
-    "robustness",
+    *("robustness", "search"),
 )
 """Experiments that train models: modules of `sgat.experiments` with `plan` and `text`,
 and `draw` if there is a figure."""
 EXPERIMENTS = ("table1", *TRAINED)
+ALL = tuple(name for name in EXPERIMENTS if name != "search")
 
 
 @app.command(
@@ -45,6 +46,9 @@ def reproduce(
         Path("records"), help="Folder of finished trainings, which are not repeated."
     ),
     figures: Path = typer.Option(Path("figures"), help="Folder for figures."),
+    document: Path | None = typer.Option(
+        None, help="Write it all, with commands and circumstances, as a Markdown file."
+    ),
     processes: int = typer.Option(
         1, min=1, help="Trainings at once; several commands may also share a folder."
     ),
@@ -59,47 +63,63 @@ def reproduce(
     Every finished training is kept in `--records`, so that an interrupted command goes
     on where it was, and a table is printed at once where its trainings are there.
     """
-    names = list(EXPERIMENTS) if what == ["all"] else list(dict.fromkeys(what))
+    names = list(ALL) if what == ["all"] else list(dict.fromkeys(what))
     for name in names:
         if name not in EXPERIMENTS:
             raise ValueError(
                 f"Unknown experiment {name!r}; choose all or of"
                 f" {', '.join(EXPERIMENTS)}."
             )
-    if "table1" in names:
-        typer.echo(_table1(data_root, quiet, as_json, markdown), nl=False)
-    trained = [name for name in names if name in TRAINED]
-    if not trained:
-        return
+    from sgat.experiments.document import Section, render
+    from sgat.experiments.notes import NOTES
     from sgat.experiments.options import Options
     from sgat.experiments.record import Store
     from sgat.experiments.runner import run_planned
+    from sgat.run_folder import write_text
 
     wanted = tuple(name for part in only.split(",") if (name := part.strip()))
     options = Options(runs=runs, only=wanted, quick=quick)
     store = Store(records / "quick" if quick else records)
-    modules = {name: import_module(f"sgat.experiments.{name}") for name in trained}
+    modules = {
+        name: import_module(f"sgat.experiments.{name}")
+        for name in names
+        if name in TRAINED
+    }
     options.check([known for module in modules.values() for known in module.names()])
-    for name, module in modules.items():
-        root = None if data_root is None else str(data_root)
+    sections = []
+    for name in names:
+        if name == "table1":
+            typer.echo(_table1(data_root, quiet, as_json, markdown), nl=False)
+            if document is not None:
+                text = _table1(data_root, quiet, False, True)
+                text = f"## Table 1: the data sets\n\n{text}"
+                sections.append(Section(name, text, (), None, NOTES.get(name, ())))
+            continue
+        module = modules[name]
         with _trainings(name, quiet=quiet) as progress:
             found = run_planned(
                 partial(module.plan, options, store),
                 store,
                 processes=processes,
                 device=device,
-                root=root,
+                root=None if data_root is None else str(data_root),
                 progress=progress,
             )
+        figure = None
         if hasattr(module, "draw"):
             figures.mkdir(parents=True, exist_ok=True)
-            path = figures / f"{name}.png"
-            module.draw(options, store, path)
-            typer.echo(f"{name}: wrote {path}", err=True)
+            figure = figures / f"{name}.png"
+            module.draw(options, store, figure)
+            if not quiet:
+                typer.echo(f"{name}: wrote {figure}", err=True)
         if as_json:
             typer.echo(json.dumps([record.to_dict() for record in found], indent=2))
         else:
             typer.echo(module.text(options, store, markdown=markdown))
+        text = module.text(options, store, markdown=True)
+        sections.append(Section(name, text, found, figure, NOTES.get(name, ())))
+    if document is not None:
+        write_text(document, render(sections, document))
 
 
 @contextlib.contextmanager

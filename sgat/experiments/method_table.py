@@ -24,11 +24,13 @@ class Column(NamedTuple):
         data: Name of the data set.
         split: Name of the split; None for the data set's own.
         title: What the column is called.
+        rows: The rows that are run on it; None for all.
     """
 
     data: str
     split: str | None
     title: str
+    rows: tuple[str, ...] | None = None
 
 
 def plan(
@@ -46,6 +48,8 @@ def plan(
         if column.data not in data:
             continue
         for row in chosen:
+            if column.rows is not None and row not in column.rows:
+                continue
             if row.startswith(TOP_K):
                 tasks += _top_k(row, column, options, store)
             else:

@@ -12,6 +12,10 @@ from sgat.config import Config
 FOLDER = "configs/methods"
 COMMON = "_common"
 """The file of what all rows share."""
+CHOSEN = "_chosen"
+"""The file of what the search chose, by row and data set."""
+SAME_SETTINGS = {"cornell-2020": "cornell"}
+"""Data sets that are not searched by themselves."""
 
 
 @functools.cache
@@ -28,7 +32,7 @@ def rows() -> tuple[str, ...]:
     folder = resources.files("sgat") / FOLDER
     names = [file.name for file in folder.iterdir() if file.name.endswith(".toml")]
     found = sorted(name.removesuffix(".toml") for name in names)
-    return tuple(name for name in found if name != COMMON)
+    return tuple(name for name in found if not name.startswith("_"))
 
 
 def title(row: str) -> str:
@@ -37,10 +41,7 @@ def title(row: str) -> str:
 
 
 def settings(row: str, data: str, split: str | None = None, seed: int = 0) -> Config:
-    """The settings of a row for a data set.
-
-    Those under `all` hold for every data set; those under its own name come on top. A
-    row's own file comes on top of what all rows share.
+    """The settings of a row for a data set, what the search chose on top.
 
     Args:
         row: Name of the row.
@@ -51,11 +52,35 @@ def settings(row: str, data: str, split: str | None = None, seed: int = 0) -> Co
     Raises:
         ValueError: If there is no such row, or an entry is bad.
     """
+    # A row may take over what was chosen for another, and old files for the new ones.
+    like = _content(row).get("like", row)
+    found = _content(CHOSEN).get(like, {}).get(SAME_SETTINGS.get(data, data), {})
+    return _built(row, data, split, seed, found)
+
+
+def unsearched(row: str, data: str, split: str | None = None, seed: int = 0) -> Config:
+    """The settings of a row for a data set as they are before the search.
+
+    Those under `all` hold for every data set; those under its own name come on top. A
+    row's own file comes on top of what all rows share.
+    """
+    return _built(row, data, split, seed, {})
+
+
+def _built(
+    row: str, data: str, split: str | None, seed: int, found: dict[str, Any]
+) -> Config:
     sections: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "train": {}}
-    for file in (COMMON, row):
-        for name in ("all", data):
-            for section, entries in _content(file).get(name, {}).items():
-                sections[section] |= entries
+    parts = [
+        _content(file).get(name, {}) for file in (COMMON, row) for name in ("all", data)
+    ]
+    for part in (*parts, found):
+        for section, entries in part.items():
+            options = {**sections[section].get("options", {})}
+            options |= entries.get("options", {})
+            sections[section] |= entries
+            if options:
+                sections[section]["options"] = options
     sections["data"]["name"] = data
     if split is not None:
         sections["data"]["split"] = split

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 import subprocess
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from sgat.data.synthetic import inject
 from sgat.evaluate import evaluate
 from sgat.experiments.probes import PROBES, Trained
 from sgat.experiments.record import Record, Task
+from sgat.experiments.stand_ins import STAND_INS
 from sgat.run_folder import device_name, versions
 from sgat.train import Result, chosen_device, fit
 
@@ -98,7 +98,10 @@ def noisy(
 
 @functools.lru_cache(maxsize=4)
 def _loaded(data: str, seed: int, root: str | None) -> list[NodeData]:
-    return load_configured(DataConfig(**json.loads(data)), root=root, seed=seed).graphs
+    config = DataConfig(**json.loads(data))
+    if config.name in STAND_INS:
+        return STAND_INS[config.name](seed)
+    return load_configured(config, root=root, seed=seed).graphs
 
 
 def _text(data: DataConfig) -> str:
@@ -133,8 +136,3 @@ def source_commit() -> str:
         return commit + ("+" if git("status", "--porcelain", "--", str(folder)) else "")
     except OSError:
         return ""
-
-
-def mean_removed(records: Sequence[Record]) -> float:
-    """Mean share of edges that the gates drawn in training closed."""
-    return sum(record.removed_sampled for record in records) / len(records)

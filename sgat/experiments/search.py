@@ -1,0 +1,165 @@
+"""Search: settings for every row and data set, chosen by validation alone.
+
+Every method gets the same budget: `TRIALS` settings drawn from the same space, each
+trained with the same seeds, none of which a table uses. The best mean validation score
+wins, the earlier setting among equals. Test scores are in the records, as always, and
+are not looked at here.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from sgat.experiments import table2, table3
+from sgat.experiments.method_table import TOP_K
+from sgat.experiments.options import Options
+from sgat.experiments.record import Record, Store, Task
+from sgat.experiments.settings import settings, unsearched
+
+TRIALS = 10
+SEEDS = (100, 101)
+SHARED: Mapping[str, tuple[Any, ...]] = {
+    "model.hidden": (16, 32, 64),
+    "model.dropout": (0.2, 0.5, 0.8),
+    "train.weight_decay": (5e-4, 5e-3, 5e-2),
+}
+"""What is searched for every method; attention heads divide `hidden` among them."""
+OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    "sgat": {"train.l0_weight": (0.01, 0.1, 1.0)},
+    "dropedge": {"options.rate": (0.2, 0.5, 0.8)},
+    "bayesian_dropedge": {"options.prior": (0.5, 0.8, 0.95)},
+    "ptdnet": {"options.open_weight": (0.01, 0.1, 1.0)},
+    "neuralsparse": {"options.k": (2, 5, 10)},
+    "supergat": {"options.edge_loss": (0.1, 1.0, 4.0)},
+    "sparsified": {"options.keep": (0.3, 0.6, 0.9)},
+    "lagcn": {"options.threshold": (0.3, 0.5, 0.7)},
+}
+"""One entry of its own for each method that has one that matters. That of SGAT is λ
+times the number of edges, so that it means the same on every graph."""
+EDGES = {
+    **{"cora": 10_556, "citeseer": 9_104, "pubmed": 88_648, "computers": 491_722},
+    **{"photo": 238_162, "actor": 53_318, "texas": 558, "wisconsin": 900},
+    "cornell": 554,
+}
+"""Edges of each data set, both directions, without loops."""
+
+
+def names() -> list[str]:
+    """Rows and data sets that `--only` may name."""
+    return [*_rows(), *list(EDGES)]
+
+
+def _rows() -> list[str]:
+    rows = dict.fromkeys([*table2.ROWS, *table3.ROWS])
+    return [row for row in rows if not row.startswith(TOP_K)]
+
+
+def space(method: str) -> dict[str, tuple[Any, ...]]:
+    """All entries that are searched for a method."""
+    return {**SHARED, **OWN.get(method, {})}
+
+
+def drawn(method: str) -> list[dict[str, Any]]:
+    """The settings to try, the same at every call."""
+    generator = random.Random(f"sgat search {method}")
+    choices = space(method)
+    found: list[dict[str, Any]] = []
+    while len(found) < TRIALS:
+        setting = {name: generator.choice(values) for name, values in choices.items()}
+        if setting not in found:
+            found.append(setting)
+    return found
+
+
+def plan(options: Options, store: Store) -> list[Task]:
+    """Every setting of every row on every data set with every seed."""
+    return [
+        task
+        for data in options.chosen(list(EDGES))
+        for row in options.chosen(_rows())
+        for setting in _settings(row)[: 2 if options.quick else None]
+        for task in _tasks(row, data, setting, options)
+    ]
+
+
+def _settings(row: str) -> list[dict[str, Any]]:
+    return drawn(settings(row, "cora").model.method)
+
+
+def _tasks(
+    row: str, data: str, setting: dict[str, Any], options: Options
+) -> list[Task]:
+    split = "random-60-20-20" if data in table3.DATA else None
+    tasks = []
+    for seed in SEEDS[: 1 if options.quick else None]:
+        config = unsearched(row, data, split, seed)
+        changes = changed(row, data, setting)
+        own = {**config.model.options, **changes["model"].pop("options", {})}
+        changes["model"]["options"] = own
+        tasks.append(Task(row, options.applied(config.replace(**changes))))
+    return tasks
+
+
+def changed(row: str, data: str, setting: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A setting as entries of a config's sections."""
+    sections: dict[str, dict[str, Any]] = {"model": {}, "train": {}}
+    heads = settings(row, data).model.heads if _has_heads(row) else 1
+    for name, value in setting.items():
+        section, entry = name.split(".")
+        if section == "options":
+            sections["model"].setdefault("options", {})[entry] = value
+        elif entry == "l0_weight":
+            sections["train"] |= {"l0_weight": value / EDGES[data], "keep": None}
+        elif entry == "hidden":
+            sections["model"]["hidden"] = max(value // heads, 1)
+        else:
+            sections[section][entry] = value
+    return sections
+
+
+def _has_heads(row: str) -> bool:
+    return "gat" in settings(row, "cora").model.method
+
+
+def chosen(options: Options, store: Store) -> dict[tuple[str, str], dict[str, Any]]:
+    """The best setting of each row on each data set, of those tried in full."""
+    best: dict[tuple[str, str], tuple[float, dict[str, Any]]] = {}
+    for data in options.chosen(list(EDGES)):
+        for row in options.chosen(_rows()):
+            for setting in _settings(row):
+                tasks = _tasks(row, data, setting, options)
+                records = [record for task in tasks if (record := store.find(task))]
+                if len(records) == len(tasks):
+                    score = _validation(records)
+                    if (row, data) not in best or score > best[row, data][0]:
+                        best[row, data] = score, setting
+    return {key: setting for key, (_, setting) in best.items()}
+
+
+def _validation(records: list[Record]) -> float:
+    return statistics.fmean(record.val or 0.0 for record in records)
+
+
+def text(options: Options, store: Store, *, markdown: bool = False) -> str:
+    """The chosen settings as TOML: the content of `configs/methods/_chosen.toml`."""
+    lines = [
+        "# Chosen by validation: `sgat reproduce search`; space and budget are in",
+        "# sgat/experiments/search.py. These come on top of the rows' own files.",
+    ]
+    for (row, data), setting in chosen(options, store).items():
+        lines += ["", f'["{row}"."{data}"]']
+        for section, entries in changed(row, data, setting).items():
+            for name, value in entries.items():
+                if value is not None:
+                    lines += [f"{section}.{_dotted(name, value)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _dotted(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        ((inner, content),) = value.items()
+        return f"{name}.{inner} = {content}"
+    return f"{name} = {value}"
