@@ -14,6 +14,7 @@ from sgat.baselines import (
     gcn,
     graphsage,
     mlp,
+    neuralsparse,
     residual_gat,
     sparsified,
     supergat,
@@ -31,6 +32,7 @@ METHODS: dict[str, Method] = {
     "residual_gat": residual_gat.METHOD,
     "supergat": supergat.METHOD,
     "sparsified": sparsified.METHOD,
+    "neuralsparse": neuralsparse.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
