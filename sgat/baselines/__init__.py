@@ -15,6 +15,7 @@ from sgat.baselines import (
     graphsage,
     mlp,
     neuralsparse,
+    ptdnet,
     residual_gat,
     sparsified,
     supergat,
@@ -33,6 +34,7 @@ METHODS: dict[str, Method] = {
     "supergat": supergat.METHOD,
     "sparsified": sparsified.METHOD,
     "neuralsparse": neuralsparse.METHOD,
+    "ptdnet": ptdnet.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
