@@ -19,7 +19,7 @@ from torch import Tensor
 from sgat.features import Features, SparseFeatures
 from sgat.gates import BinaryGates, Gates
 from sgat.graph import Graph
-from sgat.ops import fused, noise, reference
+from sgat.ops import fused, fused_project, noise, reference
 from sgat.ops.noise import Seed
 from sgat.ops.reference import OpenEdges
 
@@ -329,7 +329,7 @@ def project(
         return reference.project(
             x, weight, dropout=dropout, seed=seed, layer=layer, node_id=node_id
         )
-    return fused.project(
+    return fused_project.project(
         x,
         weight,
         dropout=dropout,

@@ -1,174 +1,26 @@
-"""Triton launchers of the passes in `fused.py`.
+"""Gates and aggregation on the GPU: Triton launchers of the passes in `fused.py`.
 
 Rows are cut into pieces of at most `SPLIT` edges and one program handles a piece, so a
-hub costs no more time than its edges do. Pieces of one row are added in their order by
-a second, small kernel; no atomics are used, and results repeat bit for bit. What a
-graph needs for this is worked out at its first use, with a wait for the device, and
-kept as long as the graph lives; later calls never wait.
+hub costs no more time than its edges do. No result depends on the order in which
+programs run. Calls never wait for the device but for the first with a graph.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-import torch.nn.functional as F
 import triton
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from sgat.gates import HardConcrete
 from sgat.ops import gpu_kernels as kernels
-from sgat.ops.fused import SPLIT, OpenRows, wide_type
-
-MAX_WIDTH = 256
-"""Columns of x one program covers; wider x goes in slices."""
-
-ALIGNED = 16
-"""Columns to a multiple of which x is padded."""
+from sgat.ops.fused import OpenRows
+from sgat.ops.gpu_pieces import Pieces, order_of, pieces_of, sum_pieces
+from sgat.ops.gpu_sum_rows import aligned_width, sum_rows
 
 GATE_TILE = {"BLOCK": 64, "num_warps": 1}
 """Edges of a block of the gate pass and warps of its program."""
-
-
-class Pieces(NamedTuple):
-    """Rows cut into pieces.
-
-    Attributes:
-        bound: Piece k covers the entries bound[k] to bound[k + 1], [P + 1].
-        row: Row of each piece, [P] int32.
-        first: Pieces of row i are first[i] to first[i + 1], [N + 1].
-        partial: Where a piece of a split row leaves its sum, [P] int32; -1 for a row
-            of one piece.
-        split_row: The split rows.
-        num_partial: Number of pieces of split rows.
-        longest: Entries of the longest row, 1 at least.
-    """
-
-    bound: Tensor
-    row: Tensor
-    first: Tensor
-    partial: Tensor
-    split_row: Tensor
-    num_partial: int
-    longest: int
-
-
-class Order(NamedTuple):
-    """Entries of a sparse matrix by column, then by row.
-
-    Attributes:
-        pieces: Pieces of the columns.
-        row: Row of each entry in this order.
-        entry: Position of each entry in the order by row.
-    """
-
-    pieces: Pieces
-    row: Tensor
-    entry: Tensor
-
-
-_pieces = WeakIdKeyDictionary()
-_orders = WeakIdKeyDictionary()
-_entry_rows = WeakIdKeyDictionary()
-
-
-def cut(row_ptr: Tensor) -> Pieces:
-    """Cut rows into pieces of at most `SPLIT` entries, at least one for each row."""
-    split, device = SPLIT["gpu"], row_ptr.device
-    num_rows = len(row_ptr) - 1
-    count = torch.div(row_ptr.diff() + split - 1, split, rounding_mode="floor")
-    count = count.clamp(min=1)
-    first = torch.cat([count.new_zeros(1), count.cumsum(0)])
-    row = torch.repeat_interleave(torch.arange(num_rows, device=device), count)
-    within = torch.arange(len(row), device=device) - first[row]
-    bound = torch.cat([row_ptr[row] + within * split, row_ptr[-1:]])
-    is_split = (count > 1)[row]
-    partial = torch.where(is_split, is_split.cumsum(0) - 1, -1)
-    return Pieces(
-        bound,
-        row.to(torch.int32),
-        first,
-        partial.to(torch.int32),
-        (count > 1).nonzero().squeeze(1).to(torch.int32),
-        int(is_split.sum()),
-        max(int(row_ptr.diff().max()), 1) if num_rows else 1,
-    )
-
-
-def pieces_of(row_ptr: Tensor) -> Pieces:
-    """The pieces of these rows, kept as long as `row_ptr` lives."""
-    known = _pieces.get(row_ptr)
-    if known is None:
-        known = _pieces[row_ptr] = cut(row_ptr)
-    return known
-
-
-def order_of(row_ptr: Tensor, column: Tensor, num_columns: int) -> Order:
-    """The entries by column, kept as long as `column` lives."""
-    known = _orders.get(column)
-    if known is None:
-        # Stable, so that entries of a column stay in the order of their rows.
-        sorted_column, entry = torch.sort(column, stable=True)
-        bounds = torch.arange(num_columns + 1, device=column.device)
-        column_ptr = torch.searchsorted(sorted_column, bounds.to(column.dtype))
-        row = entry_rows(row_ptr, column)[entry]
-        index = torch.int32 if len(column) < 2**31 else torch.int64
-        order = Order(cut(column_ptr), row, entry.to(index))
-        known = _orders[column] = order
-    return known
-
-
-def entry_rows(row_ptr: Tensor, column: Tensor) -> Tensor:
-    """Row of each entry in the type of `column`, kept as long as `column` lives."""
-    known = _entry_rows.get(column)
-    if known is None:
-        row = torch.arange(len(row_ptr) - 1, device=column.device, dtype=column.dtype)
-        known = torch.repeat_interleave(row, row_ptr.diff(), output_size=len(column))
-        _entry_rows[column] = known
-    return known
-
-
-def _slices(width: int) -> list[tuple[int, int]]:
-    """First column and padded width of each slice of x."""
-    block = min(max(triton.next_power_of_2(max(width, 1)), 16), MAX_WIDTH)
-    return [(first, block) for first in range(0, max(width, 1), block)]
-
-
-def _tile(block_d: int, dtype: torch.dtype, with_dots: bool) -> dict[str, int]:
-    """Neighbours of a tile and warps of a program, measured in `docs/kernels.md`."""
-    is_tight = dtype.itemsize == 8 or (
-        with_dots and dtype.itemsize == 4 and block_d > 64
-    )
-    size = 1024 if is_tight else 4096
-    return {"BLOCK_E": min(max(size // block_d, 4), 32), "num_warps": 1}
-
-
-def _aligned_width(width: int) -> int:
-    """Columns that let rows begin at multiples of 16 bytes and be read in vectors."""
-    return width if width <= ALIGNED else width + -width % ALIGNED
-
-
-def _aligned(x: Tensor) -> Tensor:
-    """Rows of x, padded with zeros if that lets them be read in vectors."""
-    padding = _aligned_width(x.shape[1]) - x.shape[1]
-    return F.pad(x, (0, padding)) if padding else x
-
-
-def _sum_pieces(pieces: Pieces, part: Tensor, base: Tensor | None, out: Tensor) -> None:
-    """Write out_i = base_i + Σ part over the pieces of row i; base is 0 if None."""
-    num_rows = len(out)
-    block = 128
-    kernels.sum_pieces_kernel[(triton.cdiv(num_rows, block),)](
-        p_first=pieces.first,
-        p_part=part,
-        p_base=base,
-        p_out=out,
-        num_rows=num_rows,
-        BASED=base is not None,
-        BLOCK=block,
-        num_warps=4,
-    )
 
 
 def _open_direction(
@@ -262,8 +114,8 @@ def open_rows(
             (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled, None),
         )
         loop = torch.ones_like(row_sum) if loop_weight is None else loop_weight
-        _sum_pieces(pieces, total, loop, row_sum)
-        _sum_pieces(pieces, slope, None, dst_slope)
+        sum_pieces(pieces, total, loop, row_sum)
+        sum_pieces(pieces, slope, None, dst_slope)
         penalty.copy_(probability.sum())
         if not with_sources:
             return
@@ -284,80 +136,7 @@ def open_rows(
                 rows.source_whole,
             ),
         )
-        _sum_pieces(order.pieces, slope, None, src_slope)
-
-
-def _sum_rows(
-    pieces: Pieces,
-    filled: Tensor | None,
-    column: Tensor,
-    value: Tensor,
-    x: Tensor,
-    out: Tensor,
-    wide_out: Tensor | None = None,
-    *,
-    scale: Tensor | None = None,
-    loop: Tensor | None = None,
-    sparse: bool = False,
-    whole: Tensor | None = None,
-    whole_value: bool = False,
-    other: Tensor | None = None,
-    gate: Tensor | None = None,
-    grad_gate: Tensor | None = None,
-) -> None:
-    """Write scale_i Σ_j value_ij x_j + loop_i x_i for each row, and ∂z on request.
-
-    Rows of x may be wider than those of `out`, which says how many columns count.
-    """
-    width = out.shape[1]
-    x = _aligned(x)
-    options: dict[str, Any] = {
-        "p_x": x,
-        "p_scale": scale,
-        "p_loop": loop,
-        "p_out": out,
-        "p_wide_out": wide_out,
-        "p_partial": x.new_empty((pieces.num_partial, width), dtype=wide_type(x.dtype)),
-        "width": width,
-        "stride": x.shape[1],
-        "SCALES": scale is not None,
-        "LOOPS": loop is not None,
-        "WIDE_OUT": wide_out is not None,
-    }
-    for first_column, block_d in _slices(width):
-        kernels.sum_rows_kernel[(len(pieces.row),)](
-            p_bound=pieces.bound,
-            p_row=pieces.row,
-            p_piece_partial=pieces.partial,
-            p_filled=filled,
-            p_column=column,
-            p_value=value,
-            p_whole=whole,
-            p_other=other,
-            p_gate=gate,
-            p_grad_gate=grad_gate,
-            first_column=first_column,
-            COMPACT=filled is not None,
-            TWO_ENDS=whole is not None,
-            WHOLE_VALUE=whole_value,
-            SPARSE=sparse,
-            DOTS=grad_gate is not None,
-            FACTORS=gate is not None,
-            IS_FIRST=first_column == 0,
-            BLOCK_D=block_d,
-            **_tile(block_d, x.dtype, grad_gate is not None),
-            **options,
-        )
-        if pieces.num_partial:
-            kernels.finish_rows_kernel[(len(pieces.split_row),)](
-                p_split_row=pieces.split_row,
-                p_first=pieces.first,
-                p_piece_partial=pieces.partial,
-                first_column=first_column,
-                BLOCK_D=block_d,
-                num_warps=4,
-                **options,
-            )
+        sum_pieces(order.pieces, slope, None, src_slope)
 
 
 def _loops(
@@ -454,7 +233,7 @@ def aggregate_rows(
         inverse, loop = _loops(row_sum, loop_weight, *drop, divide=True)
         scaled = rows.scaled if len(rows.scaled) else rows.gate
         value = _dropped(pieces, rows.filled, None, rows.src, scaled, *drop)
-        _sum_rows(
+        sum_rows(
             pieces,
             rows.filled,
             rows.src,
@@ -513,7 +292,7 @@ def aggregate_rows_bwd(
             *drop,
             whole_value=weighted,
         )
-        _sum_rows(
+        sum_rows(
             order.pieces,
             rows.source_filled,
             rows.dst,
@@ -533,9 +312,9 @@ def aggregate_rows_bwd(
 def _divided(
     grad: Tensor, out: Tensor, inverse: Tensor, grad_row_sum: Tensor | None
 ) -> Tensor:
-    """Rows g_i / S_i, padded for `_sum_rows`; fills ∂S_i = - g_i · out_i / S_i."""
+    """Rows g_i / S_i, padded for `sum_rows`; fills ∂S_i = - g_i · out_i / S_i."""
     num_rows, width = grad.shape
-    stride = _aligned_width(width)
+    stride = aligned_width(width)
     # The smallest numbers of float16 are not far below those of a gradient.
     dtype = torch.float32 if grad.dtype == torch.float16 else grad.dtype
     divided = grad.new_empty((num_rows, stride), dtype=dtype)
@@ -609,7 +388,7 @@ def open_rows_bwd(
             PLACES=has_places,
             **slots,
         )
-        _sum_pieces(order.pieces, part, None, grad_src)
+        sum_pieces(order.pieces, part, None, grad_src)
         pieces = pieces_of(row_ptr)
         if has_places:
             part = grad_dst.new_empty(len(pieces.row))
@@ -620,7 +399,7 @@ def open_rows_bwd(
                 BLOCK=256,
                 num_warps=1,
             )
-            _sum_pieces(pieces, part, None, grad_dst)
+            sum_pieces(pieces, part, None, grad_dst)
             return
         # No sum of a row can leave 64 bits; NaN and infinity make the unit NaN.
         largest = size.amax().double()
@@ -632,91 +411,3 @@ def open_rows_bwd(
             **slots,
         )
         grad_dst.copy_(sums * torch.where(unit.isfinite(), unit, torch.nan))
-
-
-def _limit(rate: float) -> tuple[int, float]:
-    """The 16-bit limit below which an entry is dropped, and the scale of the others."""
-    limit = round(rate * 65536)
-    return limit, 65536 / (65536 - limit)
-
-
-def drop_features(
-    x: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor,
-    rate: float,
-    stream: int,
-    out: Tensor,
-) -> None:
-    """Fill the output of `fused.drop_features`."""
-    if not out.numel():
-        return
-    limit, scale = _limit(rate)
-    num_rows, num_columns = x.shape
-    num_blocks = triton.cdiv(num_columns, 8)
-    block = 128
-    with torch.cuda.device_of(x):
-        kernels.drop_features_kernel[(triton.cdiv(num_rows * num_blocks, block),)](
-            p_x=x,
-            p_node_id=node_id,
-            p_seed=seed,
-            p_out=out,
-            num_rows=num_rows,
-            num_columns=num_columns,
-            num_blocks=num_blocks,
-            limit=limit,
-            scale=scale,
-            noise_stream=stream,
-            NAMED=node_id is not None,
-            BLOCK=block,
-            num_warps=4,
-        )
-
-
-def project_sparse(
-    weight: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    rate: float,
-    stream: int,
-    out: Tensor,
-    dropped: Tensor,
-) -> None:
-    """Fill the outputs of `fused.project_sparse`."""
-    with torch.cuda.device_of(weight):
-        if seed is not None and len(value):
-            limit, scale = _limit(rate)
-            block = 256
-            kernels.drop_entries_kernel[(triton.cdiv(len(value), block),)](
-                p_row=entry_rows(row_ptr, column),
-                p_column=column,
-                p_value=value,
-                p_node_id=node_id,
-                p_seed=seed,
-                p_out=dropped,
-                num_entries=len(value),
-                limit=limit,
-                scale=scale,
-                noise_stream=stream,
-                NAMED=node_id is not None,
-                BLOCK=block,
-                num_warps=4,
-            )
-            value = dropped
-        if out.numel():
-            _sum_rows(pieces_of(row_ptr), None, column, value, weight, out)
-
-
-def project_sparse_bwd(
-    grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
-) -> None:
-    """Fill the output of `fused.project_sparse_bwd`."""
-    if not out.numel():
-        return
-    with torch.cuda.device_of(grad):
-        order = order_of(row_ptr, column, len(out))
-        by_column = value[order.entry]
-        _sum_rows(order.pieces, None, order.row, by_column, grad, out)

@@ -28,7 +28,7 @@ from sgat import ops
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import fused, noise, reference
+from sgat.ops import fused, fused_project, noise, reference
 
 
 @pytest.fixture(params=list(GRAPHS))
@@ -199,10 +199,12 @@ def test_operators_are_registered_as_torch_expects(
     entries = (sparse.row_ptr, sparse.column, sparse.value)
     options = (0.5, 1, "cpu")
     torch.library.opcheck(
-        fused.project_sparse, (weight, *entries, None, seed, *options)
+        fused_project.project_sparse, (weight, *entries, None, seed, *options)
     )
     if seed is not None:
-        torch.library.opcheck(fused.drop_features, (weight, None, seed, *options))
+        torch.library.opcheck(
+            fused_project.drop_features, (weight, None, seed, *options)
+        )
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -1,12 +1,11 @@
 """The Triton kernels against the float64 reference.
 
 With a CUDA device the tests marked `gpu` run on it. Without one, the small ones run in
-Triton's interpreter if Triton can be imported.
+Triton's interpreter if Triton can be imported (see `triton_device.py`).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import math
 
 import pytest
@@ -19,48 +18,19 @@ from agreement import (
     check_step,
     losses,
     operator_arguments,
-    poison,
     scattered,
     star,
     step,
 )
 from torch import Tensor
+from triton_device import DEVICE, gpu_test, needs_triton
 
 from sgat import ops
-from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import fused, noise
+from sgat.ops import fused
 
-HAS_CUDA = torch.cuda.is_available()
-DEVICE = "cuda" if HAS_CUDA else "cpu"
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="Triton is not installed"
-)
-on_gpu = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device"),
-]
-
-
-def gpu_test(function):
-    for mark in on_gpu:
-        function = mark(function)
-    return function
-
-
-@pytest.fixture(autouse=True)
-def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not HAS_CUDA:
-        monkeypatch.setenv("TRITON_INTERPRET", "1")
-    poison(monkeypatch)
-
-
-@pytest.fixture
-def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Split rows already at 16 edges."""
-    monkeypatch.setitem(fused.SPLIT, "gpu", 16)
+pytestmark = needs_triton
 
 
 @pytest.mark.parametrize("name", list(GRAPHS))
@@ -84,9 +54,9 @@ def test_other_types_follow_the_reference(dtype: torch.dtype) -> None:
 
 
 def test_wide_features_go_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sgat.ops import gpu
+    from sgat.ops import gpu_sum_rows
 
-    monkeypatch.setattr(gpu, "MAX_WIDTH", 16)
+    monkeypatch.setattr(gpu_sum_rows, "MAX_WIDTH", 16)
     graph = scattered(13, 61, weighted=True)
     check_step(graph, torch.float32, "gpu", device=DEVICE, seed=3, width=37)
 
@@ -94,48 +64,6 @@ def test_wide_features_go_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_evaluation_gates_follow_the_reference() -> None:
     graph = scattered(13, 61)
     check_step(graph, torch.float32, "gpu", device=DEVICE, seed=None)
-
-
-@pytest.mark.parametrize("rate", [0.3, 0.5])
-@pytest.mark.parametrize("names", [None, torch.tensor([5, 3, 2**32 + 3, 8, 1])])
-def test_feature_dropout_has_the_mask_of_noise(
-    rate: float, names: Tensor | None
-) -> None:
-    seed = 2**63 + 11
-    x = torch.ones(5, 37)
-    node = torch.arange(5) if names is None else names
-    mask = noise.dense_feature_mask(
-        seed, node, 37, noise.FEATURE_DROPOUT + 2, rate=rate
-    )
-    names = None if names is None else names.to(DEVICE)
-    options = {"dropout": rate, "seed": seed, "layer": 2, "node_id": names}
-    eye = torch.eye(37, device=DEVICE)
-    dense = ops.project(x.to(DEVICE), eye, backend="gpu", **options)
-    assert torch.equal(dense.cpu(), mask)
-    sparse = SparseFeatures.from_dense(x).to(DEVICE)
-    assert torch.equal(ops.project(sparse, eye, backend="gpu", **options).cpu(), mask)
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.6])
-def test_sparse_projection_follows_the_reference(
-    dropout: float, short_pieces: None
-) -> None:
-    generator = torch.Generator().manual_seed(1)
-    dense = torch.randn(29, 41, generator=generator)
-    dense *= torch.rand(29, 41, generator=generator) < 0.4
-    dense[:, 7], dense[3] = 1.0, 0.0
-    start = torch.randn(41, 13, generator=generator)
-
-    def run(dtype: torch.dtype, backend: ops.Backend, device: str) -> dict[str, Tensor]:
-        weight = start.to(device, dtype, copy=True).requires_grad_()
-        x = SparseFeatures.from_dense(dense.to(dtype)).to(device)
-        out = ops.project(x, weight, dropout=dropout, seed=9, layer=1, backend=backend)
-        out.square().sum().backward()
-        return {"out": out.detach().cpu(), "weight": weight.grad.cpu()}
-
-    plain = run(torch.float32, "reference", "cpu")
-    exact = run(torch.float64, "reference", "cpu")
-    assert_as_close(run(torch.float32, "gpu", DEVICE), plain, exact, torch.float32)
 
 
 @gpu_test

@@ -1,0 +1,181 @@
+"""Dropout of features and projection of sparse ones on the GPU."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from sgat.ops.gpu_noise import node_name, philox, split_key
+from sgat.ops.gpu_pieces import entry_rows, order_of, pieces_of
+from sgat.ops.gpu_sum_rows import sum_rows
+
+
+@triton.jit
+def drop_features_kernel(
+    p_x,
+    p_node_id,
+    p_seed,
+    p_out,
+    num_rows,
+    num_columns,
+    num_blocks,
+    limit,
+    scale,
+    noise_stream,
+    NAMED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Dropout m ⊙ x; one program covers BLOCK groups of eight columns."""
+    key0, key1 = split_key(p_seed)
+    i_first = tl.program_id(0).to(tl.int64) * BLOCK
+    o_group = i_first + tl.arange(0, BLOCK)
+    row = o_group // num_blocks
+    name = node_name(row, p_node_id, row < num_rows, NAMED)
+    w0, w1, w2, w3 = philox(
+        name.to(tl.uint32),
+        (o_group % num_blocks).to(tl.uint32),
+        tl.full((), noise_stream, tl.uint32),
+        (name >> 32).to(tl.uint32),
+        key0,
+        key1,
+    )
+    word = tl.interleave(tl.interleave(w0, w2), tl.interleave(w1, w3))
+    lane = tl.interleave(word & 0xFFFF, word >> 16)
+    o_lane = i_first * 8 + tl.arange(0, BLOCK * 8)
+    o_row = o_lane // (num_blocks * 8)
+    o_column = o_lane % (num_blocks * 8)
+    o_entry = o_row * num_columns + o_column
+    m_entry = (o_row < num_rows) & (o_column < num_columns)
+    b_x = tl.load(p_x + o_entry, mask=m_entry, other=0)
+    kept = tl.where(lane.to(tl.int32) >= limit, b_x * scale, 0)
+    tl.store(p_out + o_entry, kept.to(b_x.dtype), mask=m_entry)
+
+
+@triton.jit
+def drop_entries_kernel(
+    p_row,
+    p_column,
+    p_value,
+    p_node_id,
+    p_seed,
+    p_out,
+    num_entries,
+    limit,
+    scale,
+    noise_stream,
+    NAMED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Dropout m ⊙ x of the entries of a sparse matrix; one program covers BLOCK."""
+    key0, key1 = split_key(p_seed)
+    o_entry = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    m_entry = o_entry < num_entries
+    row = tl.load(p_row + o_entry, mask=m_entry, other=0)
+    column = tl.load(p_column + o_entry, mask=m_entry, other=0)
+    name = node_name(row, p_node_id, m_entry, NAMED)
+    w0, w1, w2, w3 = philox(
+        name.to(tl.uint32),
+        (column >> 3).to(tl.uint32),
+        tl.full((), noise_stream, tl.uint32),
+        (name >> 32).to(tl.uint32),
+        key0,
+        key1,
+    )
+    which = (column >> 1) & 3
+    word = tl.where(
+        which < 2, tl.where(which == 0, w0, w1), tl.where(which == 2, w2, w3)
+    )
+    lane = tl.where((column & 1) == 0, word & 0xFFFF, word >> 16)
+    value = tl.load(p_value + o_entry, mask=m_entry, other=0)
+    kept = tl.where(lane.to(tl.int32) >= limit, value * scale, 0)
+    tl.store(p_out + o_entry, kept.to(value.dtype), mask=m_entry)
+
+
+def _limit(rate: float) -> tuple[int, float]:
+    """The 16-bit limit below which an entry is dropped, and the scale of the others."""
+    limit = round(rate * 65536)
+    return limit, 65536 / (65536 - limit)
+
+
+def drop_features(
+    x: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor,
+    rate: float,
+    stream: int,
+    out: Tensor,
+) -> None:
+    """Fill the output of `fused.drop_features`."""
+    if not out.numel():
+        return
+    limit, scale = _limit(rate)
+    num_rows, num_columns = x.shape
+    num_blocks = triton.cdiv(num_columns, 8)
+    block = 128
+    with torch.cuda.device_of(x):
+        drop_features_kernel[(triton.cdiv(num_rows * num_blocks, block),)](
+            p_x=x,
+            p_node_id=node_id,
+            p_seed=seed,
+            p_out=out,
+            num_rows=num_rows,
+            num_columns=num_columns,
+            num_blocks=num_blocks,
+            limit=limit,
+            scale=scale,
+            noise_stream=stream,
+            NAMED=node_id is not None,
+            BLOCK=block,
+            num_warps=4,
+        )
+
+
+def project_sparse(
+    weight: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rate: float,
+    stream: int,
+    out: Tensor,
+    dropped: Tensor,
+) -> None:
+    """Fill the outputs of `fused.project_sparse`."""
+    with torch.cuda.device_of(weight):
+        if seed is not None and len(value):
+            limit, scale = _limit(rate)
+            block = 256
+            drop_entries_kernel[(triton.cdiv(len(value), block),)](
+                p_row=entry_rows(row_ptr, column),
+                p_column=column,
+                p_value=value,
+                p_node_id=node_id,
+                p_seed=seed,
+                p_out=dropped,
+                num_entries=len(value),
+                limit=limit,
+                scale=scale,
+                noise_stream=stream,
+                NAMED=node_id is not None,
+                BLOCK=block,
+                num_warps=4,
+            )
+            value = dropped
+        if out.numel():
+            sum_rows(pieces_of(row_ptr), None, column, value, weight, out)
+
+
+def project_sparse_bwd(
+    grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
+) -> None:
+    """Fill the output of `fused.project_sparse_bwd`."""
+    if not out.numel():
+        return
+    with torch.cuda.device_of(grad):
+        order = order_of(row_ptr, column, len(out))
+        by_column = value[order.entry]
+        sum_rows(order.pieces, None, order.row, by_column, grad, out)

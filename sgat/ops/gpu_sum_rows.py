@@ -1,0 +1,385 @@
+"""Weighted sums of rows of features on the GPU, by pieces of rows.
+
+Masked lanes hold 0. Every index that is multiplied by a width is widened to 64 bits
+first. Sums run in float32, or float64 if the features are float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from sgat.ops.fused import wide_type
+from sgat.ops.gpu_pieces import Pieces
+
+MAX_WIDTH = 256
+"""Columns of x one program covers; wider x goes in slices."""
+
+ALIGNED = 16
+"""Columns to a multiple of which x is padded."""
+
+
+@triton.jit
+def store_row(
+    total,
+    i_row,
+    o_column,
+    m_column,
+    p_own,
+    p_scale,
+    p_loop,
+    p_out,
+    p_wide_out,
+    width,
+    stride,
+    SCALES: tl.constexpr,
+    LOOPS: tl.constexpr,
+    WIDE_OUT: tl.constexpr,
+):
+    """Write scale_i · total + loop_i · own_i, in two types if WIDE_OUT."""
+    o_out = i_row.to(tl.int64) * width + o_column
+    if SCALES:
+        total *= tl.load(p_scale + i_row).to(total.dtype)
+    if LOOPS:
+        o_own = i_row.to(tl.int64) * stride + o_column
+        b_own = tl.load(p_own + o_own, mask=m_column, other=0).to(total.dtype)
+        total += tl.load(p_loop + i_row).to(total.dtype) * b_own
+    tl.store(p_out + o_out, total, mask=m_column)
+    if WIDE_OUT:
+        tl.store(p_wide_out + o_out, total, mask=m_column)
+
+
+@triton.jit
+def load_entries(
+    p_column,
+    p_value,
+    begin,
+    o_entry,
+    num_first,
+    num_entries,
+    gap,
+    acc_type: tl.constexpr,
+    TWO_ENDS: tl.constexpr,
+    WHOLE_VALUE: tl.constexpr,
+):
+    """Column and value of entries; those from `num_first` on stand `gap` further on.
+
+    Their value is 1 unless WHOLE_VALUE. Masked lanes hold column 0 and value 0.
+    """
+    m_entry = o_entry < num_entries
+    o_slot = o_entry
+    if TWO_ENDS:
+        o_slot = tl.where(o_entry < num_first, o_entry, o_entry + gap)
+    j = tl.load(p_column + begin + o_slot, mask=m_entry, other=0)
+    if TWO_ENDS and not WHOLE_VALUE:
+        value = tl.load(p_value + begin + o_slot, mask=o_entry < num_first, other=1)
+        value = tl.where(m_entry, value, 0)
+    else:
+        value = tl.load(p_value + begin + o_slot, mask=m_entry, other=0)
+    return j, value.to(acc_type)
+
+
+@triton.jit
+def sum_rows_kernel(
+    p_bound,
+    p_row,
+    p_piece_partial,
+    p_filled,
+    p_whole,
+    p_column,
+    p_value,
+    p_other,
+    p_gate,
+    p_grad_gate,
+    p_x,
+    p_scale,
+    p_loop,
+    p_out,
+    p_wide_out,
+    p_partial,
+    width,
+    stride,
+    first_column,
+    COMPACT: tl.constexpr,
+    TWO_ENDS: tl.constexpr,
+    WHOLE_VALUE: tl.constexpr,
+    SPARSE: tl.constexpr,
+    DOTS: tl.constexpr,
+    FACTORS: tl.constexpr,
+    IS_FIRST: tl.constexpr,
+    SCALES: tl.constexpr,
+    LOOPS: tl.constexpr,
+    WIDE_OUT: tl.constexpr,
+    BLOCK_E: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    """Σ_j value_ij x_j over a piece of row i; `store_row` finishes rows of one piece.
+
+    One program covers one piece and BLOCK_D columns of x. The first entries of a
+    COMPACT piece count, all of another; with TWO_ENDS also the last, of value 1 unless
+    WHOLE_VALUE. Rows of x whose value is 0 are not read if SPARSE. With DOTS also the
+    share of these columns in x_j · other_i, times value / gate if FACTORS, for the
+    first entries alone: those are the half-open ones.
+    """
+    i_piece = tl.program_id(0)
+    begin = tl.load(p_bound + i_piece)
+    num_entries = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
+    gap = 0
+    num_first = num_entries
+    if COMPACT:
+        num_first = tl.load(p_filled + i_piece)
+        gap = num_entries
+        num_entries = num_first
+        if TWO_ENDS:
+            num_entries += tl.load(p_whole + i_piece)
+        gap -= num_entries
+    i_row = tl.load(p_row + i_piece)
+    i_partial = tl.load(p_piece_partial + i_piece)
+    o_column = first_column + tl.arange(0, BLOCK_D)
+    m_column = o_column < width
+    # Columns that pad x hold 0, and masking whole vectors lets them be read as such.
+    m_padded = o_column < stride
+    acc_type: tl.constexpr = (
+        tl.float64 if p_x.dtype.element_ty == tl.float64 else tl.float32
+    )
+    if DOTS:
+        o_other = i_row.to(tl.int64) * width + o_column
+        b_other = tl.load(p_other + o_other, mask=m_column, other=0).to(acc_type)
+    acc = tl.zeros([BLOCK_D], acc_type)
+    o_lane = tl.arange(0, BLOCK_E)
+    # The entries of a tile are on their way while the rows of the one before are read.
+    j_next, value_next = load_entries(
+        p_column,
+        p_value,
+        begin,
+        o_lane,
+        num_first,
+        num_entries,
+        gap,
+        acc_type,
+        TWO_ENDS,
+        WHOLE_VALUE,
+    )
+    for o_block in range(0, num_first, BLOCK_E):
+        o_entry = o_block + o_lane
+        j, value = j_next, value_next
+        j_next, value_next = load_entries(
+            p_column,
+            p_value,
+            begin,
+            o_entry + BLOCK_E,
+            num_first,
+            num_entries,
+            gap,
+            acc_type,
+            TWO_ENDS,
+            WHOLE_VALUE,
+        )
+        m_read = value != 0 if SPARSE else o_entry < num_entries
+        b_x = tl.load(
+            p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
+            mask=m_read[:, None] & m_padded[None, :],
+            other=0,
+        ).to(acc_type)
+        acc += tl.sum(value[:, None] * b_x, 0)
+        if DOTS:
+            m_first = o_entry < num_first
+            dot = tl.sum(b_x * b_other[None, :], 1)
+            if FACTORS:
+                dot *= value / tl.load(p_gate + begin + o_entry, mask=m_first, other=1)
+            p_change = p_grad_gate + begin + o_entry
+            if not IS_FIRST:
+                dot += tl.load(p_change, mask=m_first, other=0)
+            tl.store(p_change, dot, mask=m_first)
+    if TWO_ENDS:
+        # The last tile above is filled up with the last entries; these are the rest.
+        num_done = tl.cdiv(num_first, BLOCK_E) * BLOCK_E
+        for o_block in range(num_done, num_entries, BLOCK_E):
+            o_entry = o_block + o_lane
+            m_read = o_entry < num_entries
+            o_slot = begin + gap + o_entry
+            j = tl.load(p_column + o_slot, mask=m_read, other=0)
+            if WHOLE_VALUE:
+                value = tl.load(p_value + o_slot, mask=m_read, other=0).to(acc_type)
+                if SPARSE:
+                    m_read = value != 0
+            b_x = tl.load(
+                p_x + j.to(tl.int64)[:, None] * stride + o_column[None, :],
+                mask=m_read[:, None] & m_padded[None, :],
+                other=0,
+            ).to(acc_type)
+            if WHOLE_VALUE:
+                b_x *= value[:, None]
+            acc += tl.sum(b_x, 0)
+    if i_partial >= 0:
+        o_partial = i_partial.to(tl.int64) * width + o_column
+        tl.store(p_partial + o_partial, acc, mask=m_column)
+    else:
+        store_row(
+            acc,
+            i_row,
+            o_column,
+            m_column,
+            p_x,
+            p_scale,
+            p_loop,
+            p_out,
+            p_wide_out,
+            width,
+            stride,
+            SCALES,
+            LOOPS,
+            WIDE_OUT,
+        )
+
+
+@triton.jit
+def finish_rows_kernel(
+    p_split_row,
+    p_first,
+    p_piece_partial,
+    p_x,
+    p_scale,
+    p_loop,
+    p_out,
+    p_wide_out,
+    p_partial,
+    width,
+    stride,
+    first_column,
+    SCALES: tl.constexpr,
+    LOOPS: tl.constexpr,
+    WIDE_OUT: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    """Add the pieces of a split row in their order; one program covers one such row."""
+    i_row = tl.load(p_split_row + tl.program_id(0))
+    o_column = first_column + tl.arange(0, BLOCK_D)
+    m_column = o_column < width
+    i_piece = tl.load(p_first + i_row)
+    num_pieces = (tl.load(p_first + i_row + 1) - i_piece).to(tl.int32)
+    i_partial = tl.load(p_piece_partial + i_piece).to(tl.int64)
+    total = tl.load(p_partial + i_partial * width + o_column, mask=m_column, other=0)
+    for o_piece in range(1, num_pieces):
+        o_partial = (i_partial + o_piece) * width + o_column
+        total += tl.load(p_partial + o_partial, mask=m_column, other=0)
+    store_row(
+        total,
+        i_row,
+        o_column,
+        m_column,
+        p_x,
+        p_scale,
+        p_loop,
+        p_out,
+        p_wide_out,
+        width,
+        stride,
+        SCALES,
+        LOOPS,
+        WIDE_OUT,
+    )
+
+
+def _slices(width: int) -> list[tuple[int, int]]:
+    """First column and padded width of each slice of x."""
+    block = min(max(triton.next_power_of_2(max(width, 1)), 16), MAX_WIDTH)
+    return [(first, block) for first in range(0, max(width, 1), block)]
+
+
+def _tile(block_d: int, dtype: torch.dtype, with_dots: bool) -> dict[str, int]:
+    """Neighbours of a tile and warps of a program, measured in `docs/kernels.md`."""
+    is_tight = dtype.itemsize == 8 or (
+        with_dots and dtype.itemsize == 4 and block_d > 64
+    )
+    size = 1024 if is_tight else 4096
+    return {"BLOCK_E": min(max(size // block_d, 4), 32), "num_warps": 1}
+
+
+def aligned_width(width: int) -> int:
+    """Columns that let rows begin at multiples of 16 bytes and be read in vectors."""
+    return width if width <= ALIGNED else width + -width % ALIGNED
+
+
+def _aligned(x: Tensor) -> Tensor:
+    """Rows of x, padded with zeros if that lets them be read in vectors."""
+    padding = aligned_width(x.shape[1]) - x.shape[1]
+    return F.pad(x, (0, padding)) if padding else x
+
+
+def sum_rows(
+    pieces: Pieces,
+    filled: Tensor | None,
+    column: Tensor,
+    value: Tensor,
+    x: Tensor,
+    out: Tensor,
+    wide_out: Tensor | None = None,
+    *,
+    scale: Tensor | None = None,
+    loop: Tensor | None = None,
+    sparse: bool = False,
+    whole: Tensor | None = None,
+    whole_value: bool = False,
+    other: Tensor | None = None,
+    gate: Tensor | None = None,
+    grad_gate: Tensor | None = None,
+) -> None:
+    """Write scale_i Σ_j value_ij x_j + loop_i x_i for each row, and ∂z on request.
+
+    Rows of x may be wider than those of `out`, which says how many columns count.
+    """
+    width = out.shape[1]
+    x = _aligned(x)
+    options: dict[str, Any] = {
+        "p_x": x,
+        "p_scale": scale,
+        "p_loop": loop,
+        "p_out": out,
+        "p_wide_out": wide_out,
+        "p_partial": x.new_empty((pieces.num_partial, width), dtype=wide_type(x.dtype)),
+        "width": width,
+        "stride": x.shape[1],
+        "SCALES": scale is not None,
+        "LOOPS": loop is not None,
+        "WIDE_OUT": wide_out is not None,
+    }
+    for first_column, block_d in _slices(width):
+        sum_rows_kernel[(len(pieces.row),)](
+            p_bound=pieces.bound,
+            p_row=pieces.row,
+            p_piece_partial=pieces.partial,
+            p_filled=filled,
+            p_column=column,
+            p_value=value,
+            p_whole=whole,
+            p_other=other,
+            p_gate=gate,
+            p_grad_gate=grad_gate,
+            first_column=first_column,
+            COMPACT=filled is not None,
+            TWO_ENDS=whole is not None,
+            WHOLE_VALUE=whole_value,
+            SPARSE=sparse,
+            DOTS=grad_gate is not None,
+            FACTORS=gate is not None,
+            IS_FIRST=first_column == 0,
+            BLOCK_D=block_d,
+            **_tile(block_d, x.dtype, grad_gate is not None),
+            **options,
+        )
+        if pieces.num_partial:
+            finish_rows_kernel[(len(pieces.split_row),)](
+                p_split_row=pieces.split_row,
+                p_first=pieces.first,
+                p_piece_partial=pieces.partial,
+                first_column=first_column,
+                BLOCK_D=block_d,
+                num_warps=4,
+                **options,
+            )
