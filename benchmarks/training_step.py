@@ -32,6 +32,7 @@ from benchmarks.measure import append, measure, table
 from benchmarks.ops import csr_matrix, location
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import reddit_shaped
+from sgat.evaluate import loss_on
 from sgat.models import SGAT
 
 COLUMNS = [
@@ -118,7 +119,7 @@ def sgat_step(
         seed.add_(1)
         with context:
             out = model.compute(data.x, data.graph, seed=seed)
-            loss = F.cross_entropy(out.logits.float()[data.train], data.y[data.train])
+            loss = loss_on(out.logits.float()[data.train], data.y[data.train])
         (loss + 1e-9 * out.opened.penalty).backward()
         optimizer.step()
 
@@ -140,7 +141,7 @@ def peer_step(name: str, data: NodeData) -> Callable[[], Any]:
     def step() -> None:
         optimizer.zero_grad()
         out = model(data.x, edges)
-        F.cross_entropy(out[data.train], data.y[data.train]).backward()
+        loss_on(out[data.train], data.y[data.train]).backward()
         optimizer.step()
 
     return step

@@ -210,7 +210,7 @@ class SGATConv(nn.Module):
             layer=self.layer,
             backend=self.backend,
         )
-        if not self.concat:
+        if not self.concat and self.heads > 1:
             out = out.view(-1, self.heads, self.out_channels).mean(dim=1)
         if self.residual_weight is not None:
             out = out + self._project(x, self.residual_weight, graph, seed)

@@ -1,8 +1,9 @@
 import pytest
 import torch
+import torch.nn.functional as F
 from small_data import block_graph, several_graphs
 
-from sgat.evaluate import evaluate, loss_on
+from sgat.evaluate import _cross_entropy, evaluate, loss_on
 from sgat.models import SGAT
 
 
@@ -27,3 +28,15 @@ def test_several_graphs_are_scored_together():
     logits = torch.cat([model(g.x, g.graph) for g in graphs[:3]])
     labels = torch.cat([g.y for g in graphs[:3]])
     assert train.loss == pytest.approx(loss_on(logits, labels).item())
+
+
+def test_the_cross_entropy_for_gpus_is_that_of_torch():
+    logits = torch.randn(31, 5, dtype=torch.float64)
+    # A class that is ruled out has probability 0 and a logarithm without end.
+    logits[:, 4] = -torch.inf
+    logits.requires_grad_()
+    y = torch.randint(4, (31,))
+    losses = [function(logits, y) for function in (_cross_entropy, F.cross_entropy)]
+    torch.testing.assert_close(*losses)
+    grads = [torch.autograd.grad(loss, logits)[0] for loss in losses]
+    torch.testing.assert_close(*grads)
