@@ -19,6 +19,19 @@ FORMAT = 1
 """Counted up when a training with the same settings would give other numbers."""
 
 
+def differences(config: Config) -> dict[str, Any]:
+    """Entries of a config that are not the defaults, by section; not device and seed."""
+    default = dataclasses.asdict(Config())
+    return {
+        section: {
+            name: value
+            for name, value in entries.items()
+            if value != default[section][name] and name not in ("device", "seed")
+        }
+        for section, entries in dataclasses.asdict(config).items()
+    }
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """One training: settings, data and seed; the same task gives the same record.
@@ -38,11 +51,16 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """What the record is filed under; the device plays no part."""
-        settings = dataclasses.asdict(self)
-        settings["config"]["train"].pop("device")
-        settings["config"]["train"].pop("checkpoint_every")
-        text = json.dumps([FORMAT, settings], sort_keys=True)
+        """What the record is filed under; the device plays no part.
+
+        Only settings that are not the defaults count, so that a new setting leaves the
+        key of an old training as it was.
+        """
+        settings = differences(self.config)
+        settings["train"].pop("checkpoint_every", None)
+        settings["train"]["seed"] = self.config.train.seed
+        content = [FORMAT, self.row, settings, self.noise, self.probe]
+        text = json.dumps(content, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -19,7 +19,7 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.evaluate import evaluate
 from sgat.experiments.probes import PROBES, Trained
-from sgat.experiments.record import Record, Task
+from sgat.experiments.record import Record, Task, differences
 from sgat.experiments.stand_ins import STAND_INS
 from sgat.run_folder import device_name, versions
 from sgat.train import Result, chosen_device, fit
@@ -106,19 +106,6 @@ def _loaded(data: str, seed: int, root: str | None) -> list[NodeData]:
 
 def _text(data: DataConfig) -> str:
     return json.dumps(dataclasses.asdict(data), sort_keys=True)
-
-
-def differences(config: Config) -> dict[str, Any]:
-    """The entries of a config that are not the defaults, by section."""
-    default = dataclasses.asdict(Config())
-    return {
-        section: {
-            name: value
-            for name, value in entries.items()
-            if value != default[section][name] and name not in ("device", "seed")
-        }
-        for section, entries in dataclasses.asdict(config).items()
-    }
 
 
 @functools.cache
