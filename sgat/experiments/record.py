@@ -20,7 +20,7 @@ FORMAT = 1
 
 
 def differences(config: Config) -> dict[str, Any]:
-    """Entries of a config that are not the defaults, by section; not device and seed."""
+    """Entries that are not the defaults, by section; device and seed left out."""
     default = dataclasses.asdict(Config())
     return {
         section: {

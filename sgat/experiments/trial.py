@@ -8,7 +8,6 @@ import json
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
