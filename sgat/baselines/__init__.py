@@ -13,6 +13,7 @@ from sgat.baselines import (
     gat_topk,
     gcn,
     graphsage,
+    lagcn,
     mlp,
     neuralsparse,
     ptdnet,
@@ -35,6 +36,7 @@ METHODS: dict[str, Method] = {
     "sparsified": sparsified.METHOD,
     "neuralsparse": neuralsparse.METHOD,
     "ptdnet": ptdnet.METHOD,
+    "lagcn": lagcn.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
