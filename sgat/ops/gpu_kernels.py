@@ -24,20 +24,24 @@ def log2(x):
     The general one takes about 20, and the gate pass is bound by its instructions.
     """
     if INTERPRETED or x.dtype != tl.float32:
-        return tl.log2(x)
-    return tl.inline_asm_elementwise(
-        "lg2.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
-    )
+        y = tl.log2(x)
+    else:
+        y = tl.inline_asm_elementwise(
+            "lg2.approx.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+        )
+    return y
 
 
 @triton.jit
 def reciprocal(x):
     """1 / x by one instruction in float32, to the last bit but one."""
     if INTERPRETED or x.dtype != tl.float32:
-        return 1 / x
-    return tl.inline_asm_elementwise(
-        "rcp.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
-    )
+        y = 1 / x
+    else:
+        y = tl.inline_asm_elementwise(
+            "rcp.approx.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+        )
+    return y
 
 
 @triton.jit

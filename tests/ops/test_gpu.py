@@ -80,6 +80,13 @@ def test_outputs_and_gradients_follow_the_reference(
 
 
 @gpu_test
+@pytest.mark.parametrize("name", ["random", "weights, loops, duplicates"])
+def test_double_precision_follows_the_reference(name: str) -> None:
+    for seed in (3, None):
+        check_step(GRAPHS[name](), torch.float64, "gpu", device="cuda", seed=seed)
+
+
+@gpu_test
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", list(GRAPHS))
 def test_a_loss_may_reach_the_scores_by_some_paths_only(name: str, loss: str) -> None:

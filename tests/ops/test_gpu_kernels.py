@@ -1,0 +1,60 @@
+"""The kernels compile for a GPU, which the interpreter cannot show."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from triton_device import needs_triton
+
+pytestmark = needs_triton[:1]
+
+COMPILE = """
+import sys
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from sgat.ops import gpu_kernels
+
+kernel, real = gpu_kernels.open_rows_kernel, "*" + sys.argv[1]
+integers = "row column entry open_column open_edge filled whole"
+types = {"p_" + name: "*i32" for name in integers.split()}
+types |= {"p_bound": "*i64", "p_seed": "*i64"}
+reals = "row_score column_score gate scaled total probability slope"
+types |= {"p_" + name: real for name in reals.split()}
+options = {"TEMPERATURE": 0.66, "GAMMA": -0.1, "ZETA": 1.1, "THRESHOLD": -1.6}
+options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True, "BLOCK": 64}
+options |= {"WEIGHTED": False, "SCORED": False, "NAMED": False}
+names = kernel.arg_names
+source = ASTSource(
+    fn=kernel,
+    signature={name: types.get(name, "constexpr") for name in names},
+    constexprs={
+        (k,): options.get(name) for k, name in enumerate(names) if name not in types
+    },
+)
+compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+print(compiled.asm["ptx"].count("lg2.approx"))
+"""
+
+
+# In a process of its own: one that interprets kernels cannot compile them.
+# Once the gate pass of float64 was interpreted well and did not compile.
+@pytest.mark.parametrize(("real", "is_single"), [("fp32", True), ("fp64", False)])
+def test_the_gate_pass_compiles_and_is_quick_in_single_precision(
+    real: str, is_single: bool
+) -> None:
+    environment = {**os.environ, "TRITON_INTERPRET": "0"}
+    result = subprocess.run(
+        [sys.executable, "-c", COMPILE, real],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert (int(result.stdout) > 0) == is_single
