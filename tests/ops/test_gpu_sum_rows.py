@@ -1,0 +1,40 @@
+"""Weighted sums of rows by the Triton kernel, against a product of dense matrices."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from triton_device import DEVICE, needs_triton
+
+from sgat.features import SparseFeatures
+
+pytestmark = needs_triton
+
+
+@pytest.mark.parametrize("width", [1, 5, 16, 19, 41])
+def test_sums_of_rows_are_a_product_of_matrices(width: int, short_pieces: None) -> None:
+    from sgat.ops import gpu_pieces, gpu_sum_rows
+
+    generator = torch.Generator().manual_seed(width)
+    matrix = torch.randn(7, 43, generator=generator)
+    matrix *= torch.rand(7, 43, generator=generator) < 0.5
+    matrix[2] = 0
+    x = torch.randn(43, width, generator=generator)
+    sparse = SparseFeatures.from_dense(matrix).to(DEVICE)
+    out = torch.full((7, width), torch.nan, device=DEVICE)
+    gpu_sum_rows.sum_rows(
+        gpu_pieces.cut(sparse.row_ptr),
+        None,
+        sparse.column,
+        sparse.value,
+        x.to(DEVICE),
+        out,
+    )
+    torch.testing.assert_close(out.cpu(), matrix @ x)
+
+
+def test_rows_are_padded_to_whole_vectors_with_zeros() -> None:
+    from sgat.ops import gpu_sum_rows
+
+    widths = [1, 16, 17, 41, 48, 128]
+    assert [gpu_sum_rows.aligned_width(k) for k in widths] == [1, 16, 32, 48, 48, 128]
