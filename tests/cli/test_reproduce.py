@@ -53,13 +53,65 @@ def test_table1_comes_as_json(asked, capsys):
 def test_an_unknown_experiment_lists_the_known_ones(capsys):
     assert main(["reproduce", "table99"]) == 1
     assert capsys.readouterr().err.startswith(
-        "error: Unknown experiment 'table99'; choose one of table1"
+        "error: Unknown experiment 'table99'; choose all or of table1, table2,"
     )
 
 
-def test_help_ends_with_two_examples(capsys):
+def test_help_ends_with_examples(capsys):
     assert main(["reproduce", "--help"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    last = [line for line in lines if line][-3:]
-    assert last[0] == "Examples:"
-    assert all(line.startswith("sgat reproduce") for line in last[1:])
+    examples = [line for line in lines if line][-4:]
+    assert all(line.startswith("sgat reproduce") for line in examples)
+
+
+def quick(folder, *arguments) -> int:
+    return main(
+        [
+            *("reproduce", *arguments, "--quick", "--device", "cpu", "--quiet"),
+            *("--records", str(folder / "records"), "--figures", str(folder)),
+        ]
+    )
+
+
+def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
+    assert quick(tmp_path, "fig2") == 0
+    captured = capsys.readouterr()
+    assert "Right of 32, by seed:" in captured.out and captured.err == ""
+    assert (tmp_path / "fig2.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, capsys):
+    assert quick(tmp_path, "fig2") == 0
+    first = capsys.readouterr().out
+    from sgat.experiments import trial
+
+    monkeypatch.setattr(trial, "run", None)
+    assert quick(tmp_path, "fig2") == 0
+    assert capsys.readouterr().out == first
+
+
+def test_the_document_has_commands_and_figures(tmp_path, capsys):
+    path = tmp_path / "reproduction.md"
+    assert quick(tmp_path, "fig2", "--document", str(path)) == 0
+    text = path.read_text()
+    assert "`sgat reproduce fig2`" in text and "![fig2](fig2.png)" in text
+
+
+def test_records_come_as_json(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "--json") == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["data"] == "karate"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "kora"], "`--only` must name rows or data sets, got 'kora'"),
+        (["--device", "tpu"], "`device` must be one that works here"),
+    ],
+)
+def test_bad_options_are_told_before_any_training(tmp_path, capsys, arguments, message):
+    call = ["reproduce", "fig2", *arguments, "--records", str(tmp_path / "records")]
+    assert main([*call, "--quiet"]) == 1
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.glob("records/*.json"))
