@@ -12,6 +12,7 @@ from sgat.baselines import (
     gat,
     gat_topk,
     gcn,
+    geom_gcn,
     graphsage,
     lagcn,
     mlp,
@@ -37,6 +38,7 @@ METHODS: dict[str, Method] = {
     "neuralsparse": neuralsparse.METHOD,
     "ptdnet": ptdnet.METHOD,
     "lagcn": lagcn.METHOD,
+    "geom_gcn": geom_gcn.METHOD,
 }
 """Every method but SGAT itself, by name."""
 
