@@ -22,6 +22,11 @@ if os.environ.get("CI"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Without a GPU, Triton's kernels run in its interpreter. Triton reads this when it is
+# first imported, and PyG imports it.
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
+
 REPOSITORY = Path(__file__).parents[1]
 
 
