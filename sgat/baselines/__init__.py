@@ -12,6 +12,7 @@ from sgat.baselines import (
     gat,
     gat_topk,
     gcn,
+    gcn_jaccard,
     geom_gcn,
     graphsage,
     lagcn,
@@ -39,6 +40,7 @@ METHODS: dict[str, Method] = {
     "ptdnet": ptdnet.METHOD,
     "lagcn": lagcn.METHOD,
     "geom_gcn": geom_gcn.METHOD,
+    "gcn_jaccard": gcn_jaccard.METHOD,
 }
 """Every method but SGAT itself, by name."""
 

@@ -1,4 +1,4 @@
-"""LAGCN: a GCN on a graph that an edge classifier refined (Chen et al., 2019).
+"""LAGCN: a GCN on a graph that an edge classifier refined (Chen et al., CIKM 2020).
 
 The classifier is trained once, before the GCN, on pairs of training nodes; it stops
 after a fixed number of steps, where the published code watches validation edges.
