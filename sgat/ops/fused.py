@@ -22,11 +22,12 @@ from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.ops.noise import Seed
+from sgat.ops.recycled import new_empty
 
 FusedBackend = Literal["cpu", "gpu"]
 
-SPLIT = {"cpu": 2**62, "gpu": 1024}
-"""Longest piece of a row that one GPU program handles; the CPU splits no rows."""
+SPLIT = {"cpu": 1 << 13, "gpu": 1024}
+"""Longest piece of a row that one GPU program, or one thread at a time, handles."""
 
 
 OpenRowsOutput = tuple[
@@ -58,14 +59,13 @@ class OpenRows(NamedTuple):
         gate: Gate z of each slot, by target, [E].
         src: Source of each slot, [E].
         scaled: A_ij z_ij of each slot; empty if all weights are 1.
-        edge: Position in the graph of each slot; empty on the GPU.
+        edge: Slot of each edge, -1 if it is closed, [E]; empty on the GPU.
         filled: Number of open edges of each piece of a row, [N + E // split].
-        dst: Target of each slot, by source; this and the next four are empty if no
-            gradient is wanted.
+        dst: Target of each slot, by source; this, `edge` and the next four are empty
+            if no gradient is wanted.
         source_gate: Gate of each slot by source; through these, and through the row
             sums, gradients of a loss on outputs reach the scores.
-        source_scaled: By source, the coefficient a_ij = A_ij z_ij / S_i of each slot
-            (CPU), or A_ij z_ij (GPU), empty there if all weights are 1.
+        source_scaled: A_ij z_ij of each slot by source; empty if all weights are 1.
         source_edge: Where a slot by source stands among the slots by target (CPU) or
             the edges of the graph (GPU); empty there for scores in float32 unless edges
             have weights or scores of their own.
@@ -221,29 +221,28 @@ def _empty_open_rows(
     score, scored, on_cpu = dst_score, edge_score is not None, backend == "cpu"
     num_nodes, num_edges = row_ptr.shape[0] - 1, src.shape[0]
     num_source = num_edges if with_sources else 0
-    num_scaled = num_source if on_cpu or weight is not None else 0
     # Float64 is worth more digits than sums in integers have.
     knows_edge = on_cpu or scored or weight is not None or score.dtype == torch.float64
     num_pieces = num_nodes + num_edges // SPLIT[backend]
     edge_type = torch.int32 if num_edges < 2**31 else torch.int64
     return (
-        score.new_empty(num_edges),
-        src.new_empty(num_edges),
-        score.new_empty(0 if weight is None else num_edges),
-        src.new_empty(num_edges if on_cpu else 0, dtype=edge_type),
-        src.new_empty(num_pieces, dtype=torch.int32),
-        src.new_empty(num_source),
-        score.new_empty(num_source),
-        score.new_empty(num_scaled),
-        src.new_empty(num_source if knows_edge else 0, dtype=edge_type),
-        src.new_empty(num_pieces if with_sources else 0, dtype=torch.int32),
-        src.new_empty(
-            0 if on_cpu or not with_sources else num_pieces, dtype=torch.int32
+        new_empty(score, num_edges),
+        new_empty(src, num_edges),
+        new_empty(score, 0 if weight is None else num_edges),
+        new_empty(src, num_source if on_cpu else 0, dtype=edge_type),
+        new_empty(src, num_pieces, dtype=torch.int32),
+        new_empty(src, num_source),
+        new_empty(score, num_source),
+        new_empty(score, 0 if weight is None else num_source),
+        new_empty(src, num_source if knows_edge else 0, dtype=edge_type),
+        new_empty(src, num_pieces if with_sources else 0, dtype=torch.int32),
+        new_empty(
+            src, 0 if on_cpu or not with_sources else num_pieces, dtype=torch.int32
         ),
-        score.new_empty(num_nodes),
-        score.new_empty(()),
-        score.new_empty(num_nodes),
-        score.new_empty(num_nodes if with_sources else 0),
+        new_empty(score, num_nodes),
+        new_empty(score, ()),
+        new_empty(score, num_nodes),
+        new_empty(score, num_nodes if with_sources else 0),
     )
 
 
@@ -305,9 +304,9 @@ def _empty_open_rows_bwd(
     grad_row_sum: Tensor, src: Tensor, with_edges: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     return (
-        grad_row_sum.new_empty(grad_row_sum.shape),
-        grad_row_sum.new_empty(grad_row_sum.shape),
-        grad_row_sum.new_empty(src.shape[0] if with_edges else 0),
+        new_empty(grad_row_sum, grad_row_sum.shape),
+        new_empty(grad_row_sum, grad_row_sum.shape),
+        new_empty(grad_row_sum, src.shape[0] if with_edges else 0),
     )
 
 
@@ -439,9 +438,9 @@ def _empty_aggregate(
     wide = wide_type(x.dtype)
     num_kept = graph_src.shape[0] if backend == "cpu" and seed is not None else 0
     return (
-        x.new_empty(x.shape),
-        x.new_empty((0, 0) if wide == x.dtype else x.shape, dtype=wide),
-        x.new_empty(num_kept, dtype=torch.uint8),
+        new_empty(x, x.shape),
+        new_empty(x, (0, 0) if wide == x.dtype else x.shape, dtype=wide),
+        new_empty(x, num_kept, dtype=torch.uint8),
     )
 
 
@@ -513,9 +512,9 @@ def _empty_aggregate_bwd(
     x: Tensor, graph_src: Tensor, row_sum: Tensor, with_gates: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     return (
-        x.new_empty(x.shape),
-        row_sum.new_empty(graph_src.shape[0] if with_gates else 0),
-        row_sum.new_empty(x.shape[0] if with_gates else 0),
+        new_empty(x, x.shape),
+        new_empty(row_sum, graph_src.shape[0] if with_gates else 0),
+        new_empty(row_sum, x.shape[0] if with_gates else 0),
     )
 
 

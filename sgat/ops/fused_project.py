@@ -16,6 +16,7 @@ from sgat.features import Features, SparseFeatures
 from sgat.ops import noise
 from sgat.ops.fused import FusedBackend, seed_tensor, wide_type
 from sgat.ops.noise import Seed
+from sgat.ops.recycled import new_empty
 
 MODULES = {"cpu": "sgat.ops.cpu", "gpu": "sgat.ops.gpu_project"}
 """Where the passes of a backend are."""
@@ -35,7 +36,7 @@ def drop_features(
     backend: str,
 ) -> Tensor:
     """Dropout m ⊙ x with the mask of `noise.dense_feature_mask`, [N, K]."""
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    out = new_empty(x, x.shape)
     _kernels(backend).drop_features(x.contiguous(), node_id, seed, rate, stream, out)
     return out
 
@@ -49,7 +50,7 @@ def _(
     stream: int,
     backend: str,
 ) -> Tensor:
-    return torch.empty_like(x, memory_format=torch.contiguous_format)
+    return new_empty(x, x.shape)
 
 
 def _save_drop(ctx: Any, inputs: Any, output: Any) -> None:
@@ -94,8 +95,8 @@ def _empty_project(
 ) -> tuple[Tensor, Tensor]:
     num_values = 0 if seed is None else value.shape[0]
     return (
-        weight.new_empty(row_ptr.shape[0] - 1, weight.shape[1]),
-        value.new_empty(num_values),
+        new_empty(weight, (row_ptr.shape[0] - 1, weight.shape[1])),
+        new_empty(value, num_values),
     )
 
 
@@ -124,7 +125,7 @@ def project_sparse_bwd(
     backend: str,
 ) -> Tensor:
     """Gradient xᵀ g of the weights, summed over the entries of each column, [K, D]."""
-    out = grad.new_empty(num_columns, grad.shape[1])
+    out = new_empty(grad, (num_columns, grad.shape[1]))
     _kernels(backend).project_sparse_bwd(grad, row_ptr, column, value, out)
     return out
 
@@ -138,7 +139,7 @@ def _(
     num_columns: int,
     backend: str,
 ) -> Tensor:
-    return grad.new_empty(num_columns, grad.shape[1])
+    return new_empty(grad, (num_columns, grad.shape[1]))
 
 
 def _save_project(ctx: Any, inputs: Any, output: Any) -> None:

@@ -1,0 +1,22 @@
+"""The passes of `fused.py` in Numba, and how threads share them.
+
+A kernel is compiled without the interpreter's lock and handles the pieces of rows
+`first` to `last`; threads take such ranges one after the other. A piece is summed by
+one thread in a fixed order, and pieces of one row are added in order, so results do not
+depend on the number of threads. Features are summed in float32 or float64; gates are
+computed in the type of the scores and their sums in float64.
+"""
+
+from sgat.ops.cpu.aggregate import aggregate_rows, aggregate_rows_bwd
+from sgat.ops.cpu.gates import open_rows, open_rows_bwd
+from sgat.ops.cpu.project import drop_features, project_sparse, project_sparse_bwd
+
+__all__ = [
+    "aggregate_rows",
+    "aggregate_rows_bwd",
+    "drop_features",
+    "open_rows",
+    "open_rows_bwd",
+    "project_sparse",
+    "project_sparse_bwd",
+]

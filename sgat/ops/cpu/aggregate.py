@@ -1,0 +1,310 @@
+"""Weighted sums of each row's open neighbours, and their gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.ops.cpu.lanes import (
+    PART,
+    compiled,
+    draw_loop,
+    draw_words,
+    node_name,
+    split_key,
+    uniform,
+)
+from sgat.ops.cpu.memory import Array, array, wide
+from sgat.ops.cpu.order import add_rows, columns, longest_piece, pieces
+from sgat.ops.cpu.sums import sum_row
+from sgat.ops.cpu.threads import ranges, run
+from sgat.ops.fused import OpenRows
+
+
+@compiled
+def aggregate_rows_kernel(
+    first,
+    last,
+    ptr,
+    row,
+    extra,
+    x,
+    loop_weight,
+    node_id,
+    seed,
+    open_src,
+    scaled,
+    count,
+    row_sum,
+    dropout,
+    stream,
+    out,
+    partial,
+    kept,
+):
+    """out_i = (m_ii A_ii x_i + Σ_j m_ij A_ij z_ij x_j) / S_i for pieces first to last.
+
+    The first piece of a row has the loop; sums of the others go to `partial`.
+    """
+    drops = len(seed) > 0
+    key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
+    scale = 1.0 / (1.0 - dropout) if drops else 1.0
+    # The reference compares its float32 numbers with the rate in float32.
+    limit = np.float64(np.float32(dropout))
+    longest = longest_piece(ptr, first, last) if drops else 0
+    kept_src = np.empty(longest, open_src.dtype)
+    kept_scaled = np.empty(longest, scaled.dtype)
+    words = np.empty(PART, np.uint32)
+    zero = x.dtype.type(0)
+    for piece in range(first, last):
+        i, begin = row[piece], ptr[piece]
+        end = begin + count[piece]
+        factor = x.dtype.type(scale / row_sum[i] if row_sum[i] > 0 else 0.0)
+        loop = zero
+        if extra[piece] < 0:
+            loop = x.dtype.type(loop_weight[i] if len(loop_weight) else 1.0)
+        if not drops:
+            if extra[piece] < 0:
+                sum_row(
+                    x, i, loop, x, open_src, scaled, None, begin, end, factor, out, i
+                )
+            else:
+                o = extra[piece]
+                sum_row(
+                    *(x, i, loop, x, open_src, scaled, None, begin, end),
+                    *(factor, partial, o),
+                )
+            continue
+        name = node_name(i, node_id)
+        if draw_loop(name, stream, key0, key1) < limit:
+            loop = zero
+        size = 0
+        for part in range(begin, end, PART):
+            past = min(part + PART, end)
+            draw_words(name, open_src, part, past, node_id, stream, key0, key1, words)
+            for q in range(part, past):
+                kept[q] = uniform(words[q - part]) >= limit
+                kept_src[size] = open_src[q]
+                kept_scaled[size] = scaled[q]
+                size += kept[q]
+        kept[end : ptr[piece + 1]] = 0
+        if extra[piece] < 0:
+            sum_row(x, i, loop, x, kept_src, kept_scaled, None, 0, size, factor, out, i)
+        else:
+            o = extra[piece]
+            sum_row(
+                *(x, i, loop, x, kept_src, kept_scaled, None, 0, size),
+                *(factor, partial, o),
+            )
+
+
+@compiled
+def aggregate_rows_bwd_kernel(
+    first,
+    last,
+    ptr,
+    source,
+    extra,
+    grad,
+    x,
+    out,
+    loop_weight,
+    node_id,
+    seed,
+    dst,
+    gate,
+    scaled,
+    slot,
+    count,
+    inverse,
+    kept,
+    dropout,
+    stream,
+    with_gates,
+    grad_x,
+    partial,
+    grad_gate,
+    grad_row_sum,
+):
+    """∂x of the pieces first to last by source, ∂z of their open edges, and ∂S.
+
+    See `fused.aggregate_rows_bwd` for the formulas. ∂z is 0 where z is 1.
+    """
+    drops = len(seed) > 0
+    key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
+    # The reference compares its float32 numbers with the rate in float32.
+    limit = np.float64(np.float32(dropout))
+    scale = 1.0 / (1.0 - dropout) if drops else 1.0
+    longest = longest_piece(ptr, first, last) if drops else 0
+    kept_dst, kept_scaled = np.empty(longest, dst.dtype), np.empty(longest, gate.dtype)
+    zero, factor = x.dtype.type(0), x.dtype.type(scale)
+    width = x.shape[1]
+    for piece in range(first, last):
+        j, begin = source[piece], ptr[piece]
+        past = begin + count[piece]
+        loop = zero
+        if extra[piece] < 0:
+            loop = x.dtype.type(
+                inverse[j] * (loop_weight[j] if len(loop_weight) else 1)
+            )
+            if drops:
+                drawn = draw_loop(node_name(j, node_id), stream, key0, key1)
+                loop = loop if drawn >= limit else zero
+        if drops:
+            size = 0
+            for p in range(begin, past):
+                kept_dst[size] = dst[p]
+                kept_scaled[size] = scaled[p]
+                size += kept[slot[p]] > 0
+            if extra[piece] < 0:
+                sum_row(
+                    *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
+                    *(factor, grad_x, j),
+                )
+            else:
+                o = extra[piece]
+                sum_row(
+                    *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
+                    *(factor, partial, o),
+                )
+        elif extra[piece] < 0:
+            sum_row(
+                *(grad, j, loop, grad, dst, scaled, inverse, begin, past),
+                *(factor, grad_x, j),
+            )
+        else:
+            o = extra[piece]
+            sum_row(
+                *(grad, j, loop, grad, dst, scaled, inverse, begin, past),
+                *(factor, partial, o),
+            )
+        if not with_gates:
+            continue
+        for p in range(begin, past):
+            is_kept = not drops or kept[slot[p]] > 0
+            dot = zero
+            if gate[p] < 1 and is_kept:
+                i = dst[p]
+                for d in range(width):
+                    dot += grad[i, d] * x[j, d]
+                dot *= scaled[p] / gate[p] * inverse[i] * factor
+            grad_gate[p] = dot
+        for p in range(past, ptr[piece + 1]):
+            grad_gate[p] = 0
+        if extra[piece] < 0:
+            total = zero
+            for d in range(width):
+                total += grad[j, d] * out[j, d]
+            grad_row_sum[j] = -total * inverse[j]
+
+
+def _scaled(scaled: Tensor, gate: Tensor) -> Array:
+    """A_ij z_ij of the slots: the gates themselves if all weights are 1."""
+    return array(scaled if len(scaled) else gate)
+
+
+def aggregate_rows(
+    x: Tensor,
+    rows: OpenRows,
+    row_sum: Tensor,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    dropout: float,
+    stream: int,
+    out: Tensor,
+    wide_out: Tensor,
+    kept: Tensor,
+) -> None:
+    """Fill the outputs of `fused.aggregate_rows`."""
+    wide_x = wide(x)
+    total = out if wide_x is x else wide_out
+    targets = pieces(row_ptr)
+    sums = array(row_sum)
+    partial = np.empty((targets.num_extra, x.shape[1]), array(wide_x).dtype)
+    run(
+        aggregate_rows_kernel,
+        ranges(targets.ptr, x.shape[1]),
+        targets.ptr,
+        targets.row,
+        targets.extra,
+        array(wide_x),
+        array(loop_weight, sums.dtype),
+        array(node_id, np.int64),
+        array(seed, np.int64),
+        rows.src.numpy(),
+        _scaled(rows.scaled, rows.gate),
+        rows.filled.numpy(),
+        sums,
+        dropout,
+        stream,
+        total.numpy(),
+        partial,
+        kept.numpy(),
+    )
+    if targets.num_extra:
+        add_rows(targets.first, targets.extra, partial, total.numpy())
+    if total is not out:
+        out.copy_(total)
+
+
+def aggregate_rows_bwd(
+    grad: Tensor,
+    x: Tensor,
+    out: Tensor,
+    kept: Tensor,
+    rows: OpenRows,
+    row_sum: Tensor,
+    row_ptr: Tensor,
+    graph_src: Tensor,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    dropout: float,
+    stream: int,
+    with_gates: bool,
+    grad_x: Tensor,
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
+) -> None:
+    """Fill the outputs of `fused.aggregate_rows_bwd`."""
+    wide_x, wide_grad = wide(x), wide(grad)
+    total = grad_x if wide_x is x else torch.empty_like(wide_x)
+    sources = columns(row_ptr, graph_src, len(x)).pieces
+    sums = array(row_sum)
+    inverse = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
+    partial = np.empty((sources.num_extra, x.shape[1]), array(wide_x).dtype)
+    run(
+        aggregate_rows_bwd_kernel,
+        ranges(sources.ptr, x.shape[1]),
+        sources.ptr,
+        sources.row,
+        sources.extra,
+        array(wide_grad),
+        array(wide_x),
+        array(out),
+        array(loop_weight, sums.dtype),
+        array(node_id, np.int64),
+        array(seed, np.int64),
+        rows.dst.numpy(),
+        array(rows.source_gate),
+        _scaled(rows.source_scaled, rows.source_gate),
+        rows.source_edge.numpy(),
+        rows.source_filled.numpy(),
+        inverse,
+        kept.numpy(),
+        dropout,
+        stream,
+        with_gates,
+        total.numpy(),
+        partial,
+        grad_gate.numpy(),
+        grad_row_sum.numpy(),
+    )
+    if sources.num_extra:
+        add_rows(sources.first, sources.extra, partial, total.numpy())
+    if total is not grad_x:
+        grad_x.copy_(total)

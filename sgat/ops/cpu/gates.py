@@ -1,0 +1,476 @@
+"""The gate pass: noise, gates and their sums, by target and by source."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from sgat.gates import HardConcrete
+from sgat.ops.cpu.lanes import (
+    HALF,
+    PART,
+    WORD,
+    compiled,
+    lane_exp,
+    lane_log,
+    name_words,
+    node_name,
+    padded,
+    philox,
+    split_key,
+)
+from sgat.ops.cpu.memory import Array, array
+from sgat.ops.cpu.order import add_pieces, columns, pieces
+from sgat.ops.cpu.threads import blocks, ranges, run
+from sgat.ops.fused import OpenRows
+
+# What one edge of the gate pass costs, in multiply-adds.
+GATE_WORK = 16
+
+
+@compiled
+def chances(log_alpha, threshold, size, chance):
+    """π = σ(log α - τ) = P(z ≠ 0)."""
+    one = chance.dtype.type(1)
+    for k in range(size):
+        chance[k] = one / (one + lane_exp(threshold - log_alpha[k]))
+
+
+@compiled
+def draw_logits(low, high, words, key0, key1, size, log_alpha):
+    """Add log u - log(1 - u) with u of philox((i, j, 0, graph), key)."""
+    for k in range(size):
+        i, j, graph = np.uint64(low[k]), np.uint64(words[k]), np.uint64(high[k])
+        word = philox(i, j, np.uint64(0), graph, key0, key1)[0]
+        words[k] = np.uint32(word)
+    one, half = log_alpha.dtype.type(1), log_alpha.dtype.type(0.5)
+    unit = log_alpha.dtype.type(2.0**-23)
+    for k in range(size):
+        # Exact in float32, and so is 1 - u.
+        u = (log_alpha.dtype.type(np.int32(words[k] >> np.uint32(9))) + half) * unit
+        log_alpha[k] += lane_log(u / (one - u))
+
+
+@compiled
+def stretch(logit, shape, size, gate):
+    """The gate clamp(σ(logit / β)(ζ - γ) + γ, 0, 1), and 0 if it is not a number."""
+    zero, one = gate.dtype.type(0), gate.dtype.type(1)
+    slope = gate.dtype.type(-1.0 / shape[0])
+    gamma, width = gate.dtype.type(shape[1]), gate.dtype.type(shape[2] - shape[1])
+    for k in range(size):
+        z = min(width / (one + lane_exp(logit[k] * slope)) + gamma, one)
+        gate[k] = z if z > zero else zero
+
+
+# The loops below have a function each, so that the compiler puts them into lanes: among
+# others it cannot tell that arrays do not overlap.
+
+
+@compiled
+def add_scores(score, index, begin, size, log_alpha):
+    """Add score[index[begin + k]] to each log α."""
+    for k in range(size):
+        log_alpha[k] += score[index[begin + k]]
+
+
+@compiled
+def sum_slopes(chance, begin, end):
+    """Σ π (1 - π), in float64."""
+    total = 0.0
+    for k in range(begin, end):
+        pi = np.float64(chance[k])
+        total += pi * (1.0 - pi)
+    return total
+
+
+@compiled
+def sum_wide(values, begin, end):
+    """Σ values, in float64."""
+    total = 0.0
+    for k in range(begin, end):
+        total += np.float64(values[k])
+    return total
+
+
+@compiled
+def copy_slots(values, slot, begin, end, out):
+    """out[p] = values[slot[p]] for begin ≤ p < end."""
+    for p in range(begin, end):
+        out[p] = values[slot[p]]
+
+
+@compiled
+def open_rows_kernel(
+    first,
+    last,
+    ptr,
+    row,
+    src,
+    dst_score,
+    src_score,
+    edge_score,
+    weight,
+    node_id,
+    seed,
+    shape,
+    open_src,
+    gate,
+    scaled,
+    slot_of,
+    count,
+    total,
+    expected,
+    slope,
+):
+    """Gates, the open ones at the front of each piece, and Σ Az, Σπ and Σπ(1-π).
+
+    Covers the pieces first to last, whose edges are taken PART by PART: arithmetic runs
+    over all edges of a part, whatever their rows. `slot_of` is filled if not empty.
+    """
+    dtype = dst_score.dtype
+    draws, weighted, scored = len(seed) > 0, len(weight) > 0, len(edge_score) > 0
+    key0, key1 = split_key(seed[0]) if draws else (np.uint64(0), np.uint64(0))
+    low, high = np.empty(PART, np.uint32), np.empty(PART, np.uint32)
+    words = np.empty(PART, np.uint32)
+    log_alpha, chance, z = (
+        np.empty(PART, dtype),
+        np.empty(PART, dtype),
+        np.empty(PART, dtype),
+    )
+    product = np.empty(PART if weighted else 0, dtype)
+    threshold = dtype.type(shape[3])
+    begin, end = ptr[first], ptr[last]
+    piece, slot = first, begin
+    opened, sum_chance, sum_slope = 0.0, 0.0, 0.0
+    # An empty piece after the last edge is closed by one more, empty, part.
+    for part in range(begin, end + 1, PART):
+        past = min(part + PART, end)
+        size = padded(past - part)
+        p, e = piece, part
+        while e < past:
+            until = min(ptr[p + 1], past)
+            name = node_name(row[p], node_id)
+            name_low, name_high = np.uint32(name & WORD), np.uint32(name >> HALF)
+            score = dst_score[row[p]]
+            for k in range(e - part, until - part):
+                low[k] = name_low
+                high[k] = name_high
+                log_alpha[k] = score
+            e = until
+            if ptr[p + 1] == e:
+                p += 1
+        add_scores(src_score, src, part, past - part, log_alpha)
+        if scored:
+            for k in range(past - part):
+                log_alpha[k] += edge_score[part + k]
+        chances(log_alpha, threshold, size, chance)
+        if draws:
+            name_words(src, part, past, node_id, words)
+            draw_logits(low, high, words, key0, key1, size, log_alpha)
+        stretch(log_alpha, shape, size, z)
+        if weighted:
+            for k in range(past - part):
+                product[k] = z[k] * weight[part + k]
+        e = part
+        while piece < last:
+            until = min(ptr[piece + 1], past)
+            sum_chance += sum_wide(chance, e - part, until - part)
+            sum_slope += sum_slopes(chance, e - part, until - part)
+            if weighted:
+                # In a sum of its own, for the bits of a graph without weights.
+                opened += sum_wide(product, e - part, until - part)
+                p = slot
+                for k in range(e - part, until - part):
+                    scaled[p] = product[k]
+                    p += z[k] > 0
+            else:
+                opened += sum_wide(z, e - part, until - part)
+            for k in range(e - part, until - part):
+                open_src[slot] = src[part + k]
+                gate[slot] = z[k]
+                if len(slot_of):
+                    slot_of[part + k] = slot if z[k] > 0 else -1
+                slot += z[k] > 0
+            e = until
+            if e < ptr[piece + 1]:
+                break
+            count[piece] = slot - ptr[piece]
+            total[piece], expected[piece], slope[piece] = opened, sum_chance, sum_slope
+            opened, sum_chance, sum_slope = 0.0, 0.0, 0.0
+            piece += 1
+            slot = e
+
+
+@compiled
+def finish_rows_kernel(first, loop_weight, total, expected, slope, row_sum, dst_slope):
+    """S and Σπ(1-π) of each row from its pieces; returns Σπ over all."""
+    everything = 0.0
+    for i in range(len(row_sum)):
+        added = np.float64(loop_weight[i]) if len(loop_weight) else 1.0
+        steepness = 0.0
+        for p in range(first[i], first[i + 1]):
+            added += total[p]
+            steepness += slope[p]
+            everything += expected[p]
+        row_sum[i] = added
+        dst_slope[i] = steepness
+    return everything
+
+
+@compiled
+def column_slopes_kernel(
+    first,
+    last,
+    ptr,
+    source,
+    row,
+    entry,
+    dst_score,
+    src_score,
+    edge_score,
+    shape,
+    slope,
+):
+    """Σπ(1-π) of the pieces first to last by source."""
+    dtype = dst_score.dtype
+    threshold = dtype.type(shape[3])
+    log_alpha, chance = np.zeros(PART, dtype), np.empty(PART, dtype)
+    for piece in range(first, last):
+        begin, end = ptr[piece], ptr[piece + 1]
+        score = src_score[source[piece]]
+        steepness = 0.0
+        for part in range(begin, end, PART):
+            size = min(part + PART, end) - part
+            for k in range(size):
+                log_alpha[k] = score + dst_score[row[part + k]]
+            if len(edge_score):
+                add_scores(edge_score, entry, part, size, log_alpha)
+            chances(log_alpha, threshold, padded(size), chance)
+            steepness += sum_slopes(chance, 0, size)
+        slope[piece] = steepness
+
+
+@compiled
+def open_columns_kernel(
+    first,
+    last,
+    ptr,
+    row,
+    entry,
+    slot_of,
+    gate,
+    scaled,
+    dst,
+    source_gate,
+    source_scaled,
+    source_slot,
+    count,
+):
+    """The open edges of the pieces first to last by source."""
+    for piece in range(first, last):
+        begin, end = ptr[piece], ptr[piece + 1]
+        slot = begin
+        for p in range(begin, end):
+            q = slot_of[entry[p]]
+            dst[slot] = row[p]
+            source_slot[slot] = q
+            slot += q >= 0
+        count[piece] = slot - begin
+    # Not in the loop before: slots just written one by one are slow to load as vectors.
+    for piece in range(first, last):
+        begin, past = ptr[piece], ptr[piece] + count[piece]
+        copy_slots(gate, source_slot, begin, past, source_gate)
+        if len(source_scaled):
+            copy_slots(scaled, source_slot, begin, past, source_scaled)
+
+
+@compiled
+def open_rows_bwd_kernel_sources(
+    first,
+    last,
+    ptr,
+    dst,
+    gate,
+    scaled,
+    slot,
+    count,
+    grad_gate,
+    grad_row_sum,
+    shape,
+    grad_src,
+    grad_slot,
+):
+    """∂t of the pieces first to last by source, and ∂log α of their open edges.
+
+    See `fused.open_rows_bwd` for the formula. ∂log α goes to the edge's slot by target;
+    it is 0 where the gate is 1.
+    """
+    temperature, gamma, zeta = shape[0], shape[1], shape[2]
+    for piece in range(first, last):
+        begin = ptr[piece]
+        score = 0.0
+        for p in range(begin, begin + count[piece]):
+            z = np.float64(gate[p])
+            change = np.float64(grad_row_sum[dst[p]])
+            if len(scaled):
+                change *= scaled[p] / z
+            concrete = (z - gamma) / (zeta - gamma)
+            slope = (zeta - gamma) * concrete * (1.0 - concrete) / temperature
+            change = (change + grad_gate[p]) * slope if z < 1.0 else 0.0
+            grad_slot[slot[p]] = change
+            score += change
+        grad_src[piece] = score
+
+
+@compiled
+def open_rows_bwd_kernel_targets(
+    first, last, ptr, count, slot_of, grad_slot, grad_dst, grad_edge
+):
+    """∂s = Σ ∂log α of the pieces first to last, and ∂c in the order of the graph."""
+    for piece in range(first, last):
+        begin, end = ptr[piece], ptr[piece + 1]
+        total = 0.0
+        for q in range(begin, begin + count[piece]):
+            total += grad_slot[q]
+        grad_dst[piece] = total
+        if len(grad_edge):
+            for e in range(begin, end):
+                grad_edge[e] = grad_slot[slot_of[e]] if slot_of[e] >= 0 else 0.0
+
+
+def _shape(gates: HardConcrete) -> Array:
+    numbers = (gates.temperature, gates.gamma, gates.zeta, gates.threshold)
+    return np.array(numbers)
+
+
+def open_rows(
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    loop_weight: Tensor | None,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    gates: HardConcrete,
+    with_sources: bool,
+    rows: OpenRows,
+    row_sum: Tensor,
+    penalty: Tensor,
+    dst_slope: Tensor,
+    src_slope: Tensor,
+) -> None:
+    """Fill the outputs of `fused.open_rows`."""
+    targets = pieces(row_ptr)
+    num_pieces = len(targets.row)
+    total, expected, slope = np.empty((3, num_pieces))
+    scores = (array(dst_score), array(src_score))
+    dtype = scores[0].dtype
+    by_edge = array(edge_score, dtype)
+    shape = _shape(gates)
+    run(
+        open_rows_kernel,
+        blocks(targets.ptr),
+        targets.ptr,
+        targets.row,
+        src.numpy(),
+        *scores,
+        by_edge,
+        array(weight, dtype),
+        array(node_id, np.int64),
+        array(seed, np.int64),
+        shape,
+        rows.src.numpy(),
+        rows.gate.numpy(),
+        rows.scaled.numpy(),
+        rows.edge.numpy(),
+        rows.filled.numpy(),
+        total,
+        expected,
+        slope,
+    )
+    sums = row_sum.numpy(), dst_slope.numpy()
+    looped = array(loop_weight, dtype)
+    penalty.fill_(
+        finish_rows_kernel(targets.first, looped, total, expected, slope, *sums)
+    )
+    if not with_sources:
+        return
+    order = columns(row_ptr, src, len(row_ptr) - 1)
+    source_slope = np.empty(len(order.pieces.row))
+    by_source = ranges(order.pieces.ptr, GATE_WORK)
+    run(
+        column_slopes_kernel,
+        by_source,
+        order.pieces.ptr,
+        order.pieces.row,
+        order.row,
+        order.entry,
+        *scores,
+        by_edge,
+        shape,
+        source_slope,
+    )
+    run(
+        open_columns_kernel,
+        by_source,
+        order.pieces.ptr,
+        order.row,
+        order.entry,
+        rows.edge.numpy(),
+        rows.gate.numpy(),
+        rows.scaled.numpy(),
+        rows.dst.numpy(),
+        rows.source_gate.numpy(),
+        rows.source_scaled.numpy(),
+        rows.source_edge.numpy(),
+        rows.source_filled.numpy(),
+    )
+    add_pieces(source_slope, order.pieces.first, src_slope.numpy())
+
+
+def open_rows_bwd(
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    rows: OpenRows,
+    gates: HardConcrete,
+    grad_dst: Tensor,
+    grad_src: Tensor,
+    grad_edge: Tensor,
+) -> None:
+    """Fill the outputs of `fused.open_rows_bwd`."""
+    targets = pieces(row_ptr)
+    sources = columns(row_ptr, src, len(grad_dst)).pieces
+    grad_slot = np.empty(len(src), array(grad_dst).dtype)
+    by_source, by_target = np.empty(len(sources.row)), np.empty(len(targets.row))
+    run(
+        open_rows_bwd_kernel_sources,
+        ranges(sources.ptr, GATE_WORK),
+        sources.ptr,
+        rows.dst.numpy(),
+        array(rows.source_gate),
+        rows.source_scaled.numpy(),
+        rows.source_edge.numpy(),
+        rows.source_filled.numpy(),
+        array(grad_gate.contiguous()),
+        array(grad_row_sum.contiguous()),
+        _shape(gates),
+        by_source,
+        grad_slot,
+    )
+    run(
+        open_rows_bwd_kernel_targets,
+        ranges(targets.ptr, 1),
+        targets.ptr,
+        rows.filled.numpy(),
+        rows.edge.numpy(),
+        grad_slot,
+        by_target,
+        grad_edge.numpy(),
+    )
+    add_pieces(by_source, sources.first, grad_src.numpy())
+    add_pieces(by_target, targets.first, grad_dst.numpy())

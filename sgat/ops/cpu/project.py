@@ -1,0 +1,243 @@
+"""Feature dropout, and the projection of sparse features."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.ops.cpu.lanes import (
+    HALF,
+    PART,
+    WORD,
+    compiled,
+    node_name,
+    padded,
+    philox,
+    split_key,
+)
+from sgat.ops.cpu.memory import Array, array, wide
+from sgat.ops.cpu.order import Pieces, add_rows, columns, longest_piece, pieces
+from sgat.ops.cpu.sums import sum_row
+from sgat.ops.cpu.threads import ranges, run
+
+ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (1, 2, 3, 4))
+
+
+@compiled
+def drop_features_kernel(first, last, x, node_id, seed, limit, scale, stream, out):
+    """Dropout m ⊙ x of rows first to last; see `noise.feature_mask`."""
+    key0, key1 = split_key(seed[0])
+    num_columns = x.shape[1]
+    factor = x.dtype.type(scale)
+    zero = x.dtype.type(0)
+    num_blocks = (num_columns + 7) // 8
+    size = padded(num_blocks)
+    words = np.empty((size, 4), np.uint32)
+    for i in range(first, last):
+        name = node_name(i, node_id)
+        low, high = name & WORD, name >> HALF
+        for block in range(size):
+            w0, w1, w2, w3 = philox(
+                low, np.uint64(block), np.uint64(stream), high, key0, key1
+            )
+            words[block, 0] = np.uint32(w0)
+            words[block, 1] = np.uint32(w1)
+            words[block, 2] = np.uint32(w2)
+            words[block, 3] = np.uint32(w3)
+        lanes = words.reshape(4 * size)
+        for pair in range(num_columns // 2):
+            word = lanes[pair]
+            k = 2 * pair
+            even, odd = word & np.uint32(0xFFFF), word >> np.uint32(16)
+            out[i, k] = x[i, k] * (factor if even >= limit else zero)
+            out[i, k + 1] = x[i, k + 1] * (factor if odd >= limit else zero)
+        if num_columns % 2:
+            k = num_columns - 1
+            even = lanes[k // 2] & np.uint32(0xFFFF)
+            out[i, k] = x[i, k] * (factor if even >= limit else zero)
+
+
+@compiled
+def drop_entries_kernel(
+    first, last, row_ptr, column, value, node_id, seed, limit, scale, stream, out
+):
+    """Dropout m ⊙ x of the entries of rows first to last; see `noise.feature_mask`."""
+    key0, key1 = split_key(seed[0])
+    factor = value.dtype.type(scale)
+    zero = value.dtype.type(0)
+    columns, lanes = np.empty(PART, np.uint32), np.empty(PART, np.int32)
+    for i in range(first, last):
+        name = node_name(i, node_id)
+        low, high = name & WORD, name >> HALF
+        for part in range(row_ptr[i], row_ptr[i + 1], PART):
+            size = min(PART, row_ptr[i + 1] - part)
+            for p in range(size):
+                columns[p] = np.uint32(column[part + p])
+            for p in range(padded(size)):
+                k = np.uint64(columns[p])
+                w0, w1, w2, w3 = philox(
+                    low, k >> THREE, np.uint64(stream), high, key0, key1
+                )
+                left = w2 if k & FOUR else w0
+                right = w3 if k & FOUR else w1
+                word = right if k & TWO else left
+                lanes[p] = np.int32((word >> ((k & ONE) << FOUR)) & np.uint64(0xFFFF))
+            for p in range(size):
+                out[part + p] = value[part + p] * (
+                    factor if lanes[p] >= limit else zero
+                )
+
+
+@compiled
+def sum_rows_kernel(
+    first, last, ptr, row, extra, column, entry, value, x, out, partial
+):
+    """out_i = Σ_p value[p] x[column[p]] over the entries p of pieces first to last.
+
+    With `entry`, the value of entry p stands at entry[p]. Entries of value 0 are not
+    read; sums of further pieces of a row go to `partial`.
+    """
+    longest = longest_piece(ptr, first, last)
+    kept_column = np.empty(longest, column.dtype)
+    kept_value = np.empty(longest, value.dtype)
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    for piece in range(first, last):
+        size = 0
+        for p in range(ptr[piece], ptr[piece + 1]):
+            factor = value[entry[p]] if len(entry) else value[p]
+            kept_column[size] = column[p]
+            kept_value[size] = factor
+            size += factor != 0
+        if extra[piece] < 0:
+            i = row[piece]
+            sum_row(
+                out, i, zero, x, kept_column, kept_value, None, 0, size, one, out, i
+            )
+        else:
+            o = extra[piece]
+            sum_row(
+                *(out, 0, zero, x, kept_column, kept_value, None, 0, size),
+                *(one, partial, o),
+            )
+
+
+def _sum_rows(
+    cut: Pieces, column: Array, entry: Array, value: Array, x: Array, out: Array
+) -> None:
+    partial = np.empty((cut.num_extra, x.shape[1]), x.dtype)
+    run(
+        sum_rows_kernel,
+        ranges(cut.ptr, x.shape[1]),
+        cut.ptr,
+        cut.row,
+        cut.extra,
+        column,
+        entry,
+        value,
+        x,
+        out,
+        partial,
+    )
+    if cut.num_extra:
+        add_rows(cut.first, cut.extra, partial, out)
+
+
+def _limit(rate: float) -> tuple[int, float]:
+    """The 16-bit limit below which an entry is dropped, and the scale of the others.
+
+    The scale is rounded to float32, as the mask of `noise.feature_mask` is.
+    """
+    limit = round(rate * 65536)
+    return limit, float(np.float32(65536 / (65536 - limit)))
+
+
+def drop_features(
+    x: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor,
+    rate: float,
+    stream: int,
+    out: Tensor,
+) -> None:
+    """Fill the output of `fused.drop_features`."""
+    wide_x = wide(x)
+    total = out if wide_x is x else torch.empty_like(wide_x)
+    num_rows, num_columns = x.shape
+    row_ptr = np.arange(num_rows + 1) * num_columns
+    run(
+        drop_features_kernel,
+        ranges(row_ptr, 1),
+        array(wide_x),
+        array(node_id, np.int64),
+        array(seed, np.int64),
+        *_limit(rate),
+        stream,
+        total.numpy(),
+    )
+    if total is not out:
+        out.copy_(total)
+
+
+def project_sparse(
+    weight: Tensor,
+    row_ptr: Tensor,
+    column: Tensor,
+    value: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rate: float,
+    stream: int,
+    out: Tensor,
+    dropped: Tensor,
+) -> None:
+    """Fill the outputs of `fused.project_sparse`."""
+    wide_weight = wide(weight)
+    total = (
+        out if wide_weight is weight else torch.empty_like(out, dtype=wide_weight.dtype)
+    )
+    pointers = row_ptr.numpy()
+    if seed is not None:
+        run(
+            drop_entries_kernel,
+            ranges(pointers, 8),
+            pointers,
+            column.numpy(),
+            array(value),
+            array(node_id, np.int64),
+            array(seed, np.int64),
+            *_limit(rate),
+            stream,
+            dropped.numpy(),
+        )
+        value = dropped
+    nothing = np.empty(0, np.int32)
+    _sum_rows(
+        pieces(row_ptr),
+        column.numpy(),
+        nothing,
+        array(value),
+        array(wide_weight),
+        total.numpy(),
+    )
+    if total is not out:
+        out.copy_(total)
+
+
+def project_sparse_bwd(
+    grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
+) -> None:
+    """Fill the output of `fused.project_sparse_bwd`."""
+    wide_grad = wide(grad)
+    total = out if wide_grad is grad else torch.empty_like(out, dtype=wide_grad.dtype)
+    order = columns(row_ptr, column, len(out))
+    _sum_rows(
+        order.pieces,
+        order.row,
+        order.entry,
+        array(value),
+        array(wide_grad),
+        total.numpy(),
+    )
+    if total is not out:
+        out.copy_(total)

@@ -1,0 +1,45 @@
+"""Rows in pieces, and entries by column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from agreement import GRAPHS
+
+from sgat.ops import fused
+from sgat.ops.cpu.order import columns, cut_rows, pieces
+
+
+def test_long_rows_are_cut_and_short_ones_kept_whole() -> None:
+    cut = cut_rows(np.array([0, 3, 3, 10, 12]), 3)
+    assert cut.ptr.tolist() == [0, 3, 3, 6, 9, 10, 12]
+    assert cut.row.tolist() == [0, 1, 2, 2, 2, 3]
+    assert cut.first.tolist() == [0, 1, 2, 5, 6]
+    assert cut.extra.tolist() == [-1, -1, -1, 0, 1, -1]
+    assert cut.num_extra == 2
+
+
+def test_rows_that_need_no_cut_keep_their_pointers() -> None:
+    row_ptr = np.array([0, 3, 3, 10, 12])
+    cut = cut_rows(row_ptr, 7)
+    assert cut.ptr is row_ptr
+    assert cut.num_extra == 0
+
+
+def test_pieces_follow_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    row_ptr = torch.tensor([0, 50])
+    assert pieces(row_ptr).num_extra == 0
+    monkeypatch.setitem(fused.SPLIT, "cpu", 16)
+    assert pieces(row_ptr).num_extra == 3
+    assert pieces(row_ptr) is pieces(row_ptr)
+
+
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_entries_by_column_are_those_sorted_by_source(name: str) -> None:
+    graph = GRAPHS[name]()
+    order = columns(graph.row_ptr, graph.src, graph.num_nodes)
+    expected = graph.by_source
+    assert order.pieces.ptr.tolist() == expected.ptr.tolist()
+    assert order.row.tolist() == expected.dst.tolist()
+    assert order.entry.tolist() == expected.edge.tolist()
