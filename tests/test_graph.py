@@ -9,6 +9,7 @@ import torch
 from ops.awkward import GRAPHS, random_edges
 
 from sgat.graph import Graph
+from sgat.ops.fused import SPLIT
 
 
 def graph_of(*edges: tuple[int, int], num_nodes: int | None = None, **options) -> Graph:
@@ -19,7 +20,8 @@ def graph_of(*edges: tuple[int, int], num_nodes: int | None = None, **options) -
 
 def test_the_list_of_awkward_graphs_is_whole():
     sizes = [build().num_nodes for build in GRAPHS.values()]
-    assert len(sizes) == len(set(sizes)) == 10
+    assert len(sizes) == len(set(sizes)) == 12
+    assert int(GRAPHS["hub"]().row_ptr.diff().max()) > SPLIT["gpu"]
 
 
 def test_edges_are_sorted_by_target_then_source():

@@ -1,6 +1,6 @@
 """How the tests hold a fast backend against the reference.
 
-Graphs, one step over them with every gradient, and the error that is allowed.
+One step over a graph with every gradient, and the error that is allowed.
 """
 
 from __future__ import annotations
@@ -16,45 +16,6 @@ from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import fused, noise
-
-
-def star(num_leaves: int) -> Graph:
-    leaves = torch.arange(1, num_leaves + 1)
-    return Graph.from_edges(torch.stack([leaves, torch.zeros_like(leaves)]))
-
-
-def chain(num_nodes: int) -> Graph:
-    node = torch.arange(num_nodes - 1)
-    return Graph.from_edges(torch.stack([node, node + 1]), make_undirected=True)
-
-
-def scattered(num_nodes: int, num_edges: int, *, weighted: bool = False) -> Graph:
-    generator = torch.Generator().manual_seed(num_edges)
-    edges = torch.randint(num_nodes, (2, num_edges), generator=generator)
-    weight = torch.rand(num_edges, generator=generator) if weighted else None
-    if weight is not None:
-        weight[::5] = 0
-    return Graph.from_edges(edges, num_nodes, weight)
-
-
-def empty_rows() -> Graph:
-    """Loops of weight 0: rows whose sum is 0 whenever their edges close."""
-    node = torch.arange(7)
-    edges = torch.cat([torch.stack([node, node]), torch.tensor([[1, 2], [2, 1]])], 1)
-    return Graph.from_edges(edges, 7, torch.tensor([0.0] * 7 + [1.0, 2.0]))
-
-
-GRAPHS = {
-    "no edges": lambda: Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 5),
-    "one node": lambda: Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 1),
-    "isolated node": lambda: Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), 3),
-    "star": lambda: star(1301),
-    "chain": lambda: chain(11),
-    "weights, loops, duplicates": lambda: scattered(17, 211, weighted=True),
-    "empty rows": empty_rows,
-    "random": lambda: scattered(53, 701),
-    "two graphs": lambda: Graph.merge([scattered(13, 53), scattered(19, 67)]),
-}
 
 
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,12 @@ def star() -> Graph:
     )
 
 
+def hub(num_leaves: int = 1301) -> Graph:
+    """The hub hears all leaves, more than any backend sums in one piece."""
+    leaf = torch.arange(1, num_leaves + 1)
+    return Graph.from_edges(torch.stack([leaf, torch.zeros_like(leaf)]))
+
+
 def chain() -> Graph:
     """One direction: node 0 hears nobody, node 10 is heard by nobody."""
     node = torch.arange(10)
@@ -80,6 +86,21 @@ def random_undirected() -> Graph:
     return Graph.from_edges(edges, 29, weight, make_undirected=True)
 
 
+def two_graphs() -> Graph:
+    """Side by side, with names of nodes that are not their numbers."""
+    return Graph.merge([scattered(13, 53, weighted=True), scattered(17, 67)])
+
+
+def scattered(num_nodes: int, num_edges: int, *, weighted: bool = False) -> Graph:
+    """Any edges, loops and duplicates among them; a fifth of the weights is 0."""
+    generator = torch.Generator().manual_seed(num_edges)
+    edges = torch.randint(num_nodes, (2, num_edges), generator=generator)
+    weight = torch.rand(num_edges, generator=generator) if weighted else None
+    if weight is not None:
+        weight[::5] = 0
+    return Graph.from_edges(edges, num_nodes, weight)
+
+
 def random_edges(num_nodes: int, num_edges: int) -> torch.Tensor:
     """Different edges without loops, always the same for the same sizes."""
     generator = torch.Generator().manual_seed(num_nodes)
@@ -94,10 +115,12 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "one node": one_node,
     "isolated node": isolated_node,
     "star": star,
+    "hub": hub,
     "chain": chain,
     "duplicate edges": duplicate_edges,
     "loops in the input": loops_in_the_input,
     "weights of zero": weights_of_zero,
     "random directed": random_directed,
     "random undirected": random_undirected,
+    "two graphs": two_graphs,
 }

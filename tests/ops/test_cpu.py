@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 import torch
 from agreement import (
-    GRAPHS,
     LOSSES,
     assert_as_close,
-    chain,
     check_loss,
     check_step,
     losses,
     operator_arguments,
     poison,
-    scattered,
     step,
 )
+from awkward import GRAPHS, scattered
 from torch import Tensor
 
 from sgat import ops
@@ -66,7 +64,7 @@ def test_evaluation_gates_follow_the_reference(graph: Graph) -> None:
 
 @pytest.mark.parametrize("width", [1, 8, 131])
 def test_any_width(width: int) -> None:
-    check_step(GRAPHS["random"](), torch.float32, "cpu", seed=3, width=width)
+    check_step(GRAPHS["random directed"](), torch.float32, "cpu", seed=3, width=width)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -123,7 +121,7 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
 
 @pytest.mark.parametrize("location", [-300.0, 300.0])
 def test_extreme_scores_close_or_open_every_edge(location: float) -> None:
-    graph = GRAPHS["random"]()
+    graph = GRAPHS["random directed"]()
     score = torch.full((graph.num_nodes,), location, requires_grad=True)
     opened = ops.open_edges(graph, score, score, seed=3, backend="cpu")
     out = ops.aggregate(opened, torch.ones(graph.num_nodes, 3))
@@ -212,7 +210,7 @@ def test_dropped_dense_features_pass_their_gradient_back() -> None:
     assert torch.equal(*grads)
 
 
-@pytest.mark.parametrize("name", ["weights, loops, duplicates", "two graphs"])
+@pytest.mark.parametrize("name", ["loops in the input", "two graphs"])
 @pytest.mark.parametrize("drops", [False, True])
 def test_operators_are_registered_as_torch_expects(
     name: str, drops: bool, monkeypatch: pytest.MonkeyPatch
@@ -265,15 +263,15 @@ def test_training_follows_the_losses_of_the_reference() -> None:
 
 
 def test_auto_takes_the_cpu_kernels() -> None:
-    graph = chain(5)
-    score = torch.zeros(5)
+    graph = GRAPHS["chain"]()
+    score = torch.zeros(graph.num_nodes)
     opened = ops.open_edges(graph, score, score)
     assert isinstance(opened, fused.OpenEdges)
     assert opened.backend == "cpu"
 
 
 def test_gates_drawn_without_gradients_can_be_trained_through() -> None:
-    graph = GRAPHS["random"]()
+    graph = GRAPHS["random directed"]()
     score = torch.zeros(graph.num_nodes)
     with torch.no_grad():
         opened = ops.open_edges(graph, score, score, seed=3)
@@ -297,8 +295,8 @@ def test_trained_edge_weights_go_to_the_reference() -> None:
 
 
 def test_a_forced_backend_that_cannot_run_says_what_is_missing() -> None:
-    graph = chain(5)
-    score = torch.zeros(5)
+    graph = GRAPHS["chain"]()
+    score = torch.zeros(graph.num_nodes)
     with pytest.raises(ValueError, match="choose one of auto, reference, cpu, gpu"):
         ops.open_edges(graph, score, score, backend="cuda")
     with pytest.raises(ValueError, match="floating-point features"):
@@ -308,7 +306,7 @@ def test_a_forced_backend_that_cannot_run_says_what_is_missing() -> None:
         ops.open_edges(graph, meta, meta, backend="cpu")
     opened = ops.open_edges(graph, score, score, backend="cpu")
     with pytest.raises(ValueError, match="drawn by the backend 'cpu'"):
-        ops.aggregate(opened, torch.ones(5, 2), backend="reference")
+        ops.aggregate(opened, score[:, None], backend="reference")
 
 
 def test_importing_sgat_imports_neither_numba_nor_triton() -> None:
