@@ -36,6 +36,7 @@ OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "supergat": {"options.edge_loss": (0.1, 1.0, 4.0)},
     "sparsified": {"options.keep": (0.3, 0.6, 0.9)},
     "lagcn": {"options.threshold": (0.3, 0.5, 0.7)},
+    "gcn_jaccard": {"options.threshold": (0.0, 0.02, 0.05)},
 }
 """One entry of its own for each method that has one that matters. That of SGAT is λ
 times the number of edges, so that it means the same on every graph."""

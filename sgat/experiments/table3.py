@@ -23,7 +23,13 @@ ROWS = (
     *("gat-2head-top-k-start", "gat-2head-top-k-converged", "residual-gat"),
     *("supergat-mx", "supergat-sd", "dropedge", "bayesian-dropedge", "ptdnet"),
     *("geom-gcn", "neuralsparse", "lagcn", "gcn-random", "gcn-spectral"),
-    *("gcn-local-degree", "gcn-k-neighbor", "gcn-jaccard", "sgat-1head"),
+    *(
+        "gcn-local-degree",
+        "gcn-k-neighbor",
+        "gcn-jaccard-share",
+        "gcn-jaccard",
+        "sgat-1head",
+    ),
     "sgat-2head",
 )
 
