@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from agreement import GRAPHS
+from awkward import GRAPHS
 
 from sgat.ops import fused
 from sgat.ops.cpu.order import columns, cut_rows, pieces
