@@ -20,6 +20,8 @@ from torch import Tensor
 SMALLEST = 1 << 18
 # Free blocks beyond this many bytes go back to the system.
 LARGEST_SUM = 1 << 28
+# The largest block glibc learns from when it is freed is a little smaller than this.
+LARGEST_LESSON = 1 << 25
 # Where torch begins its own blocks, in bytes.
 ALIGNMENT = 64
 # References to a block that nobody else holds: the list, the loop and the count itself.
@@ -44,9 +46,20 @@ def _take(num_bytes: int) -> NDArray[Any]:
             unused += block.nbytes
             if unused > LARGEST_SUM:
                 del _blocks[k]
+        if not _blocks:
+            _teach_allocator()
         block = np.empty(num_bytes, np.uint8)
         _blocks.append(block)
         return block
+
+
+def _teach_allocator() -> None:
+    """Have glibc keep 64 MiB of free heap for torch's own tensors.
+
+    It keeps twice the size of the largest block it has seen freed. The block is not
+    written to, so no page of it is ever there. Other allocators ignore this.
+    """
+    torch.empty(LARGEST_LESSON - (1 << 16), dtype=torch.uint8)
 
 
 def new_empty(
