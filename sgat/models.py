@@ -236,7 +236,8 @@ class SGAT(NodeClassifier):
             pruned.graph  # the kept edges, with weights A_ij z_ij
 
         The gates stay as they were: prune again when weights change, or features, if
-        gates depend on them. Pays from the second pass on.
+        gates depend on them. Pruning takes as long as it saves in some tens of passes;
+        for a single one, give the graph.
 
         Args:
             x: Node features, dense or sparse, [N, K].
