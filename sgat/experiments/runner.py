@@ -136,15 +136,19 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")
     reports = context.SimpleQueue()
     threads = max((os.cpu_count() or 1) // processes, 1)
-    arguments = (missing, store.folder, device, root, threads, reports)
-    workers: list[BaseProcess] = [
-        context.Process(target=_worker, args=arguments, daemon=True)
-        for _ in range(min(processes, len(missing)))
-    ]
+    # Tasks are sent when all processes are on their way: handed over at the start,
+    # many of them would make each start wait for the one before.
+    orders = [context.SimpleQueue() for _ in range(min(processes, len(missing)))]
+    workers: list[BaseProcess] = []
     failures: dict[str, str] = {}
     try:
-        for worker in workers:
+        for order in orders:
+            arguments = (order, store.folder, device, root, threads, reports)
+            worker = context.Process(target=_worker, args=arguments, daemon=True)
             worker.start()
+            workers.append(worker)
+        for order in orders:
+            order.put(missing)
         while any(worker.is_alive() for worker in workers):
             while not reports.empty():
                 failures |= reports.get()
@@ -171,7 +175,7 @@ def _in_processes(
 
 
 def _worker(
-    tasks: list[Task],
+    order: Any,
     folder: Path,
     device: str,
     root: str | None,
@@ -180,6 +184,7 @@ def _worker(
 ) -> None:
     torch.set_num_threads(threads)
     try:
+        tasks: list[Task] = order.get()
         reports.put(work(tasks, Store(folder), device=device, root=root))
     except KeyboardInterrupt:
         raise SystemExit(130) from None
