@@ -144,9 +144,8 @@ def _in_processes(
     try:
         for order in orders:
             arguments = (order, store.folder, device, root, threads, reports)
-            worker = context.Process(target=_worker, args=arguments, daemon=True)
-            worker.start()
-            workers.append(worker)
+            workers.append(context.Process(target=_worker, args=arguments, daemon=True))
+            workers[-1].start()
         for order in orders:
             order.put(missing)
         while any(worker.is_alive() for worker in workers):
@@ -158,7 +157,8 @@ def _in_processes(
         for worker in workers:
             if worker.is_alive():
                 worker.terminate()
-            worker.join()
+            if worker.pid is not None:
+                worker.join()
     while not reports.empty():
         failures |= reports.get()
     codes = [worker.exitcode for worker in workers if worker.exitcode]

@@ -140,7 +140,7 @@ class OpenEdges(NamedTuple):
         """Whether each slot holds an open edge, [E]."""
         graph, split = self.graph, SPLIT[self.backend]
         dst = graph.dst.long()
-        pieces = torch.div(graph.row_ptr.diff() + (split - 1), split).long().clamp(1)
+        pieces = ((graph.row_ptr.diff() - 1) // split + 1).clamp(1)
         first = torch.cat([pieces.new_zeros(1), pieces.cumsum(0)])
         position = torch.arange(graph.num_edges, device=graph.device)
         position = position - graph.row_ptr[dst]
