@@ -28,7 +28,7 @@ SHARED: Mapping[str, tuple[Any, ...]] = {
 }
 """What is searched for every method; attention heads divide `hidden` among them."""
 OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "sgat": {"train.l0_weight": (0.01, 0.1, 1.0)},
+    "sgat": {"train.l0_weight": (0.01, 0.3, 3.0)},
     "dropedge": {"options.rate": (0.2, 0.5, 0.8)},
     "bayesian_dropedge": {"options.prior": (0.5, 0.8, 0.95)},
     "ptdnet": {"options.open_weight": (0.01, 0.1, 1.0)},
