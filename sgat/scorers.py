@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from sgat.features import product
 from sgat.graph import Graph
 
 
@@ -67,7 +68,7 @@ class AdditiveScorer(nn.Module):
 
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Score every node from its projected features, [N, D]."""
-        score = h @ self.weight
+        score = product(h, self.weight)
         return Scores(score[:, 0], score[:, 1])
 
     def extra_repr(self) -> str:

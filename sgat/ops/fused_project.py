@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgat.features import Features, SparseFeatures
+from sgat.features import Features, SparseFeatures, product
 from sgat.ops import noise
 from sgat.ops.fused import FusedBackend, seed_tensor, wide_type
 from sgat.ops.noise import Seed
@@ -191,6 +191,6 @@ def project(
         )[0]
         return out
     if key is None:
-        return x @ weight
+        return product(x, weight)
     dropped: Tensor = drop_features(x, node_id, key, dropout, stream, backend)
-    return dropped @ weight
+    return product(dropped, weight)
