@@ -45,6 +45,12 @@ def reproduce(
     records: Path = typer.Option(
         Path("records"), help="Folder of finished trainings, which are not repeated."
     ),
+    stored: bool = typer.Option(
+        False, "--stored", help="Train nothing: show what is in the records."
+    ),
+    pack: bool = typer.Option(
+        False, "--pack", help="Put all records into one file when done."
+    ),
     figures: Path = typer.Option(Path("figures"), help="Folder for figures."),
     document: Path | None = typer.Option(
         None, help="Write it all, with commands and circumstances, as a Markdown file."
@@ -70,11 +76,9 @@ def reproduce(
                 f"Unknown experiment {name!r}; choose all or of"
                 f" {', '.join(EXPERIMENTS)}."
             )
-    from sgat.experiments.document import Section, render
-    from sgat.experiments.notes import NOTES
+    from sgat.experiments.document import render
     from sgat.experiments.options import Options
     from sgat.experiments.record import Store
-    from sgat.experiments.runner import run_planned
     from sgat.run_folder import write_text
 
     wanted = tuple(name for part in only.split(",") if (name := part.strip()))
@@ -86,40 +90,63 @@ def reproduce(
         if name in TRAINED
     }
     options.check([known for module in modules.values() for known in module.names()])
+    root = None if data_root is None else str(data_root)
+    training = {"processes": processes, "device": device, "root": root}
     sections = []
     for name in names:
-        if name == "table1":
+        if name not in modules:
             typer.echo(_table1(data_root, quiet, as_json, markdown), nl=False)
             if document is not None:
-                text = _table1(data_root, quiet, False, True)
-                text = f"## Table 1: the data sets\n\n{text}"
-                sections.append(Section(name, text, (), None, NOTES.get(name, ())))
+                sections.append(_table1_section(data_root))
             continue
         module = modules[name]
-        with _trainings(name, quiet=quiet) as progress:
-            found = run_planned(
-                partial(module.plan, options, store),
-                store,
-                processes=processes,
-                device=device,
-                root=None if data_root is None else str(data_root),
-                progress=progress,
-            )
-        figure = None
-        if hasattr(module, "draw"):
-            figures.mkdir(parents=True, exist_ok=True)
-            figure = figures / f"{name}.png"
-            module.draw(options, store, figure)
-            if not quiet:
-                typer.echo(f"{name}: wrote {figure}", err=True)
+        if not stored:
+            _train(name, partial(module.plan, options, store), store, quiet, training)
+        section = _section(name, module, options, store, figures)
+        sections.append(section)
+        if section.figure is not None and not quiet:
+            typer.echo(f"{name}: wrote {section.figure}", err=True)
         if as_json:
-            typer.echo(json.dumps([record.to_dict() for record in found], indent=2))
+            plain = [record.to_dict() for record in section.records]
+            typer.echo(json.dumps(plain, indent=2))
         else:
             typer.echo(module.text(options, store, markdown=markdown))
-        text = module.text(options, store, markdown=True)
-        sections.append(Section(name, text, found, figure, NOTES.get(name, ())))
     if document is not None:
         write_text(document, render(sections, document))
+    if pack:
+        store.pack()
+
+
+def _train(
+    name: str, plan: Any, store: Any, quiet: bool, training: dict[str, Any]
+) -> None:
+    from sgat.experiments.runner import run_planned
+
+    with _trainings(name, quiet=quiet) as progress:
+        run_planned(plan, store, progress=progress, **training)
+
+
+def _section(name: str, module: Any, options: Any, store: Any, figures: Path) -> Any:
+    """An experiment from what is in the store, its figure drawn."""
+    from sgat.experiments.document import Section
+    from sgat.experiments.notes import NOTES
+
+    found = [r for task in module.plan(options, store) if (r := store.find(task))]
+    text = module.text(options, store, markdown=True)
+    figure = None
+    if found and hasattr(module, "draw"):
+        figures.mkdir(parents=True, exist_ok=True)
+        figure = figures / f"{name}.png"
+        module.draw(options, store, figure)
+    return Section(name, text, found, figure, NOTES.get(name, ()))
+
+
+def _table1_section(root: Path | None) -> Any:
+    from sgat.experiments.document import Section
+    from sgat.experiments.notes import NOTES
+
+    text = f"## Table 1: the data sets\n\n{_table1(root, True, False, True)}"
+    return Section("table1", text, (), None, NOTES.get("table1", ()))
 
 
 @contextlib.contextmanager

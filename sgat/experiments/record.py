@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -138,8 +139,30 @@ class Record:
             ) from None
 
 
+def read_packed(path: Path) -> list[Record]:
+    """The records of a packed file.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no file of packed records: {error}.") from None
+    return [
+        Record.from_json(line, f"{path}, line {number}")
+        for number, line in enumerate(lines, start=1)
+    ]
+
+
+PACKED = "records.jsonl.gz"
+"""The file of many records in one."""
+
+
 class Store:
     """A folder of records, one file each, which several processes may fill at once.
+
+    Records that are kept for good can be packed into one file beside them.
 
     Args:
         folder: Where the records are; made when the first is saved.
@@ -148,6 +171,9 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
         self._known: dict[str, Record] = {}
+        packed = self.folder / PACKED
+        if packed.exists():
+            self._known = {record.key: record for record in read_packed(packed)}
 
     def path(self, key: str) -> Path:
         """Where the record of a task is or will be."""
@@ -181,6 +207,29 @@ class Store:
             text = json.dumps(record.to_dict(), indent=1)
             temporary.write_text(text + "\n", encoding="utf-8")
         self._known[record.key] = record
+
+    def pack(self) -> int:
+        """Move all records into one file, sorted; returns how many it holds.
+
+        No other process may be at work in the folder.
+        """
+        files = sorted(self.folder.glob("*.json"))
+        for file in files:
+            text = file.read_text(encoding="utf-8")
+            record = Record.from_json(text, str(file))
+            self._known[record.key] = record
+        records = sorted(
+            self._known.values(),
+            key=lambda r: (r.data, r.split, r.row, r.seed, r.key),
+        )
+        lines = [json.dumps(record.to_dict()) for record in records]
+        with replacing(self.folder / PACKED) as temporary:
+            # Without a time in it, the same records are the same bytes.
+            text = "".join(f"{line}\n" for line in lines)
+            temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
+        for file in files:
+            file.unlink()
+        return len(records)
 
     @contextlib.contextmanager
     def claim(self, task: Task) -> Iterator[bool]:

@@ -115,3 +115,18 @@ def test_bad_options_are_told_before_any_training(tmp_path, capsys, arguments, m
     assert main([*call, "--quiet"]) == 1
     assert message in capsys.readouterr().err
     assert not list(tmp_path.glob("records/*.json"))
+
+
+def test_stored_trains_nothing(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "--stored") == 0
+    assert "Right of 32" in capsys.readouterr().out
+    assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.png"))
+
+
+def test_pack_leaves_one_file_from_which_all_is_shown(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "--pack") == 0
+    first = capsys.readouterr().out
+    files = [file.name for file in (tmp_path / "records" / "quick").iterdir()]
+    assert files == ["records.jsonl.gz"]
+    assert quick(tmp_path, "fig2", "--stored") == 0
+    assert capsys.readouterr().out == first

@@ -114,3 +114,30 @@ def test_no_lock_files_stay_behind(tmp_path):
     with Store(tmp_path).claim(TASK) as is_mine:
         assert is_mine
     assert list(tmp_path.iterdir()) == []
+
+
+def test_packed_records_are_found_and_the_files_are_gone(tmp_path):
+    store = Store(tmp_path)
+    other = dataclasses.replace(TASK, row="gat")
+    store.save(record())
+    store.save(record(other, row="gat"))
+    assert store.pack() == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["records.jsonl.gz"]
+    again = Store(tmp_path)
+    assert again.find(TASK) == record() and again.find(other).row == "gat"
+    before = (tmp_path / "records.jsonl.gz").read_bytes()
+    assert again.pack() == 2
+    assert (tmp_path / "records.jsonl.gz").read_bytes() == before
+
+
+def test_records_added_to_a_packed_store_are_packed_with_it(tmp_path):
+    Store(tmp_path).save(record())
+    Store(tmp_path).pack()
+    Store(tmp_path).save(record(dataclasses.replace(TASK, row="gat"), row="gat"))
+    assert Store(tmp_path).pack() == 2
+
+
+def test_a_damaged_pack_is_named(tmp_path):
+    (tmp_path / "records.jsonl.gz").write_bytes(b"no gzip")
+    with pytest.raises(ValueError, match=r"records.jsonl.gz is no file of packed"):
+        Store(tmp_path)
