@@ -73,6 +73,7 @@ def step(
     result = {
         "edge": opened.edge.double(),
         "gate": opened.gate,
+        "open": opened.num_open.double(),
         "row sum": opened.row_sum,
         "penalty": opened.penalty,
         "out": first,

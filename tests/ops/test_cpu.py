@@ -119,6 +119,15 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
             assert torch.equal(value, results[0][name]), name
 
 
+def test_open_edges_are_counted_where_no_row_is_cut() -> None:
+    graph = scattered(307, 30_011)
+    assert graph.num_edges > 2 * fused.SPLIT["cpu"]
+    score = torch.randn(graph.num_nodes)
+    opened = ops.open_edges(graph, score, score, seed=3, backend="cpu")
+    assert int(opened.num_open) == len(opened.gate)
+    assert int(opened.rows.source_filled.sum()) == len(opened.gate)
+
+
 @pytest.mark.parametrize("location", [-300.0, 300.0])
 def test_extreme_scores_close_or_open_every_edge(location: float) -> None:
     graph = GRAPHS["random directed"]()

@@ -364,6 +364,8 @@ def open_rows(
     """Fill the outputs of `fused.open_rows`."""
     targets = pieces(row_ptr)
     num_pieces = len(targets.row)
+    # The counts have room for every possible cut; the rest stays 0.
+    rows.filled[num_pieces:].zero_()
     total, expected, slope = np.empty((3, num_pieces))
     scores = (array(dst_score), array(src_score))
     dtype = scores[0].dtype
@@ -398,7 +400,9 @@ def open_rows(
     if not with_sources:
         return
     order = columns(row_ptr, src, len(row_ptr) - 1)
-    source_slope = np.empty(len(order.pieces.row))
+    num_pieces = len(order.pieces.row)
+    rows.source_filled[num_pieces:].zero_()
+    source_slope = np.empty(num_pieces)
     by_source = ranges(order.pieces.ptr, GATE_WORK)
     run(
         column_slopes_kernel,
