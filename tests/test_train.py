@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import ModelConfig, TrainConfig, find_config
 from sgat.data.karate import load_karate
 from sgat.evaluate import evaluate
 from sgat.graph import Graph
@@ -261,3 +261,12 @@ def test_settings_that_contradict_each_other_are_refused(model, train, message):
 def test_transductive_gates_refuse_several_graphs():
     with pytest.raises(ValueError, match="`gate_mode` must be inductive"):
         fit(several_graphs(), ModelConfig(gate_mode="transductive"), TrainConfig())
+
+
+def test_the_papers_ppi_settings_train_on_graphs_of_its_shape():
+    config = find_config("paper/ppi")
+    model = dataclasses.replace(config.model, hidden=8)
+    train = dataclasses.replace(config.train, epochs=3, device="cpu")
+    result = fit(several_graphs(), model, train)
+    assert len(result.records) == 3
+    assert result.records[-1].data_loss < result.records[0].data_loss
