@@ -24,11 +24,24 @@ LARGEST_SUM = 1 << 28
 LARGEST_LESSON = 1 << 25
 # Where torch begins its own blocks, in bytes.
 ALIGNMENT = 64
-# References to a block that nobody else holds: the list, the loop and the count itself.
-UNUSED = 3
 
 _blocks: list[NDArray[Any]] = []
 _lock = threading.Lock()
+
+
+def _count_unused() -> int:
+    """References to a block that nobody holds, counted as `_take` counts them.
+
+    The list and the loop hold one each; whether the count itself does depends on the
+    version of Python, and one too many would hand out memory that is in use.
+    """
+    blocks = [np.empty(1, np.uint8)]
+    for k in range(len(blocks) - 1, -1, -1):
+        block = blocks[k]
+    return sys.getrefcount(block)
+
+
+UNUSED = _count_unused()
 
 
 def _take(num_bytes: int) -> NDArray[Any]:

@@ -49,6 +49,15 @@ def test_memory_that_is_held_is_left_alone(hold: Callable[[Tensor], Any]) -> Non
     assert place in [tensor.data_ptr() for tensor in both]
 
 
+def test_a_block_counts_as_unused_only_while_nobody_holds_it() -> None:
+    held = recycled._take(LARGE)
+    assert recycled._take(LARGE) is not held
+    place = held.ctypes.data
+    del held
+    both = [recycled._take(LARGE) for _ in range(2)]
+    assert place in [block.ctypes.data for block in both]
+
+
 def test_memory_saved_for_a_gradient_is_left_alone() -> None:
     like = torch.empty(0)
     weight = torch.ones(LARGE, requires_grad=True)
