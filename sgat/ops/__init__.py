@@ -127,10 +127,10 @@ def _interprets() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
-def _check_shape(name: str, score: Tensor, length: int) -> None:
-    if score.shape != (length,):
+def _check_shape(name: str, value: Tensor, length: int) -> None:
+    if value.shape != (length,):
         raise ValueError(
-            f"`{name}` must have shape [{length}], got {list(score.shape)}."
+            f"`{name}` must have shape [{length}], got {list(value.shape)}."
         )
 
 
@@ -320,7 +320,17 @@ def project(
 
     Returns:
         Projected features, [N, D].
+
+    Raises:
+        ValueError: If the sizes do not fit.
     """
+    if x.shape[1] != weight.shape[0]:
+        raise ValueError(
+            f"`weight` must have one row for each of the {x.shape[1]} columns of `x`,"
+            f" got {weight.shape[0]}."
+        )
+    if node_id is not None:
+        _check_shape("node_id", node_id, len(x))
     value = x.value if isinstance(x, SparseFeatures) else None
     features = x if value is None else value
     assert isinstance(features, Tensor)

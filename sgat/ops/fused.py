@@ -364,6 +364,12 @@ def _open_rows_bwd(ctx: Any, *grads: Tensor | None) -> Any:
             ctx.backend,
         )
     if grad_penalty is not None:
+        if torch.is_grad_enabled():
+            # The slopes would count as constants, and the result be wrong.
+            raise RuntimeError(
+                "The penalty can be differentiated only once by this backend;"
+                " backend='reference' differentiates it again."
+            )
         grad_dst = _plus_product(grad_dst, dst_slope, grad_penalty)
         grad_src = _plus_product(grad_src, src_slope, grad_penalty)
         if with_edges:
@@ -581,6 +587,8 @@ def open_edges(
     """See `sgat.ops.open_edges`."""
     gates = gates or HardConcrete()
     wide = wide_type(torch.promote_types(dst_score.dtype, src_score.dtype))
+    if edge_score is not None:
+        wide = torch.promote_types(wide, edge_score.dtype)
     scores = (
         dst_score.to(wide).contiguous(),
         src_score.to(wide).contiguous(),

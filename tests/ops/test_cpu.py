@@ -293,6 +293,18 @@ def test_gates_drawn_without_gradients_can_be_trained_through() -> None:
     torch.testing.assert_close(*grads)
 
 
+def test_a_second_gradient_is_refused_not_wrong() -> None:
+    graph = GRAPHS["random directed"]()
+    score = torch.zeros(graph.num_nodes, requires_grad=True)
+    opened = ops.open_edges(graph, score, score, seed=3, backend="cpu")
+    with pytest.raises(RuntimeError, match="differentiated only once"):
+        torch.autograd.grad(opened.penalty, score, create_graph=True)
+    out = ops.aggregate(opened, torch.randn(graph.num_nodes, 3))
+    (first,) = torch.autograd.grad(out.square().sum(), score, create_graph=True)
+    with pytest.raises(RuntimeError, match="no autograd formula"):
+        torch.autograd.grad(first.sum(), score)
+
+
 def test_trained_edge_weights_go_to_the_reference() -> None:
     edges = torch.tensor([[0, 1], [1, 0]])
     graph = Graph.from_edges(edges, 2, torch.ones(2, requires_grad=True))

@@ -6,6 +6,7 @@ from awkward import GRAPHS
 
 from sgat import ops
 from sgat.conv import SGATConv
+from sgat.features import SparseFeatures
 from sgat.gates import BinaryGates
 from sgat.graph import Graph
 
@@ -40,6 +41,26 @@ def test_features_of_another_number_of_nodes_are_refused(backend):
     opened = ops.open_edges(graph, score, score, backend=backend)
     with pytest.raises(ValueError, match="`x` must have one row for each of the 23"):
         ops.aggregate(opened, torch.zeros(7, 3), backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_weights_and_names_of_another_size_are_refused(sparse, backend):
+    dense = torch.ones(5, 7)
+    x = SparseFeatures.from_dense(dense) if sparse else dense
+    with pytest.raises(ValueError, match="for each of the 7 columns of `x`, got 3"):
+        ops.project(x, torch.ones(3, 2), backend=backend)
+    names = {"node_id": torch.arange(4), "dropout": 0.5, "seed": 3}
+    with pytest.raises(ValueError, match=r"`node_id` must have shape \[5\], got \[4\]"):
+        ops.project(x, torch.ones(7, 2), backend=backend, **names)
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_gates_have_the_widest_type_of_their_scores(backend):
+    graph = GRAPHS["random directed"]()
+    score, by_edge = torch.zeros(23), torch.zeros(graph.num_edges).double()
+    opened = ops.open_edges(graph, score, score, by_edge, backend=backend)
+    assert opened.row_sum.dtype == torch.float64
 
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
