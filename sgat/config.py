@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import math
 import numbers
@@ -22,8 +23,14 @@ def _require(config: object, name: str, holds: bool, what: str) -> None:
         raise ValueError(f"`{name}` must be {what}, got {getattr(config, name)}.")
 
 
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Types of a section's entries; reading them takes longer than all the rest."""
+    return typing.get_type_hints(kind)
+
+
 def _require_choices(config: Any) -> None:
-    for name, kind in typing.get_type_hints(type(config)).items():
+    for name, kind in _hints(config.__class__).items():
         if typing.get_origin(kind) is Literal:
             choices, value = typing.get_args(kind), getattr(config, name)
             _require(config, name, value in choices, f"one of {', '.join(choices)}")
@@ -245,7 +252,7 @@ def default_config(data_name: str) -> Config:
 
 
 def _build(kind: type[T], content: dict[str, Any], where: str) -> T:
-    hints = typing.get_type_hints(kind)
+    hints = _hints(typing.cast(Any, kind))
     values = {}
     for key, value in content.items():
         if key not in hints:
