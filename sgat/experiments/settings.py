@@ -81,6 +81,9 @@ def _built(
             sections[section] |= entries
             if options:
                 sections[section]["options"] = options
+    # The search tries prices without a share to keep, which would take their place.
+    if "l0_weight" in found.get("train", {}) and "keep" not in found["train"]:
+        sections["train"].pop("keep", None)
     sections["data"]["name"] = data
     if split is not None:
         sections["data"]["split"] = split

@@ -1,0 +1,20 @@
+import pytest
+
+from sgat.experiments import settings as module
+from sgat.experiments.settings import settings, unsearched
+
+
+@pytest.mark.parametrize("data", ["photo", "computers"])
+def test_a_chosen_price_is_not_overruled_by_a_share_to_keep(monkeypatch, data):
+    assert unsearched("sgat-2head", data).train.keep is not None
+    content = module._content
+
+    def chosen(row):
+        if row == module.CHOSEN:
+            return {"sgat-2head": {data: {"train": {"l0_weight": 0.25}}}}
+        return content(row)
+
+    monkeypatch.setattr(module, "_content", chosen)
+    train = settings("sgat-2head", data).train
+    assert train.l0_weight == 0.25 and train.keep is None
+    assert settings("sgat-1head", data).train.keep is not None
