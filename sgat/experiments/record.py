@@ -8,6 +8,7 @@ import fcntl
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -122,7 +123,7 @@ class Record:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, text: str, where: str) -> Record:
+    def from_json(cls, text: str | bytes, where: str) -> Record:
         """Read a record.
 
         Raises:
@@ -185,11 +186,22 @@ class Store:
             return self._known[task.key]
         path = self.path(task.key)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_bytes()
         except FileNotFoundError:
             return None
-        record = self._known[task.key] = Record.from_json(text, str(path))
+        record = Record.from_json(text, str(path))
+        if record.key != task.key:
+            raise ValueError(
+                f"{path} holds the record of another training, {record.key}; give it"
+                " back its name or move it away."
+            )
+        self._known[task.key] = record
         return record
+
+    def keys(self) -> set[str]:
+        """Keys of all records that are there now."""
+        files = self.folder.glob("*.json")
+        return {*self._known, *(file.name.removesuffix(".json") for file in files)}
 
     def by_data(self, tasks: Iterable[Task]) -> dict[str, list[Record]]:
         """The records of these tasks that are there, by the name of the data set."""
@@ -243,6 +255,11 @@ class Store:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                yield False
+                return
+            # Its last owner removed the file after it was opened here: others cannot
+            # see this lock, and the next look finds or makes another.
+            if os.fstat(file.fileno()).st_nlink == 0:
                 yield False
                 return
             try:

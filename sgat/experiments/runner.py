@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
@@ -103,7 +105,9 @@ def work(
 ) -> dict[str, str]:
     """Run tasks until each is done here or elsewhere; the failures by key.
 
-    Bad data or settings, and too little memory, fail a task and not the rest.
+    Bad data or settings, too little memory (for which torch has several errors) and
+    other errors of torch fail a task and not the rest. What keeps records from being
+    written is raised: the rest would be trained for nothing.
     """
     left, failures = list(tasks), {}
     while left:
@@ -113,7 +117,7 @@ def work(
                 if is_mine:
                     try:
                         store.save(trial.run(task, root=root, device=device))
-                    except (ValueError, MemoryError, torch.OutOfMemoryError) as error:
+                    except (ValueError, MemoryError, RuntimeError) as error:
                         failures[task.key] = " ".join(str(error).split())
                 elif store.find(task) is None:
                     waiting.append(task)
@@ -148,19 +152,18 @@ def _in_processes(
             workers[-1].start()
         for order in orders:
             order.put(missing)
+        keys = {task.key for task in missing}
         while any(worker.is_alive() for worker in workers):
-            while not reports.empty():
-                failures |= reports.get()
-            tell(sum(store.find(task) is not None for task in missing) + len(failures))
+            failures |= _received(reports)
+            tell(len(keys & store.keys()) + len(failures))
             time.sleep(POLL)
+        failures |= _received(reports)
     finally:
         for worker in workers:
             if worker.is_alive():
                 worker.terminate()
             if worker.pid is not None:
                 worker.join()
-    while not reports.empty():
-        failures |= reports.get()
     codes = [worker.exitcode for worker in workers if worker.exitcode]
     if codes and len(failures) < len(missing):
         undone = sum(store.find(task) is None for task in missing) - len(failures)
@@ -174,6 +177,25 @@ def _in_processes(
     return failures
 
 
+def _received(reports: Any) -> dict[str, str]:
+    """The failures reported so far; an error that ended a process is raised here."""
+    failures: dict[str, str] = {}
+    while not reports.empty():
+        report = reports.get()
+        if isinstance(report, Exception):
+            raise report
+        failures |= report
+    return failures
+
+
+def _stop_with_parent() -> None:
+    """End this process when the one that started it is gone, even by a kill."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 def _worker(
     order: Any,
     folder: Path,
@@ -183,8 +205,11 @@ def _worker(
     reports: Any,
 ) -> None:
     torch.set_num_threads(threads)
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
         tasks: list[Task] = order.get()
         reports.put(work(tasks, Store(folder), device=device, root=root))
-    except KeyboardInterrupt:
+    except (OSError, ValueError) as error:
+        reports.put(error)
+    except (KeyboardInterrupt, EOFError):
         raise SystemExit(130) from None

@@ -1,4 +1,5 @@
 import dataclasses
+import fcntl
 import json
 import multiprocessing
 import time
@@ -75,6 +76,49 @@ def test_a_damaged_record_is_named(tmp_path, text):
     store.path(TASK.key).write_text(text)
     with pytest.raises(ValueError, match=f"{TASK.key}.json is no record"):
         store.find(TASK)
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    store = Store(tmp_path)
+    store.path(TASK.key).write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=f"{TASK.key}.json is no record"):
+        store.find(TASK)
+
+
+def test_the_record_of_another_training_is_not_taken(tmp_path):
+    store = Store(tmp_path)
+    other = dataclasses.replace(TASK, row="gat")
+    store.save(record(other))
+    store.path(other.key).rename(store.path(TASK.key))
+    with pytest.raises(
+        ValueError, match=f"the record of another training, {other.key}"
+    ):
+        Store(tmp_path).find(TASK)
+
+
+def test_keys_are_those_of_files_and_of_the_pack(tmp_path):
+    other = dataclasses.replace(TASK, row="gat")
+    Store(tmp_path).save(record())
+    Store(tmp_path).pack()
+    Store(tmp_path).save(record(other))
+    assert Store(tmp_path).keys() == {TASK.key, other.key}
+
+
+def test_a_lock_that_others_cannot_see_is_no_claim(tmp_path, monkeypatch):
+    lock = fcntl.flock
+
+    def late(file, how):
+        # Its owner ends between opening and locking here.
+        (lock_file,) = tmp_path.glob(".*.lock")
+        lock_file.unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with Store(tmp_path).claim(TASK) as is_mine:
+        assert not is_mine
+    monkeypatch.undo()
+    with Store(tmp_path).claim(TASK) as is_mine:
+        assert is_mine
 
 
 def test_records_are_plain_json(tmp_path):

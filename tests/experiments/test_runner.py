@@ -1,3 +1,7 @@
+import errno
+import multiprocessing
+import time
+
 import pytest
 
 from sgat.config import Config, DataConfig
@@ -82,3 +86,65 @@ def test_what_is_planned_from_records_is_run_too(tmp_path):
         return [first] if store.find(first) is None else [first, task(1)]
 
     assert len(run_planned(plan, store, device="cpu")) == 2
+
+
+def test_an_error_of_torch_fails_one_task(tmp_path, monkeypatch):
+    run = trial.run
+
+    def short_of_memory(given, **options):
+        if given.config.train.seed == 0:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return run(given, **options)
+
+    monkeypatch.setattr(trial, "run", short_of_memory)
+    with pytest.raises(ValueError, match=r"1 of 2 trainings failed.*allocate memory"):
+        run_tasks([task(0), task(1)], Store(tmp_path), device="cpu")
+    assert Store(tmp_path).find(task(1)) is not None
+
+
+def test_a_record_that_cannot_be_written_stops_the_rest(tmp_path, monkeypatch):
+    def full(self, record):
+        raise OSError(errno.ENOSPC, "No space left on device", "x.json")
+
+    monkeypatch.setattr(Store, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        run_tasks([task(0), task(1)], Store(tmp_path), device="cpu")
+
+
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_written_is_told_by_other_processes(tmp_path):
+    folder = tmp_path / "records"
+    for seed in range(2):
+        lock = folder / f".{task(seed).key}.lock"
+        lock.mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        run_tasks([task(0), task(1)], Store(folder), device="cpu", processes=2)
+
+
+def _long_run(folder):
+    tasks = [task(seed, epochs=100_000) for seed in range(2)]
+    run_tasks(tasks, Store(folder), device="cpu", processes=2)
+
+
+@pytest.mark.slow
+def test_no_process_outlives_one_that_was_killed(tmp_path):
+    command = multiprocessing.get_context("spawn").Process(
+        target=_long_run, args=(tmp_path,)
+    )
+    command.start()
+    while len(list(tmp_path.glob(".*.lock"))) < 2:
+        assert command.is_alive()
+        time.sleep(0.1)
+    command.kill()
+    command.join()
+    end = time.monotonic() + 30
+    # A claim is free again once the process that held it is gone.
+    for seed in range(2):
+        while not _is_free(tmp_path, task(seed, epochs=100_000)):
+            assert time.monotonic() < end, "a process is still training"
+            time.sleep(0.1)
+
+
+def _is_free(folder, given) -> bool:
+    with Store(folder).claim(given) as is_mine:
+        return is_mine
