@@ -102,9 +102,10 @@ def added_edges(trained: Trained) -> dict[str, Any]:
             full = torch.full((len(gone),), -torch.inf)
             full[is_left] = score.cpu().float()
             scores.append(full)
-        gating = getattr(model, "gating", None)
-        if gating is not None and score is not None:
-            gone[is_left] = ~gating.gates.is_kept(score).cpu()
+        # SGAT has its gates in a layer, PTDNet in the model.
+        gates = getattr(getattr(model, "gating", model), "gates", None)
+        if gates is not None and score is not None:
+            gone[is_left] = ~gates.is_kept(score).cpu()
         removed.append(gone)
     found = {}
     if scores:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+import sgat
 from sgat.baselines import find_method
 from sgat.config import Config, DataConfig
 from sgat.data.configured import load_configured
@@ -109,8 +110,11 @@ def _text(data: DataConfig) -> str:
 
 @functools.cache
 def source_commit() -> str:
-    """The commit of the source tree, with "+" if files differ; empty if unknown."""
-    folder = Path(__file__).parent
+    """The commit of the source tree, with "+" if files differ; empty if unknown.
+
+    A package that was installed into some other repository has no commit.
+    """
+    folder = Path(sgat.__file__).parent
 
     def git(*arguments: str) -> str:
         call = ["git", "-C", str(folder), *arguments]
@@ -118,6 +122,8 @@ def source_commit() -> str:
         return done.stdout.strip()
 
     try:
+        if not git("ls-files", "--", str(folder)):
+            return ""
         commit = git("rev-parse", "--short", "HEAD")
         return commit + ("+" if git("status", "--porcelain", "--", str(folder)) else "")
     except OSError:

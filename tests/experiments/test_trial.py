@@ -1,3 +1,6 @@
+import subprocess
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -41,6 +44,35 @@ def test_noise_is_added_before_training_and_found_by_the_probe():
     record = trial.run(task, device="cpu")
     assert record.edges == 156 + 78
     assert 0 <= record.extra["auc"] <= 1
+
+
+def test_the_probe_sees_what_ptdnet_removes():
+    model = {"method": "ptdnet", "hidden": 4, "gate_bias_start": -9.0}
+    config = KARATE.replace(model=model)
+    record = trial.run(Task("ptdnet", config, ("random", 0.5), "added_edges"))
+    assert record.removed == 1
+    assert record.extra["precision"] == pytest.approx(1 / 3)
+    assert record.extra["recall"] == 1
+
+
+def test_the_commit_is_marked_where_any_file_of_the_package_differs(monkeypatch):
+    calls = []
+
+    def git(call, **options):
+        calls.append(call)
+        changed = " M sgat/ops/__init__.py" if "status" in call else "abc"
+        return subprocess.CompletedProcess(call, 0, stdout=f"{changed}\n")
+
+    monkeypatch.setattr(subprocess, "run", git)
+    assert trial.source_commit.__wrapped__() == "abc+"
+    (status,) = [call for call in calls if "status" in call]
+    assert Path(status[-1]).name == "sgat"
+
+
+def test_a_package_outside_its_repository_has_no_commit(monkeypatch):
+    nothing = subprocess.CompletedProcess([], 0, stdout="")
+    monkeypatch.setattr(subprocess, "run", lambda *call, **options: nothing)
+    assert trial.source_commit.__wrapped__() == ""
 
 
 def test_history_has_one_entry_per_epoch():
