@@ -37,7 +37,9 @@ def reproduce(
     what: list[str] = typer.Argument(help=f"all, or of {', '.join(EXPERIMENTS)}."),
     runs: int = typer.Option(10, min=1, help="Number of seeds, from 0."),
     only: str = typer.Option(
-        "", help="Rows and data sets to restrict it to, with commas between."
+        "",
+        help="Rows and data sets to restrict it to, with commas between; experiments"
+        " with none of them are left out.",
     ),
     quick: bool = typer.Option(
         False, "--quick", help="One seed, few epochs, small graphs: a look, no result."
@@ -69,7 +71,11 @@ def reproduce(
     Every finished training is kept in `--records`, so that an interrupted command goes
     on where it was, and a table is printed at once where its trainings are there.
     """
-    names = list(ALL) if what == ["all"] else list(dict.fromkeys(what))
+    names = list(
+        dict.fromkeys(
+            name for given in what for name in (ALL if given == "all" else (given,))
+        )
+    )
     for name in names:
         if name not in EXPERIMENTS:
             raise ValueError(
@@ -80,6 +86,7 @@ def reproduce(
     from sgat.experiments.options import Options
     from sgat.experiments.record import Store
     from sgat.run_folder import write_text
+    from sgat.train import chosen_device
 
     wanted = tuple(name for part in only.split(",") if (name := part.strip()))
     options = Options(runs=runs, only=wanted, quick=quick)
@@ -90,16 +97,26 @@ def reproduce(
         if name in TRAINED
     }
     options.check([known for module in modules.values() for known in module.names()])
+    _check_places(records, figures, document)
+    if modules and not stored:
+        chosen_device(device)
     root = None if data_root is None else str(data_root)
     training = {"processes": processes, "device": device, "root": root}
-    sections = []
+    sections, plain = [], {}
     for name in names:
         if name not in modules:
-            typer.echo(_table1(data_root, quiet, as_json, markdown), nl=False)
+            if as_json:
+                plain[name] = json.loads(_table1(data_root, quiet, True, False))
+            else:
+                typer.echo(_table1(data_root, quiet, False, markdown), nl=False)
             if document is not None:
                 sections.append(_table1_section(data_root))
             continue
         module = modules[name]
+        if not options.concern(module.names()):
+            if not quiet:
+                typer.echo(f"{name}: has nothing that `--only` names", err=True)
+            continue
         if not stored:
             _train(name, partial(module.plan, options, store), store, quiet, training)
         section = _section(name, module, options, store, figures)
@@ -107,14 +124,32 @@ def reproduce(
         if section.figure is not None and not quiet:
             typer.echo(f"{name}: wrote {section.figure}", err=True)
         if as_json:
-            plain = [record.to_dict() for record in section.records]
-            typer.echo(json.dumps(plain, indent=2))
+            plain[name] = [record.to_dict() for record in section.records]
         else:
             typer.echo(module.text(options, store, markdown=markdown))
+    if as_json:
+        alone = len(names) == 1 and names[0] in plain
+        typer.echo(json.dumps(plain[names[0]] if alone else plain, indent=2))
     if document is not None:
-        write_text(document, render(sections, document))
+        write_text(document, render(sections, document, options))
     if pack:
         store.pack()
+
+
+def _check_places(records: Path, figures: Path, document: Path | None) -> None:
+    """Find out before hours of training that something cannot be written after."""
+    for option, folder in {"--records": records, "--figures": figures}.items():
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"`{option}` must be a folder, but {folder} is a file.")
+    if document is None:
+        return
+    if document.is_dir():
+        raise ValueError(f"`--document` must be a file, but {document} is a folder.")
+    if not document.absolute().parent.is_dir():
+        raise ValueError(
+            f"`--document` must be in a folder that exists, got {document}; make"
+            f" {document.parent} first."
+        )
 
 
 def _train(
@@ -175,7 +210,9 @@ def _trainings(name: str, *, quiet: bool) -> Iterator[Any]:
             TextColumn("left"),
             TimeRemainingColumn(elapsed_when_finished=False),
         )
-        with Progress(*columns, console=Console(file=sys.stderr)) as bar:
+        console = Console(file=sys.stderr)
+        # A training may well take longer than the 30 seconds rich looks back.
+        with Progress(*columns, console=console, speed_estimate_period=3600) as bar:
             task = bar.add_task("trainings", total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sgat.experiments.options import Options
 from sgat.experiments.record import Record
 
 PREFACE = """\
 # Reproduction
 
-Written by `sgat reproduce {names} --document {path}` from the records of finished
-trainings; nothing here is typed by hand but the notes. Every training is one record:
-settings, data, seed, scores, removed edges, time, device, date and commit
+Written by `sgat reproduce {names}{flags} --document {path}` from the records of
+finished trainings; nothing here is typed by hand but the notes. Every training is one
+record: settings, data, seed, scores, removed edges, time, device, date and commit
 (`--records`). Test nodes are looked at once per training, with the model of the best
 validation score. ± is the standard deviation over seeds.
 
@@ -22,6 +23,11 @@ Settings are in `sgat/configs/methods`: `_common.toml` for a data set, a file pe
 method on top, and `_chosen.toml`, what `sgat reproduce search` chose by validation with
 the same space and budget for every method (`sgat/experiments/search.py`), on top of
 both.
+"""
+
+
+QUICK = """\
+**A quick look, no result:** one seed, few epochs, small graphs.
 """
 
 
@@ -43,17 +49,29 @@ class Section(NamedTuple):
     notes: Sequence[str]
 
 
-def render(sections: Sequence[Section], path: Path) -> str:
-    """The whole document as Markdown; figures are linked relative to `path`."""
+def render(
+    sections: Sequence[Section], path: Path, options: Options | None = None
+) -> str:
+    """The whole document as Markdown.
+
+    Args:
+        sections: The experiments.
+        path: Where it will be; figures are linked relative to it.
+        options: With which they were run, for the commands; None for the defaults.
+    """
+    options = options or Options()
+    flags = "".join(f" {flag}" for flag in options.flags)
     names = " ".join(section.name for section in sections)
-    parts = [PREFACE.format(names=names, path=path.name)]
+    parts = [PREFACE.format(names=names, flags=flags, path=path.name)]
+    if options.quick:
+        parts.append(QUICK)
     for section in sections:
         lines = [section.text.rstrip(), ""]
         if section.figure is not None:
             link = os.path.relpath(section.figure, path.absolute().parent)
             lines += [f"![{section.name}]({Path(link).as_posix()})", ""]
         lines += [f"* {note}" for note in section.notes]
-        lines += [f"* Command: `sgat reproduce {section.name}`."]
+        lines += [f"* Command: `sgat reproduce {section.name}{flags}`."]
         lines += [f"* {line}" for line in circumstances(section.records)]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -83,18 +83,6 @@ class Cell(NamedTuple):
     published: Published | None
 
     @property
-    def mean(self) -> float:
-        """Mean test score, in per cent."""
-        return 100 * statistics.fmean(record.test for record in self.records)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation over the runs, in per cent; 0 for one run."""
-        if len(self.records) < 2:
-            return 0.0
-        return 100 * statistics.stdev(record.test for record in self.records)
-
-    @property
     def removed(self) -> float:
         """Mean share of edges that evaluation removes, in per cent."""
         return 100 * statistics.fmean(record.removed for record in self.records)
@@ -136,6 +124,8 @@ def render(
     markdown: bool = False,
 ) -> str:
     """The table of scores, then that of removed edges and of times."""
+    data = options.chosen([column.data for column in columns])
+    columns = [column for column in columns if column.data in data]
     found = cells(options.chosen(rows), columns, options, store)
     shown = [column for column in columns if any(key[1] == column for key in found)]
     present = [row for row in rows if any(key[0] == row for key in found)]
@@ -143,7 +133,8 @@ def render(
     lines = [
         *heading(what, markdown=markdown),
         f"Score in per cent (accuracy, or micro-F1 for several labels), mean ±"
-        f" standard deviation of {runs} runs; in brackets what was published.",
+        f" standard deviation of {runs} {'run' if runs == 1 else 'runs'}; in brackets"
+        " what was published.",
         "",
     ]
     scores = [["method", *(column.title for column in shown)]]
@@ -157,13 +148,19 @@ def render(
             removed.append([title(row), *texts])
     if len(removed) > 1:
         lines += ["", "Edges removed in per cent, self-loops left out: by evaluation"]
-        lines[-1] += " gates / by the gates drawn in training in the selected epoch."
+        lines[-1] += " gates / by the gates drawn in training in the selected epoch;"
+        lines[-1] += " in brackets what was published. Edges that a method adds count"
+        lines[-1] += " against those it removes."
         lines += ["", *aligned(removed, markdown=markdown)]
     times = [["method", *(column.title for column in shown)]]
     for row in present:
         texts = [_seconds(found.get((row, column))) for column in shown]
         times.append([title(row), *texts])
-    lines += ["", "Seconds of one training:", "", *aligned(times, markdown=markdown)]
+    lines += ["", "Seconds of one training, without what is done to a graph before it:"]
+    lines += ["", *aligned(times, markdown=markdown)]
+    sources = {cell.published.source for cell in found.values() if cell.published}
+    if sources:
+        lines += ["", f"Published by {'; '.join(sorted(sources))}."]
     return "\n".join(lines) + "\n"
 
 
@@ -175,7 +172,12 @@ def _score(cell: Cell | None) -> str:
 
 
 def _removed(cell: Cell | None) -> str:
-    return "" if cell is None else f"{cell.removed:.1f} / {cell.removed_sampled:.1f}"
+    if cell is None:
+        return ""
+    text = f"{cell.removed:.1f} / {cell.removed_sampled:.1f}"
+    if cell.published is None or cell.published.removed is None:
+        return text
+    return f"{text} [{cell.published.removed:.1f}]"
 
 
 def _seconds(cell: Cell | None) -> str:

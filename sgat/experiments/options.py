@@ -16,8 +16,8 @@ class Options:
 
     Attributes:
         runs: Seeds 0 to runs - 1.
-        only: Names of rows and data sets to keep; empty keeps all. Of rows and of data
-            sets at least one must be named for the other to be restricted.
+        only: Names of rows and data sets to keep; empty keeps all. Where it names no
+            row, all rows are kept, and where no data set, all of them.
         quick: A look at everything in minutes: one seed, few epochs, small graphs. The
             numbers mean nothing.
     """
@@ -31,12 +31,26 @@ class Options:
         """The seeds to run."""
         return range(1 if self.quick else self.runs)
 
+    @property
+    def flags(self) -> list[str]:
+        """The options of `sgat reproduce` that give these, defaults left out."""
+        found = ["--quick"] if self.quick else []
+        if self.runs != Options.runs:
+            found.append(f"--runs {self.runs}")
+        if self.only:
+            found.append(f"--only {','.join(self.only)}")
+        return found
+
     def chosen(self, names: Sequence[str]) -> list[str]:
         """Of these names those to run: the ones in `only`, or all if none is there."""
-        if self.quick:
-            names = [name for name in names if not _is_large(name)] or list(names[:1])
         wanted = [name for name in names if name in self.only]
+        if self.quick and not wanted:
+            wanted = [name for name in names if not _is_large(name)] or list(names[:1])
         return wanted or list(names)
+
+    def concern(self, names: Sequence[str]) -> bool:
+        """Whether an experiment with these rows and data sets is asked for at all."""
+        return not self.only or any(name in names for name in self.only)
 
     def applied(self, config: Config) -> Config:
         """The settings, with fewer epochs if it is to be quick."""
@@ -53,9 +67,10 @@ class Options:
         """
         for name in self.only:
             if name not in known:
+                choices = ", ".join(dict.fromkeys(known)) or "none"
                 raise ValueError(
                     f"`--only` must name rows or data sets, got {name!r}; known here:"
-                    f" {', '.join(known)}."
+                    f" {choices}."
                 )
 
 

@@ -44,8 +44,13 @@ def heading(text: str, *, markdown: bool = False) -> list[str]:
 
 
 def percent(values: Sequence[float]) -> str:
-    """Mean ± standard deviation in per cent, for shares of 1; empty without values."""
+    """Mean ± standard deviation in per cent, for shares of 1; empty without values.
+
+    A single value has no deviation.
+    """
     if not values:
         return ""
-    spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{100 * statistics.fmean(values):.1f} ± {100 * spread:.1f}"
+    mean = f"{100 * statistics.fmean(values):.1f}"
+    if len(values) == 1:
+        return mean
+    return f"{mean} ± {100 * statistics.stdev(values):.1f}"

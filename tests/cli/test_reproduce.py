@@ -94,7 +94,7 @@ def test_the_document_has_commands_and_figures(tmp_path, capsys):
     path = tmp_path / "reproduction.md"
     assert quick(tmp_path, "fig2", "--document", str(path)) == 0
     text = path.read_text()
-    assert "`sgat reproduce fig2`" in text and "![fig2](fig2.png)" in text
+    assert "`sgat reproduce fig2 --quick`" in text and "![fig2](fig2.png)" in text
 
 
 def test_records_come_as_json(tmp_path, capsys):
@@ -108,6 +108,9 @@ def test_records_come_as_json(tmp_path, capsys):
     [
         (["--only", "kora"], "`--only` must name rows or data sets, got 'kora'"),
         (["--device", "tpu"], "`device` must be one that works here"),
+        (["--figures", __file__], "`--figures` must be a folder, but "),
+        (["--document", "missing/x.md"], "`--document` must be in a folder that"),
+        (["--document", "."], "`--document` must be a file, but . is a folder."),
     ],
 )
 def test_bad_options_are_told_before_any_training(tmp_path, capsys, arguments, message):
@@ -130,3 +133,21 @@ def test_pack_leaves_one_file_from_which_all_is_shown(tmp_path, capsys):
     assert files == ["records.jsonl.gz"]
     assert quick(tmp_path, "fig2", "--stored") == 0
     assert capsys.readouterr().out == first
+
+
+def test_experiments_without_a_named_row_are_left_out(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "fig3", "--only", "karate") == 0
+    captured = capsys.readouterr()
+    assert "Figure 2" in captured.out and "Figure 3" not in captured.out
+
+
+def test_all_may_stand_beside_others(asked, capsys, tmp_path):
+    assert quick(tmp_path, "all", "table1", "--stored") == 0
+    assert len(asked) == 1
+
+
+def test_several_experiments_are_one_json_document(asked, tmp_path, capsys):
+    assert quick(tmp_path, "table1", "fig2", "--json") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert set(content) == {"table1", "fig2"}
+    assert content["fig2"][0]["data"] == "karate"

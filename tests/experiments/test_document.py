@@ -3,6 +3,7 @@ from pathlib import Path
 from test_record import record
 
 from sgat.experiments.document import Section, circumstances, render
+from sgat.experiments.options import Options
 
 
 def test_seeds_device_date_and_commit_are_named():
@@ -28,3 +29,13 @@ def test_nothing_is_said_of_no_records():
     assert "Table 1" in render(
         [Section("table1", "## Table 1", (), None, ())], Path("x.md")
     )
+
+
+def test_commands_have_the_options_they_were_run_with(tmp_path):
+    section = Section("fig4", "## Figure 4", [record()], None, ())
+    options = Options(runs=3, only=("texas",))
+    text = render([section], tmp_path / "x.md", options)
+    assert text.count("sgat reproduce fig4 --runs 3 --only texas") == 2
+    assert "no result" not in text
+    quick = render([section], tmp_path / "x.md", Options(quick=True))
+    assert "`sgat reproduce fig4 --quick`" in quick and "no result" in quick

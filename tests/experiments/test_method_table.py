@@ -72,6 +72,21 @@ def test_large_graphs_run_the_rows_that_can():
     assert {task.row for task in tasks} == set(table2.INDUCTIVE)
 
 
+def test_only_restricts_what_is_shown_too(tmp_path):
+    store = Store(tmp_path)
+    filled(store, Options(runs=1), ["gcn"], [CORA, TEXAS])
+    text = render("T", ["gcn"], [CORA, TEXAS], Options(1, only=("texas",)), store)
+    assert "Texas" in text and "Cora" not in text
+
+
+def test_published_shares_and_sources_stand_beside_ours(tmp_path):
+    store, options = Store(tmp_path), Options(runs=2)
+    filled(store, options, ["sgat-2head"], [CORA])
+    text = render("T", ["sgat-2head"], [CORA], options, store)
+    assert "25.0 / 25.0 [2.0]" in text
+    assert "Published by Ye & Ji, Sparse Graph Attention Networks" in text
+
+
 def test_markdown_has_bars(tmp_path):
     store, options = Store(tmp_path), Options(runs=1)
     filled(store, options, ["gcn"], [CORA])
