@@ -63,4 +63,6 @@ def draw(options: Options, store: Store, path: Path) -> None:
             axis.set_xlabel("variance of the 16 coefficients of an edge")
             axis.set_ylabel("share of edges (%)")
             ticks = np.arange(RANGE[0], RANGE[1] + 1, 2)
-            axis.set_xticks(ticks, [f"$10^{{{tick:.0f}}}$" for tick in ticks])
+            labels = [f"$10^{{{tick:.0f}}}$" for tick in ticks]
+            # The first bar also has all that is smaller.
+            axis.set_xticks(ticks, [f"$\\leq${labels[0]}", *labels[1:]])

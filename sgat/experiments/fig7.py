@@ -44,7 +44,9 @@ def _groups(records: list[Record]) -> dict[str, dict[int, list[float]]]:
 
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """Accuracy for every number of heads, mean and spread of the runs."""
-    table = [["data set", "method", *(f"{heads} heads" for heads in HEADS)]]
+    table = [
+        ["data set", "method", "1 head", *(f"{heads} heads" for heads in HEADS[1:])]
+    ]
     for data, records in store.by_data(plan(options, store)).items():
         for row, by_heads in _groups(records).items():
             cells = [percent(by_heads.get(heads, [])) for heads in HEADS]

@@ -69,5 +69,7 @@ def draw(options: Options, store: Store, path: Path) -> None:
                 )
             axis.set_xticks([])
             axis.set_yticks([])
+            axis.set_xlabel("t-SNE, first axis")
+            axis.set_ylabel("t-SNE, second axis")
             axis.grid(False)
             axis.legend(frameon=False, fontsize=7, markerscale=1.6, ncols=2)

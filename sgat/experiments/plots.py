@@ -68,7 +68,8 @@ def band(
     import numpy as np
 
     values = np.asarray(runs, dtype=float)
-    mean, spread = values.mean(axis=0), values.std(axis=0)
+    mean = values.mean(axis=0)
+    spread = values.std(axis=0, ddof=min(len(values) - 1, 1))
     look = dict(STYLES[style % len(STYLES)])
     if not marks:
         look["marker"] = ""

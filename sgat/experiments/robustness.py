@@ -107,4 +107,8 @@ def draw(options: Options, store: Store, path: Path) -> None:
                 band(axis, [100 * rate for rate in rates], runs, style, title(row))
             axis.set_xlabel("edges added (% of those there)")
             axis.set_ylabel("test accuracy (%)")
-        axes[0].legend(frameon=False, fontsize=8)
+        lines = axes[0].get_legend_handles_labels()
+        columns = 4 * max(len(shown) - 1, 1)
+        axes[0].figure.legend(
+            *lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=8
+        )
