@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 from numba import types
 from numba.extending import overload
 
+from sgat.ops import noise
 from sgat.ops.noise import KEY_STEPS, MULTIPLIERS, ROUNDS
 
 M0, M1 = (np.uint64(multiplier) for multiplier in MULTIPLIERS)
@@ -21,12 +26,33 @@ PART, LANES = 1024, 16
 
 # Sums may be reordered into vector lanes and fused with products; NaN and infinity keep
 # their meaning. A division by 0 gives infinity: a test for it would leave the lanes.
-compiled = numba.njit(
+_compile = numba.njit(
     nogil=True,
     cache=True,
     error_model="numpy",
     fastmath={"reassoc", "contract", "nsz"},
 )
+
+
+def digest(files: Iterable[Path]) -> str:
+    """One hash of the contents of files."""
+    contents = [file.read_bytes() for file in sorted(files)]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()
+
+
+SOURCES = digest([*Path(__file__).parent.glob("*.py"), Path(noise.__file__)])
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile without the interpreter's lock, and keep the result on disk.
+
+    A kernel holds what it calls from other files, and Numba watches its own file alone:
+    here a change to any of the sources compiles it anew.
+    """
+    kernel = _compile(function)
+    cache_file = kernel._cache._cache_file
+    cache_file._source_stamp = (cache_file._source_stamp, SOURCES)
+    return kernel
 
 
 @compiled
