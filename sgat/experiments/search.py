@@ -64,15 +64,21 @@ def space(method: str) -> dict[str, tuple[Any, ...]]:
 
 
 def drawn(method: str) -> list[dict[str, Any]]:
-    """The settings to try, the same at every call."""
+    """The settings to try, the same at every call.
+
+    Every value of an entry is tried about equally often, so that none is left out by
+    chance; which values meet is drawn.
+    """
     generator = random.Random(f"sgat search {method}")
-    choices = space(method)
-    found: list[dict[str, Any]] = []
-    while len(found) < TRIALS:
-        setting = {name: generator.choice(values) for name, values in choices.items()}
-        if setting not in found:
-            found.append(setting)
-    return found
+    columns = {}
+    for name, values in space(method).items():
+        column = [values[k % len(values)] for k in range(TRIALS)]
+        generator.shuffle(column)
+        columns[name] = column
+    return [
+        {name: column[trial] for name, column in columns.items()}
+        for trial in range(TRIALS)
+    ]
 
 
 def plan(options: Options, store: Store) -> list[Task]:
