@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -146,10 +147,11 @@ def _in_processes(
     workers: list[BaseProcess] = []
     failures: dict[str, str] = {}
     try:
-        for order in orders:
-            arguments = (order, store.folder, device, root, threads, reports)
-            workers.append(context.Process(target=_worker, args=arguments, daemon=True))
-            workers[-1].start()
+        with _deaf_to_ctrl_c():
+            for order in orders:
+                given = (order, store.folder, device, root, threads, reports)
+                workers.append(context.Process(target=_worker, args=given, daemon=True))
+                workers[-1].start()
         for order in orders:
             order.put(missing)
         keys = {task.key for task in missing}
@@ -175,6 +177,25 @@ def _in_processes(
             )
     tell(len(missing))
     return failures
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; a process that is started meanwhile always does.
+
+    A terminal sends it to all of them, and the one that started the others ends them.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    # Only the main thread may do this, and only a handler of Python can be put back.
+    if not is_main or before is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _received(reports: Any) -> dict[str, str]:

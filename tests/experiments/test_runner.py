@@ -1,6 +1,11 @@
 import errno
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -148,3 +153,24 @@ def test_no_process_outlives_one_that_was_killed(tmp_path):
 def _is_free(folder, given) -> bool:
     with Store(folder).claim(given) as is_mine:
         return is_mine
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path):
+    code = f"import test_runner; test_runner._long_run({str(tmp_path)!r})"
+    # A group of its own, to which the signal goes as from a terminal.
+    command = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while len(list(tmp_path.glob(".*.lock"))) < 2:
+        assert command.poll() is None
+        time.sleep(0.1)
+    os.killpg(command.pid, signal.SIGINT)
+    told = command.communicate(timeout=60)[1]
+    assert told.count("Traceback") == told.count("KeyboardInterrupt") == 1
+    assert "race condition" not in told
+    assert not list(tmp_path.glob(".*.lock"))
