@@ -108,7 +108,7 @@ def draw(options: Options, store: Store, path: Path) -> None:
             axis.set_xlabel("edges added (% of those there)")
             axis.set_ylabel("test accuracy (%)")
         lines = axes[0].get_legend_handles_labels()
-        columns = 4 * max(len(shown) - 1, 1)
+        columns = 2 * len(shown)
         axes[0].figure.legend(
             *lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=8
         )
