@@ -226,6 +226,8 @@ def _worker(
     reports: Any,
 ) -> None:
     torch.set_num_threads(threads)
+    # Asked to stop outside of training, leave no lock files behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
         tasks: list[Task] = order.get()

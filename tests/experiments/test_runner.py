@@ -142,7 +142,7 @@ def test_no_process_outlives_one_that_was_killed(tmp_path):
         time.sleep(0.1)
     command.kill()
     command.join()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 90
     # A claim is free again once the process that held it is gone.
     for seed in range(2):
         while not _is_free(tmp_path, task(seed, epochs=100_000)):
