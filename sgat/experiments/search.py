@@ -67,7 +67,8 @@ def drawn(method: str) -> list[dict[str, Any]]:
     """The settings to try, the same at every call.
 
     Every value of an entry is tried about equally often, so that none is left out by
-    chance; which values meet is drawn.
+    chance; which values meet is drawn. A setting that comes twice is drawn again, so
+    that all methods try as many.
     """
     generator = random.Random(f"sgat search {method}")
     columns = {}
@@ -75,10 +76,15 @@ def drawn(method: str) -> list[dict[str, Any]]:
         column = [values[k % len(values)] for k in range(TRIALS)]
         generator.shuffle(column)
         columns[name] = column
-    return [
-        {name: column[trial] for name, column in columns.items()}
-        for trial in range(TRIALS)
-    ]
+    found: list[dict[str, Any]] = []
+    for trial in range(TRIALS):
+        setting = {name: column[trial] for name, column in columns.items()}
+        while setting in found:
+            setting = {
+                name: generator.choice(column) for name, column in columns.items()
+            }
+        found.append(setting)
+    return found
 
 
 def plan(options: Options, store: Store) -> list[Task]:
