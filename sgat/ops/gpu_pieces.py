@@ -13,9 +13,9 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from sgat.ops.fused import SPLIT
+from sgat.ops.kept import Kept
 
 
 @triton.jit
@@ -73,9 +73,9 @@ class Order(NamedTuple):
     entry: Tensor
 
 
-_pieces = WeakIdKeyDictionary()
-_orders = WeakIdKeyDictionary()
-_entry_rows = WeakIdKeyDictionary()
+_pieces = Kept()
+_orders = Kept()
+_entry_rows = Kept()
 
 
 def cut(row_ptr: Tensor) -> Pieces:
@@ -102,15 +102,16 @@ def cut(row_ptr: Tensor) -> Pieces:
 
 
 def pieces_of(row_ptr: Tensor) -> Pieces:
-    """The pieces of these rows, kept as long as `row_ptr` lives."""
+    """The pieces of these rows, kept as long as the memory of `row_ptr`."""
     known = _pieces.get(row_ptr)
     if known is None:
-        known = _pieces[row_ptr] = cut(row_ptr)
+        known = cut(row_ptr)
+        _pieces.set(row_ptr, known)
     return known
 
 
 def order_of(row_ptr: Tensor, column: Tensor, num_columns: int) -> Order:
-    """The entries by column, kept as long as `column` lives."""
+    """The entries by column, kept as long as the memory of `column`."""
     known = _orders.get(column)
     if known is None:
         # Stable, so that entries of a column stay in the order of their rows.
@@ -119,18 +120,18 @@ def order_of(row_ptr: Tensor, column: Tensor, num_columns: int) -> Order:
         column_ptr = torch.searchsorted(sorted_column, bounds.to(column.dtype))
         row = entry_rows(row_ptr, column)[entry]
         index = torch.int32 if len(column) < 2**31 else torch.int64
-        order = Order(cut(column_ptr), row, entry.to(index))
-        known = _orders[column] = order
+        known = Order(cut(column_ptr), row, entry.to(index))
+        _orders.set(column, known)
     return known
 
 
 def entry_rows(row_ptr: Tensor, column: Tensor) -> Tensor:
-    """Row of each entry in the type of `column`, kept as long as `column` lives."""
+    """Row of each entry in the type of `column`, kept as long as its memory."""
     known = _entry_rows.get(column)
     if known is None:
         row = torch.arange(len(row_ptr) - 1, device=column.device, dtype=column.dtype)
         known = torch.repeat_interleave(row, row_ptr.diff(), output_size=len(column))
-        _entry_rows[column] = known
+        _entry_rows.set(column, known)
     return known
 
 

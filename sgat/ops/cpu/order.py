@@ -1,6 +1,6 @@
 """How rows are cut into pieces, and the entries of a sparse matrix by column.
 
-Both depend on the graph alone and are kept as long as the tensors they come from.
+Both depend on the graph alone and are kept as long as the memory they come from.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from sgat.ops import fused
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import Array
+from sgat.ops.kept import Kept
 
 
 class Pieces(NamedTuple):
@@ -66,15 +66,17 @@ def cut_rows(row_ptr: Array, split: int) -> Pieces:
     return Pieces(ptr, row, first, extra, len(row) - num_rows)
 
 
-_pieces = WeakIdKeyDictionary()
+_pieces = Kept()
 
 
 def pieces(row_ptr: Tensor) -> Pieces:
-    """The pieces of the rows, kept as long as `row_ptr` lives."""
+    """The pieces of the rows, kept as long as the memory of `row_ptr`."""
     split = fused.SPLIT["cpu"]
     known = _pieces.get(row_ptr)
     if known is None or known[0] != split:
-        known = _pieces[row_ptr] = (split, cut_rows(row_ptr.numpy(), split))
+        # A copy, since what is kept must not keep the memory it is kept for.
+        known = (split, cut_rows(row_ptr.numpy().copy(), split))
+        _pieces.set(row_ptr, known)
     return known[1]
 
 
@@ -90,11 +92,11 @@ def place_kernel(row_ptr, column, column_ptr, row, entry):
             filled[column[q]] = p + 1
 
 
-_columns = WeakIdKeyDictionary()
+_columns = Kept()
 
 
 def columns(row_ptr: Tensor, column: Tensor, num_columns: int) -> Columns:
-    """The entries by column, kept as long as `column` lives."""
+    """The entries by column, kept as long as the memory of `column`."""
     split = fused.SPLIT["cpu"]
     known = _columns.get(column)
     if known is None or known[0] != (split, num_columns):
@@ -108,7 +110,7 @@ def columns(row_ptr: Tensor, column: Tensor, num_columns: int) -> Columns:
             (split, num_columns),
             Columns(cut_rows(column_ptr, split), row, entry),
         )
-        _columns[column] = known
+        _columns.set(column, known)
     return known[1]
 
 

@@ -7,7 +7,10 @@ import pytest
 import torch
 from awkward import GRAPHS
 
+from sgat import ops
+from sgat.features import SparseFeatures
 from sgat.ops import fused
+from sgat.ops.cpu import order as order_module
 from sgat.ops.cpu.order import columns, cut_rows, pieces
 
 
@@ -43,3 +46,32 @@ def test_entries_by_column_are_those_sorted_by_source(name: str) -> None:
     assert order.pieces.ptr.tolist() == expected.ptr.tolist()
     assert order.row.tolist() == expected.dst.tolist()
     assert order.entry.tolist() == expected.edge.tolist()
+
+
+def test_what_is_kept_goes_with_the_graph() -> None:
+    graph = GRAPHS["random directed"]()
+    kept = (order_module._pieces, order_module._columns)
+    before = [len(results) for results in kept]
+    pieces(graph.row_ptr)
+    columns(graph.row_ptr, graph.src, graph.num_nodes)
+    assert [len(results) for results in kept] == [count + 1 for count in before]
+    del graph
+    assert [len(results) for results in kept] == before
+
+
+def test_a_compiled_step_orders_the_entries_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = []
+    place = order_module.place_kernel
+    monkeypatch.setattr(
+        order_module, "place_kernel", lambda *args: calls.append(place(*args))
+    )
+    x = SparseFeatures.from_dense(torch.eye(7))
+    weight = torch.randn(7, 3, requires_grad=True)
+    project = torch.compile(
+        lambda weight: ops.project(x, weight, backend="cpu"), backend="aot_eager"
+    )
+    for _ in range(3):
+        project(weight).sum().backward()
+    assert len(calls) == 1
