@@ -22,7 +22,9 @@ validation score. ± is the standard deviation over seeds.
 Settings are in `sgat/configs/methods`: `_common.toml` for a data set, a file per
 method on top, and `_chosen.toml`, what `sgat reproduce search` chose by validation with
 the same space and budget for every method (`sgat/experiments/search.py`), on top of
-both.
+both. The search trains with seeds that no table uses and looks at no test score; but
+where nodes are split at random, nodes that chose a setting under those seeds are test
+nodes under others, and the fixed splits take over what was chosen on random ones.
 """
 
 
