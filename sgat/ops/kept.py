@@ -24,7 +24,7 @@ class Kept:
         return results.get(_place(tensor))
 
     def set(self, tensor: Tensor, result: Any) -> None:
-        """Keep a result, which must not hold the tensor, as long as its memory lives."""
+        """Keep a result, which must not hold the tensor, as long as its memory."""
         results = self._by_storage.setdefault(tensor.untyped_storage(), {})
         results[_place(tensor)] = result
 
