@@ -1,7 +1,7 @@
 """The operations over compacted open edges, shared by the CPU and GPU kernels.
 
 Each pass is a `torch.library` operator with a fake kernel and its gradient, so that
-autograd, `torch.compile` and CUDA graphs see one node per pass. `cpu.py` and `gpu.py`
+autograd, `torch.compile` and CUDA graphs see one node per pass. `cpu/` and `gpu.py`
 supply the passes themselves, imported when a backend is first used.
 
 Open edges are compacted in place: those of node i fill the first slots of the extent

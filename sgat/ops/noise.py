@@ -170,9 +170,9 @@ def dense_feature_mask(
     return _scaled(lanes.reshape(len(node), num_blocks * 8)[:, :num_columns], rate)
 
 
-def _in_blocks(index: Tensor, numbers_each: int = 1) -> bool:
+def _in_blocks(index: Tensor) -> bool:
     """Whether to draw in blocks: more numbers than fit in a CPU's cache."""
-    large = len(index) * numbers_each > _BLOCK
+    large = len(index) > _BLOCK
     return large and index.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
