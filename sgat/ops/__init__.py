@@ -127,6 +127,11 @@ def _interprets() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
+def _check_rate(dropout: float) -> None:
+    if not 0 <= dropout < 1:
+        raise ValueError(f"`dropout` must be in [0, 1), got {dropout}.")
+
+
 def _check_shape(name: str, value: Tensor, length: int) -> None:
     if value.shape != (length,):
         raise ValueError(
@@ -278,6 +283,7 @@ def aggregate(
         Aggregated features, [N, ...] in the type of x; sums run in float32 at least. A
         node without open edges gets its own features.
     """
+    _check_rate(dropout)
     if len(x) != opened.graph.num_nodes:
         raise ValueError(
             f"`x` must have one row for each of the {opened.graph.num_nodes} nodes,"
@@ -331,6 +337,7 @@ def project(
         )
     if node_id is not None:
         _check_shape("node_id", node_id, len(x))
+    _check_rate(dropout)
     value = x.value if isinstance(x, SparseFeatures) else None
     features = x if value is None else value
     assert isinstance(features, Tensor)

@@ -146,3 +146,15 @@ def test_binary_gates_run_on_the_reference_and_say_so(gradient):
         f"Backend 'cpu' needs hard-concrete gates; those with the gradient"
         f" {gradient!r} run on backend='reference' or 'auto'."
     )
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1.0, 1.5])
+def test_a_rate_that_drops_all_or_less_than_nothing_is_refused(dropout):
+    graph = Graph.from_edges(torch.tensor([[0], [1]]))
+    opened = ops.all_open(graph)
+    x = torch.ones(2, 3)
+    message = r"`dropout` must be in \[0, 1\), got"
+    with pytest.raises(ValueError, match=message):
+        ops.aggregate(opened, x, dropout=dropout, seed=1)
+    with pytest.raises(ValueError, match=message):
+        ops.project(x, torch.ones(3, 2), dropout=dropout, seed=1)

@@ -28,6 +28,8 @@ Body = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 def _find_openmp() -> Any:
     """OpenMP's `GOMP_parallel` in the library torch has loaded, or None."""
+    if os.name != "posix":
+        return None  # there, None is no name for the libraries that are loaded
     parallel = getattr(ctypes.CDLL(None), "GOMP_parallel", None)
     if parallel is not None:
         parallel.argtypes = [Body, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
