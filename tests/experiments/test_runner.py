@@ -12,7 +12,7 @@ import pytest
 from sgat.config import Config, DataConfig
 from sgat.experiments import trial
 from sgat.experiments.record import Store, Task
-from sgat.experiments.runner import run_planned, run_tasks
+from sgat.experiments.runner import _deaf_to_ctrl_c, run_planned, run_tasks
 
 
 def task(seed: int = 0, **train) -> Task:
@@ -153,6 +153,15 @@ def test_no_process_outlives_one_that_was_killed(tmp_path):
 def _is_free(folder, given) -> bool:
     with Store(folder).claim(given) as is_mine:
         return is_mine
+
+
+def test_ctrl_c_is_heard_again_after_processes_were_started():
+    before = signal.getsignal(signal.SIGINT)
+    code = "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"
+    with _deaf_to_ctrl_c():
+        started = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert started.stdout.strip() == b"True"
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 @pytest.mark.slow
