@@ -27,18 +27,22 @@ SHARED: Mapping[str, tuple[Any, ...]] = {
     "train.weight_decay": (5e-4, 5e-3, 5e-2),
 }
 """What is searched for every method; attention heads divide `hidden` among them."""
+ATTENTION: Mapping[str, tuple[Any, ...]] = {"model.attention_dropout": (0.0, 0.3, 0.6)}
+"""What methods that weigh edges have besides."""
 OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "sgat": {"train.l0_weight": (0.01, 0.3, 3.0)},
+    "sgat": {**ATTENTION, "train.l0_weight": (0.01, 0.3, 3.0)},
+    "gat": ATTENTION,
+    "residual_gat": ATTENTION,
     "dropedge": {"options.rate": (0.2, 0.5, 0.8)},
     "bayesian_dropedge": {"options.prior": (0.5, 0.8, 0.95)},
     "ptdnet": {"options.open_weight": (0.01, 0.1, 1.0)},
     "neuralsparse": {"options.k": (2, 5, 10)},
-    "supergat": {"options.edge_loss": (0.1, 1.0, 4.0)},
+    "supergat": {**ATTENTION, "options.edge_loss": (0.1, 1.0, 4.0)},
     "sparsified": {"options.keep": (0.3, 0.6, 0.9)},
     "lagcn": {"options.threshold": (0.3, 0.5, 0.7)},
     "gcn_jaccard": {"options.threshold": (0.0, 0.02, 0.05)},
 }
-"""One entry of its own for each method that has one that matters. That of SGAT is λ
+"""Entries of its own for each method that has any that matter. That of SGAT is λ
 times the number of edges, so that it means the same on every graph."""
 EDGES = {
     **{"cora": 10_556, "citeseer": 9_104, "pubmed": 88_648, "computers": 491_722},
