@@ -289,6 +289,8 @@ class Training:
                 f"Training diverged: the loss is {row['loss']} in epoch {epoch};"
                 f" lower `lr` (now {self.config.lr})."
             )
+        for share in ("open_share", "kept_share"):
+            assert -1e-6 <= row[share] <= 1 + 1e-6, f"{share} is {row[share]}"
         if row.pop("is_best"):
             self.best_epoch = epoch
         if not self.epochs.has_val:
