@@ -14,7 +14,8 @@ PREFACE = """\
 # Reproduction
 
 Written by `sgat reproduce {names}{flags} --document {path}` from the records of
-finished trainings; nothing here is typed by hand but the notes. Every training is one
+finished trainings (`docs/records`; with `--stored` nothing is trained again); nothing
+here is typed by hand but the notes. Every training is one
 record: settings, data, seed, scores, removed edges, time, device, date and commit
 (`--records`). Test nodes are looked at once per training, with the model of the best
 validation score. ± is the standard deviation over seeds.
@@ -22,9 +23,9 @@ validation score. ± is the standard deviation over seeds.
 Settings are in `sgat/configs/methods`: `_common.toml` for a data set, a file per
 method on top, and `_chosen.toml`, what `sgat reproduce search` chose by validation with
 the same space and budget for every method (`sgat/experiments/search.py`), on top of
-both. A method and data set without an entry in `_chosen.toml` has not been searched yet:
-it runs with the settings of `_common.toml`, which were found for SGAT, except GCN and
-GAT on the citation graphs, which have the settings their authors published.
+both. A method and data set without an entry in `_chosen.toml` has not been searched
+yet: it runs with the settings of `_common.toml`, which were found for SGAT, except GCN
+and GAT on the citation graphs, which have the settings their authors published.
 
 The search trains with seeds that no table uses and looks at no test score; but where
 nodes are split at random, nodes that chose a setting under those seeds are test nodes
