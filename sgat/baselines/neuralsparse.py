@@ -45,7 +45,8 @@ class EdgeScorer(nn.Module):
     def forward(self, x: Features, graph: Graph) -> Tensor:
         """Score z of every edge, in float32, [E]."""
         to_dst, from_src = self.dst(x, graph, None), self.src(x, graph, None)
-        hidden = to_dst[graph.dst.long()] + from_src[graph.src.long()]
+        # The gradient of `index_select` is summed in order, that of indexing is not.
+        hidden = to_dst.index_select(0, graph.dst) + from_src.index_select(0, graph.src)
         hidden = hidden + self.weight(graph.edge_weight.float().unsqueeze(1))
         score: Tensor = self.last(F.relu(hidden)).squeeze(1)
         return score.float()

@@ -88,7 +88,9 @@ class Denoiser(nn.Module):
     def forward(self, x: Features, graph: Graph) -> Tensor:
         """Log α, [E]."""
         src, dst = pyg_edges(graph)
-        ends = self.of_src(x, graph, None)[src] + self.of_dst(x, graph, None)[dst]
+        # The gradient of `index_select` is summed in order, that of indexing is not.
+        ends = self.of_src(x, graph, None).index_select(0, src)
+        ends = ends + self.of_dst(x, graph, None).index_select(0, dst)
         log_alpha: Tensor = self.score(ends.relu()).squeeze(1)
         return log_alpha
 
