@@ -23,13 +23,12 @@ validation score. ± is the standard deviation over seeds.
 Settings are in `sgat/configs/methods`: `_common.toml` for a data set, a file per
 method on top, and `_chosen.toml`, what `sgat reproduce search` chose by validation with
 the same space and budget for every method (`sgat/experiments/search.py`), on top of
-both. A method and data set without an entry in `_chosen.toml` has not been searched
-yet: it runs with the settings of `_common.toml`, which were found for SGAT, except GCN
-and GAT on the citation graphs, which have the settings their authors published.
+both. Where `_chosen.toml` has no entry, nothing was searched: such a row runs with the
+settings of the other files.
 
 The search trains with seeds that no table uses and looks at no test score; but where
 nodes are split at random, nodes that chose a setting under those seeds are test nodes
-under others, and the fixed splits take over what was chosen on random ones.
+under others, and the fixed splits overlap in the same way.
 """
 
 

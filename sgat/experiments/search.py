@@ -1,9 +1,10 @@
 """Search: settings for every row and data set, chosen by validation alone.
 
-Every method gets the same budget: `TRIALS` settings drawn from the same space, each
-trained with the same seeds, none of which a table uses. The best mean validation score
-wins, the earlier setting among equals. Test scores are in the records, as always, and
-are not looked at here.
+Every method gets the same budget on a data set: the settings its row starts from and
+some drawn from the same space, each trained with the same seeds, none of which a table
+uses. The best mean validation score wins, the earlier setting among equals. Test scores
+are in the records, as always, and are not looked at here. Random and fixed splits are
+searched apart.
 """
 
 from __future__ import annotations
@@ -11,16 +12,23 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgat.experiments import table2, table3
 from sgat.experiments.method_table import TOP_K
 from sgat.experiments.options import Options
-from sgat.experiments.record import Record, Store, Task
-from sgat.experiments.settings import settings, unsearched
+from sgat.experiments.record import Store, Task
+from sgat.experiments.settings import chosen_name, settings, unsearched
 
 TRIALS = 10
+"""Settings drawn for a row, besides those it starts from."""
+TRIALS_LARGE = 4
+"""The same on the graphs of `LARGE`."""
+LARGE = ("pubmed", "computers", "photo")
 SEEDS = (100, 101)
+SEEDS_TINY = (100, 101, 102, 103)
+"""Seeds on the graphs of `TINY`, where 40 to 80 nodes judge a training."""
+TINY = ("texas", "wisconsin", "cornell")
 SHARED: Mapping[str, tuple[Any, ...]] = {
     "model.hidden": (16, 32, 64),
     "model.dropout": (0.2, 0.5, 0.8),
@@ -52,6 +60,13 @@ EDGES = {
 """Edges of each data set, both directions, without loops."""
 
 
+class Place(NamedTuple):
+    """Where settings are chosen: a data set under a protocol."""
+
+    data: str
+    split: str | None
+
+
 def names() -> list[str]:
     """Rows and data sets that `--only` may name."""
     return [*_rows(), *list(EDGES)]
@@ -60,6 +75,19 @@ def names() -> list[str]:
 def _rows() -> list[str]:
     rows = dict.fromkeys([*table2.ROWS, *table3.ROWS])
     return [row for row in rows if not row.startswith(TOP_K)]
+
+
+def _places(options: Options) -> list[Place]:
+    return [
+        Place(data, split)
+        for data in options.chosen(list(EDGES))
+        for split in (table3.PROTOCOLS if data in table3.DATA else (None,))
+    ]
+
+
+def _rows_of(place: Place, options: Options) -> list[str]:
+    table = table3.ROWS if place.data in table3.DATA else table2.ROWS
+    return [row for row in options.chosen(_rows()) if row in table]
 
 
 def space(method: str) -> dict[str, tuple[Any, ...]]:
@@ -95,25 +123,28 @@ def plan(options: Options, store: Store) -> list[Task]:
     """Every setting of every row on every data set with every seed."""
     return [
         task
-        for data in options.chosen(list(EDGES))
-        for row in options.chosen(_rows())
-        for setting in _settings(row)[: 2 if options.quick else None]
-        for task in _tasks(row, data, setting, options)
+        for place in _places(options)
+        for row in _rows_of(place, options)
+        for setting in _settings(row, place, options)
+        for task in _tasks(row, place, setting, options)
     ]
 
 
-def _settings(row: str) -> list[dict[str, Any]]:
-    return drawn(settings(row, "cora").model.method)
+def _settings(row: str, place: Place, options: Options) -> list[dict[str, Any]]:
+    """What to try: the settings a row starts from, then those drawn."""
+    trials = TRIALS_LARGE if place.data in LARGE else TRIALS
+    found = drawn(settings(row, "cora").model.method)[: 1 if options.quick else trials]
+    return [{}, *found]
 
 
 def _tasks(
-    row: str, data: str, setting: dict[str, Any], options: Options
+    row: str, place: Place, setting: dict[str, Any], options: Options
 ) -> list[Task]:
-    split = "random-60-20-20" if data in table3.DATA else None
+    seeds = SEEDS_TINY if place.data in TINY else SEEDS
     tasks = []
-    for seed in SEEDS[: 1 if options.quick else None]:
-        config = unsearched(row, data, split, seed)
-        changes = changed(row, data, setting)
+    for seed in seeds[: 1 if options.quick else None]:
+        config = unsearched(row, place.data, place.split, seed)
+        changes = changed(row, place.data, setting)
         own = {**config.model.options, **changes["model"].pop("options", {})}
         changes["model"]["options"] = own
         tasks.append(Task(row, options.applied(config.replace(**changes))))
@@ -129,7 +160,9 @@ def changed(row: str, data: str, setting: dict[str, Any]) -> dict[str, dict[str,
         if section == "options":
             sections["model"].setdefault("options", {})[entry] = value
         elif entry == "l0_weight":
-            sections["train"] |= {"l0_weight": value / EDGES[data], "keep": None}
+            # A row that is asked for a share finds its price by itself.
+            if unsearched(row, data).train.keep is None:
+                sections["train"]["l0_weight"] = value / EDGES[data]
         elif entry == "hidden":
             sections["model"]["hidden"] = max(value // heads, 1)
         else:
@@ -141,22 +174,27 @@ def _has_heads(row: str) -> bool:
     return "gat" in settings(row, "cora").model.method
 
 
-def chosen(options: Options, store: Store) -> dict[tuple[str, str], dict[str, Any]]:
-    """The best setting of each row on each data set, of those tried in full."""
-    best: dict[tuple[str, str], tuple[float, dict[str, Any]]] = {}
-    for data in options.chosen(list(EDGES)):
-        for row in options.chosen(_rows()):
-            for setting in _settings(row):
-                tasks = _tasks(row, data, setting, options)
-                records = [record for task in tasks if (record := store.find(task))]
-                if len(records) == len(tasks):
-                    score = _validation(records)
-                    if (row, data) not in best or score > best[row, data][0]:
-                        best[row, data] = score, setting
-    return {key: setting for key, (_, setting) in best.items()}
+def chosen(options: Options, store: Store) -> dict[tuple[str, Place], dict[str, Any]]:
+    """The best setting of each row in each place, once all of them were tried."""
+    best: dict[tuple[str, Place], dict[str, Any]] = {}
+    for place in _places(options):
+        for row in _rows_of(place, options):
+            tried = _settings(row, place, options)
+            scores = [_validation(row, place, each, options, store) for each in tried]
+            known = [score for score in scores if score is not None]
+            if len(known) == len(tried):
+                best[row, place] = tried[known.index(max(known))]
+    return best
 
 
-def _validation(records: list[Record]) -> float:
+def _validation(
+    row: str, place: Place, setting: dict[str, Any], options: Options, store: Store
+) -> float | None:
+    """Mean validation score of a setting; None as long as a run is missing."""
+    tasks = _tasks(row, place, setting, options)
+    records = [record for task in tasks if (record := store.find(task))]
+    if len(records) < len(tasks):
+        return None
     return statistics.fmean(record.val or 0.0 for record in records)
 
 
@@ -164,14 +202,14 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """The chosen settings as TOML: the content of `configs/methods/_chosen.toml`."""
     lines = [
         "# Chosen by validation: `sgat reproduce search`; space and budget are in",
-        "# sgat/experiments/search.py. These come on top of the rows' own files.",
+        "# sgat/experiments/search.py. These come on top of the rows' own files; an",
+        "# empty table says that what the row starts from was best.",
     ]
-    for (row, data), setting in chosen(options, store).items():
-        lines += ["", f'["{row}"."{data}"]']
-        for section, entries in changed(row, data, setting).items():
+    for (row, place), setting in chosen(options, store).items():
+        lines += ["", f'["{row}"."{chosen_name(place.data, place.split)}"]']
+        for section, entries in changed(row, place.data, setting).items():
             for name, value in entries.items():
-                if value is not None:
-                    lines += [f"{section}.{_dotted(name, value)}"]
+                lines += [f"{section}.{_dotted(name, value)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,14 @@ CHOSEN = "_chosen"
 """The file of what the search chose, by row and data set."""
 SAME_SETTINGS = {"cornell-2020": "cornell"}
 """Data sets that are not searched by themselves."""
+FIXED_SPLITS = "geom-gcn"
+"""The protocol whose settings are chosen apart from those of random splits."""
+
+
+def chosen_name(data: str, split: str | None) -> str:
+    """Under which name the file of choices has a data set under a protocol."""
+    name = SAME_SETTINGS.get(data, data)
+    return f"{name}-{split}" if split == FIXED_SPLITS else name
 
 
 @functools.cache
@@ -52,9 +60,10 @@ def settings(row: str, data: str, split: str | None = None, seed: int = 0) -> Co
     Raises:
         ValueError: If there is no such row, or an entry is bad.
     """
-    # A row may take over what was chosen for another, and old files for the new ones.
-    like = _content(row).get("like", row)
-    found = _content(CHOSEN).get(like, {}).get(SAME_SETTINGS.get(data, data), {})
+    # A row may take over what was chosen for another.
+    choices = _content(CHOSEN).get(_content(row).get("like", row), {})
+    otherwise = choices.get(chosen_name(data, None), {})
+    found = choices.get(chosen_name(data, split), otherwise)
     return _built(row, data, split, seed, found)
 
 
@@ -81,9 +90,6 @@ def _built(
             sections[section] |= entries
             if options:
                 sections[section]["options"] = options
-    # The search tries prices without a share to keep, which would take their place.
-    if "l0_weight" in found.get("train", {}) and "keep" not in found["train"]:
-        sections["train"].pop("keep", None)
     sections["data"]["name"] = data
     if split is not None:
         sections["data"]["split"] = split

@@ -1,18 +1,32 @@
+import math
 import tomllib
 
 import pytest
 from test_record import record
 
 from sgat.config import Config
-from sgat.experiments import search
+from sgat.experiments import search, table2, table3
 from sgat.experiments.options import Options
 from sgat.experiments.record import Store
+from sgat.experiments.settings import unsearched
+
+CORA = search.Place("cora", None)
 
 
 def test_every_method_gets_the_same_number_of_settings():
-    for row in search._rows():
-        distinct = {tuple(setting.items()) for setting in search._settings(row)}
-        assert len(distinct) == search.TRIALS, row
+    options = Options()
+    for place in search._places(options):
+        trials = search.TRIALS_LARGE if place.data in search.LARGE else search.TRIALS
+        for row in search._rows_of(place, options):
+            found = search._settings(row, place, options)
+            distinct = {tuple(setting.items()) for setting in found}
+            assert len(distinct) == 1 + trials, (row, place)
+
+
+def test_what_a_row_starts_from_is_tried_first():
+    first = search._settings("gcn", CORA, Options())[0]
+    (task, *_) = search._tasks("gcn", CORA, first, Options())
+    assert task.config == unsearched("gcn", "cora", None, search.SEEDS[0])
 
 
 def test_settings_are_drawn_alike_at_every_call():
@@ -22,8 +36,18 @@ def test_settings_are_drawn_alike_at_every_call():
 def test_all_settings_hold():
     options = Options(only=("cora", "texas", "computers"))
     tasks = search.plan(options, Store("nowhere"))
-    assert len(tasks) == 3 * len(search._rows()) * search.TRIALS * len(search.SEEDS)
+    cora = len(table2.ROWS) - 2, 11, 2
+    computers = len(table2.ROWS) - 2, 5, 2
+    texas = len(table3.ROWS) - 2, 11, 4, len(table3.PROTOCOLS)
+    assert len(tasks) == sum(math.prod(parts) for parts in (cora, computers, texas))
     assert all(task.config.train.seed >= 100 for task in tasks), "tables use 0 to 9"
+
+
+def test_a_share_that_is_asked_for_stays():
+    place = search.Place("photo", None)
+    for setting in search._settings("sgat-2head", place, Options()):
+        (task, *_) = search._tasks("sgat-2head", place, setting, Options())
+        assert task.config.train.keep == 0.55
 
 
 def test_the_price_means_the_same_on_every_graph():
@@ -41,23 +65,29 @@ def test_the_best_validation_wins_whatever_the_test(tmp_path):
     store, options = Store(tmp_path), Options(only=("gcn", "cora"))
     tasks = search.plan(options, store)
     for number, task in enumerate(tasks):
-        setting = number // len(search.SEEDS)
+        setting = number // len(search.SEEDS) - 1
         val = 0.9 if setting == 3 else 0.5
         store.save(record(task, data="cora", val=val, test=1 - val))
-    assert search.chosen(options, store) == {("gcn", "cora"): search.drawn("gcn")[3]}
+    assert search.chosen(options, store) == {("gcn", CORA): search.drawn("gcn")[3]}
 
 
-def test_a_setting_with_a_run_missing_is_no_candidate(tmp_path):
+def test_nothing_is_chosen_as_long_as_a_run_is_missing(tmp_path):
     store, options = Store(tmp_path), Options(only=("gcn", "cora"))
-    store.save(record(search.plan(options, store)[0], val=0.9))
+    *tasks, last = search.plan(options, store)
+    for task in tasks:
+        store.save(record(task, val=0.9))
     assert search.chosen(options, store) == {}
+    store.save(record(last, val=0.9))
+    assert search.chosen(options, store) == {("gcn", CORA): {}}
 
 
 def test_what_is_printed_is_read_as_settings(tmp_path):
     store, options = Store(tmp_path), Options(only=("dropedge", "texas"))
     for task in search.plan(options, store):
-        store.save(record(task, data="texas", val=0.5))
+        rate = task.config.model.options.get("rate", 0.0)
+        store.save(record(task, data="texas", val=rate))
     content = tomllib.loads(search.text(options, store))
-    found = content["dropedge"]["texas"]
-    Config.from_dict(found)
-    assert set(found["model"]["options"]) == {"rate"}
+    assert set(content["dropedge"]) == {"texas", "texas-geom-gcn"}
+    for found in content["dropedge"].values():
+        Config.from_dict(found)
+        assert found["model"]["options"] == {"rate": 0.8}

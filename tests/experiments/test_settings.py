@@ -5,20 +5,35 @@ from sgat.experiments import settings as module
 from sgat.experiments.settings import settings, unsearched
 
 
-@pytest.mark.parametrize("data", ["photo", "computers"])
-def test_a_chosen_price_is_not_overruled_by_a_share_to_keep(monkeypatch, data):
-    assert unsearched("sgat-2head", data).train.keep is not None
+@pytest.fixture
+def chosen(monkeypatch):
+    """Put what the search chose in place of the file, for one row."""
     content = module._content
 
-    def chosen(row):
-        if row == module.CHOSEN:
-            return {"sgat-2head": {data: {"train": {"l0_weight": 0.25}}}}
-        return content(row)
+    def put(row, choices):
+        found = {row: choices}
+        monkeypatch.setattr(
+            module,
+            "_content",
+            lambda name: found if name == module.CHOSEN else content(name),
+        )
 
-    monkeypatch.setattr(module, "_content", chosen)
-    train = settings("sgat-2head", data).train
-    assert train.l0_weight == 0.25 and train.keep is None
-    assert settings("sgat-1head", data).train.keep is not None
+    return put
+
+
+def test_fixed_splits_have_choices_of_their_own(chosen):
+    random, fixed = {"model": {"hidden": 5}}, {"model": {"hidden": 7}}
+    chosen("gcn", {"cornell": random, "cornell-geom-gcn": fixed, "texas": random})
+    for data in ("cornell", "cornell-2020"):
+        assert settings("gcn", data, "random-60-20-20").model.hidden == 5
+        assert settings("gcn", data, "geom-gcn").model.hidden == 7
+    assert settings("gcn", "texas", "geom-gcn").model.hidden == 5, "none of their own"
+
+
+def test_an_empty_choice_is_what_the_row_starts_from(chosen):
+    chosen("gcn", {"texas": {"model": {"hidden": 5}}, "texas-geom-gcn": {}})
+    start = unsearched("gcn", "texas", "geom-gcn")
+    assert settings("gcn", "texas", "geom-gcn") == start
 
 
 @pytest.mark.parametrize(
