@@ -26,11 +26,12 @@ from sgat.data.configured import Loaded, load_configured
 from sgat.data.files import from_node_data, score_table, write_pruned
 from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
-from sgat.data.node_data import NodeData, fingerprint
+from sgat.data.node_data import NodeData
 from sgat.edge_scores import EdgeScores
 from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
+from sgat.finished_run import open_run
 from sgat.models import SGAT
-from sgat.run_folder import RunFolder, load, missing_folders, write_text
+from sgat.run_folder import RunFolder, missing_folders, write_text
 from sgat.tables import edge_scores
 from sgat.train import EpochRecord, Result, Training
 
@@ -307,7 +308,7 @@ def run(
         check_pruned_path(pruned, loaded)
     if resume and folder.is_finished:
         assert pruned is not None
-        _prune_finished(folder, loaded, pruned)
+        _prune_finished(folder, root, pruned)
         return _finished_before(folder, f"only {pruned} was written")
     if settings.model.method != "sgat":
         raise ValueError(
@@ -346,14 +347,9 @@ def _finished_before(folder: RunFolder, what: str) -> Outcome:
     return Outcome(summary, summary["epochs"], _files(folder), (note,))
 
 
-def _prune_finished(folder: RunFolder, loaded: Loaded, pruned: Path) -> None:
-    summary = json.loads(folder.summary.read_text(encoding="utf-8"))
-    if fingerprint(loaded.graphs) != summary["data_sha256"]:
-        raise ValueError(
-            f"The data has changed since {folder.summary} was written; start a new run."
-        )
-    model = load(folder.path).model_
-    _write_pruned(loaded, _scores(loaded.graphs[0], model), pruned)
+def _prune_finished(folder: RunFolder, root: str | None, pruned: Path) -> None:
+    run = open_run(folder.path, root=root)
+    _write_pruned(run.loaded, run.scores[0], pruned)
 
 
 def _write_pruned(loaded: Loaded, scores: EdgeScores, path: Path) -> None:
