@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sgat.config import Config
 from sgat.experiments.options import Options
 from sgat.experiments.plots import band, panels
 from sgat.experiments.record import Record, Store, Task
@@ -39,7 +40,7 @@ def _tasks(data: str, price: float, options: Options) -> list[Task]:
 def _by_price(records: list[Record]) -> dict[float, list[Record]]:
     found: dict[float, list[Record]] = {}
     for record in records:
-        price = record.settings["train"].get("l0_weight", 1e-6)
+        price = Config.from_dict(record.settings).train.l0_weight
         found.setdefault(price, []).append(record)
     return found
 

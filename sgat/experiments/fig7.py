@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sgat.config import Config
 from sgat.experiments.options import Options
 from sgat.experiments.plots import band, panels
 from sgat.experiments.record import Record, Store, Task
@@ -36,7 +37,7 @@ def _groups(records: list[Record]) -> dict[str, dict[int, list[float]]]:
     """Test scores by row and number of heads."""
     found: dict[str, dict[int, list[float]]] = {}
     for record in records:
-        heads = record.settings["model"].get("heads", 2)
+        heads = Config.from_dict(record.settings).model.heads
         by_heads = found.setdefault(record.row, {})
         by_heads.setdefault(heads, []).append(record.test)
     return found
