@@ -1,0 +1,321 @@
+"""Removal: the graph before and after, and how removed edges differ from kept ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.data.prepare import component_of_nodes
+from sgat.features import Features, SparseFeatures
+from sgat.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+SAMPLE = 50_000
+"""Kept, and as many removed, edges that are compared neighbour by neighbour at most."""
+BLOCK = 4_000_000
+"""Entries of neighbour lists and feature rows that are looked at in one go."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Side:
+    """A graph, before or after edges were removed; self-loops are never counted.
+
+    Attributes:
+        edges: Number of directed edges E.
+        homophily: Share of the edges between labelled nodes that join one class; None
+            without such edges, or where nodes have several labels.
+        node_homophily: Mean over the labelled nodes that hear a labelled node, of the
+            share of those that have its class; None likewise.
+        components: Number of connected components, directions ignored.
+        largest_component: Number of nodes of the largest.
+        isolated: Number of nodes without any edge.
+        degrees: Number of nodes by in-degree, [largest in-degree + 1].
+    """
+
+    edges: int
+    homophily: float | None
+    node_homophily: float | None
+    components: int
+    largest_component: int
+    isolated: int
+    degrees: Array
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, for JSON."""
+        return {**vars(self), "degrees": self.degrees.tolist()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Contrast:
+    """One property of edges, its mean over the kept and over the removed.
+
+    Attributes:
+        name: Name of the property.
+        title: What it is, for people.
+        kept: Mean over the kept edges; None where there are none to say it of.
+        removed: Mean over the removed edges; None likewise.
+        is_sampled: Whether only some of the edges were looked at, see `Removal`.
+    """
+
+    name: str
+    title: str
+    kept: float | None
+    removed: float | None
+    is_sampled: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Removal:
+    """What removing edges did to a graph.
+
+    Attributes:
+        before: The whole graph.
+        after: The graph of the kept edges.
+        contrasts: Kept against removed edges, one property each.
+        sample: Most edges of either kind behind a contrast that is sampled; they are
+            the same ones every time.
+    """
+
+    before: Side
+    after: Side
+    contrasts: tuple[Contrast, ...]
+    sample: int = SAMPLE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings, lists and dicts, for JSON."""
+        return {
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+            "contrasts": [dataclasses.asdict(contrast) for contrast in self.contrasts],
+            "sample": self.sample,
+        }
+
+
+def describe_removal(
+    data: NodeData,
+    kept: Tensor,
+    prediction: Tensor | None = None,
+    *,
+    sample: int = SAMPLE,
+) -> Removal:
+    """Describe a graph before and after, and what tells removed edges from kept ones.
+
+    Degrees and common neighbours are those of the whole graph, directions ignored.
+    Labels agree or not; with several labels per node, it is |A ∩ B| / |A ∪ B| of the
+    labels of the two ends, where one of them has any.
+
+    Args:
+        data: The graph with the features and labels of its nodes.
+        kept: Which edges are kept, [E] bool.
+        prediction: Predicted class of each node, [N]; or 0/1 per label, [N, C].
+        sample: Most edges of either kind that are compared by common neighbours and
+            features.
+
+    Raises:
+        ValueError: If `kept` or `prediction` is not of this shape.
+    """
+    graph = data.graph
+    if kept.shape != (graph.num_edges,) or kept.dtype != torch.bool:
+        raise ValueError(
+            f"`kept` must be a boolean mask with {graph.num_edges} entries, got"
+            f" {kept.dtype} of shape {list(kept.shape)}."
+        )
+    if prediction is not None and len(prediction) != data.num_nodes:
+        raise ValueError(
+            f"`prediction` must have one entry for each of the {data.num_nodes} nodes,"
+            f" got shape {list(prediction.shape)}."
+        )
+    src, dst = graph.src.long().numpy(force=True), graph.dst.long().numpy(force=True)
+    mask = kept.numpy(force=True)
+    neighbours = _neighbours(graph)
+    degree = np.diff(neighbours.indptr)
+    contrasts = [_agreement("label", data.y, src, dst, mask)]
+    if prediction is not None:
+        contrasts.append(_agreement("prediction", prediction, src, dst, mask))
+    for end, node in (("source", src), ("target", dst)):
+        contrasts.append(_degree_contrast(end, degree[node], mask))
+    edge, is_sampled = _sampled(mask, sample)
+    few = src[edge], dst[edge]
+    compared = (
+        ("common_neighbours", "common neighbours", _products(neighbours, *few)),
+        ("feature_cosine", "cosine of the features", _cosines(data.x, *few)),
+    )
+    for name, title, value in compared:
+        contrasts.append(_contrast(name, title, value, mask[edge], is_sampled))
+    return Removal(
+        _side(data, graph), _side(data, graph.select(kept)), tuple(contrasts), sample
+    )
+
+
+def _side(data: NodeData, graph: Graph) -> Side:
+    component = component_of_nodes(graph)
+    size = np.bincount(component)
+    degree = graph.row_ptr.diff().numpy(force=True)
+    touched = np.zeros(graph.num_nodes, dtype=bool)
+    touched[graph.src.numpy(force=True)] = True
+    touched[graph.dst.numpy(force=True)] = True
+    homophily, node_homophily = _homophily(data, graph)
+    return Side(
+        edges=graph.num_edges,
+        homophily=homophily,
+        node_homophily=node_homophily,
+        components=len(size),
+        largest_component=int(size.max(initial=0)),
+        isolated=int((~touched).sum()),
+        degrees=np.bincount(degree, minlength=1),
+    )
+
+
+def _homophily(data: NodeData, graph: Graph) -> tuple[float | None, float | None]:
+    """Share of edges within a class, and the mean over nodes of that share."""
+    if data.is_multilabel:
+        return None, None
+    src, dst, y = graph.src.long(), graph.dst.long(), data.y
+    both = (y[src] >= 0) & (y[dst] >= 0)
+    if not bool(both.any()):
+        return None, None
+    same = both & (y[src] == y[dst])
+    known = torch.bincount(dst[both], minlength=data.num_nodes)
+    agreeing = torch.bincount(dst[same], minlength=data.num_nodes)
+    share = agreeing.double() / known
+    return int(same.sum()) / int(both.sum()), float(share[known > 0].mean())
+
+
+def _neighbours(graph: Graph) -> Any:
+    """Who is joined to whom, in either direction, as 0/1 rows without loops."""
+    size = graph.num_nodes
+    rows = sparse.csr_array(
+        (
+            np.ones(graph.num_edges, dtype=np.float32),
+            graph.src.numpy(force=True),
+            graph.row_ptr.numpy(force=True),
+        ),
+        shape=(size, size),
+    )
+    joined = (rows + rows.T).tocsr()
+    joined.data[:] = 1
+    return joined
+
+
+def _agreement(
+    what: str, value: Tensor, src: Array, dst: Array, mask: Array
+) -> Contrast:
+    """How often the two ends have the same class, or what share of their labels."""
+    given = value.numpy(force=True)
+    if given.ndim == 1:
+        known = (given[src] >= 0) & (given[dst] >= 0)
+        alike = np.where(known, given[src] == given[dst], np.nan)
+        return _contrast(f"same_{what}", f"same {what}", alike, mask)
+    labels = (given > 0).astype(np.float32)
+    count = labels.sum(axis=1)
+    rows = sparse.csr_array(labels)
+    common = _products(rows, src, dst)
+    union = count[src] + count[dst] - common
+    alike = np.divide(common, union, out=np.full(len(src), np.nan), where=union > 0)
+    return _contrast(f"same_{what}", f"share of common {what}s", alike, mask)
+
+
+def _degree_contrast(end: str, degree: Array, mask: Array) -> Contrast:
+    """The geometric mean, which a few hubs do not decide."""
+    mean = _contrast(
+        f"{end}_degree",
+        f"degree of the {end} (geometric mean)",
+        np.log(degree),
+        mask,
+    )
+    return dataclasses.replace(
+        mean,
+        kept=None if mean.kept is None else float(np.exp(mean.kept)),
+        removed=None if mean.removed is None else float(np.exp(mean.removed)),
+    )
+
+
+def _contrast(
+    name: str, title: str, value: Array | None, mask: Array, is_sampled: bool = False
+) -> Contrast:
+    """The means over kept and removed edges; NaN is an edge it cannot be said of."""
+    if value is None:
+        return Contrast(name, title, None, None)
+    known = ~np.isnan(value)
+    kept, removed = (_mean(value[side & known]) for side in (mask, ~mask))
+    return Contrast(name, title, kept, removed, is_sampled)
+
+
+def _mean(value: Array) -> float | None:
+    return float(value.mean(dtype=np.float64)) if len(value) else None
+
+
+def _sampled(mask: Array, most: int) -> tuple[Array, bool]:
+    """At most so many kept and so many removed edges, ascending; whether it is some."""
+    generator = np.random.default_rng(0)
+    chosen, is_sampled = [], False
+    for side in (np.flatnonzero(mask), np.flatnonzero(~mask)):
+        if len(side) > most:
+            is_sampled = True
+            side = generator.choice(side, most, replace=False)
+        chosen.append(side)
+    return np.sort(np.concatenate(chosen)), is_sampled
+
+
+def _products(rows: Any, one: Array, other: Array) -> Array:
+    """Inner products of pairs of sparse rows, [L], some million entries at a time."""
+    length = np.diff(rows.indptr)
+    work = np.cumsum(length[one] + length[other])
+
+    def inner(start: int, stop: int) -> Array:
+        left, right = rows[one[start:stop]], rows[other[start:stop]]
+        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+
+    return _in_blocks(work, inner)
+
+
+def _cosines(x: Features, one: Array, other: Array) -> Array | None:
+    """Cosine of pairs of feature rows, 0 for a node without features, [L].
+
+    None where no two nodes can be alike: identity features, or no features.
+    """
+    if not isinstance(x, SparseFeatures):
+        return _dense_cosines(x, one, other) if x.numel() else None
+    column = x.column.numpy(force=True)
+    if len(np.unique(column)) == len(column):
+        return None
+    value, row_ptr = x.value.double().numpy(force=True), x.row_ptr.numpy(force=True)
+    rows = sparse.csr_array((value, column, row_ptr), shape=x.shape)
+    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return _ratio(_products(rows, one, other), length[one] * length[other])
+
+
+def _dense_cosines(x: Tensor, one: Array, other: Array) -> Array:
+    rows = x.numpy(force=True)
+
+    def cosines(start: int, stop: int) -> Array:
+        left = rows[one[start:stop]].astype(np.float64)
+        right = rows[other[start:stop]].astype(np.float64)
+        length = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+        return _ratio(np.einsum("lk,lk->l", left, right), length)
+
+    return _in_blocks(np.arange(1, len(one) + 1) * 2 * x.shape[1], cosines)
+
+
+def _ratio(value: Array, scale: Array) -> Array:
+    nothing = np.zeros(len(value))
+    return np.asarray(np.divide(value, scale, out=nothing, where=scale > 0))
+
+
+def _in_blocks(work: Array, inner: Callable[[int, int], Array]) -> Array:
+    """The parts of a result one after the other, each of at most BLOCK work."""
+    parts, start = [], 0
+    while start < len(work):
+        done = work[start - 1] if start else 0
+        stop = max(int(np.searchsorted(work, done + BLOCK, side="right")), start + 1)
+        parts.append(inner(start, stop))
+        start = stop
+    return np.concatenate(parts) if parts else np.zeros(0)
