@@ -49,8 +49,13 @@ def log_alphas(
     graph: Graph, dst_score: Tensor, src_score: Tensor, edge_score: Tensor | None
 ) -> Tensor:
     """Gate locations log α_ij = s_i + t_j + c_ij, [E]."""
-    log_alpha = dst_score[graph.dst] + src_score[graph.src]
+    log_alpha = _rows(dst_score, graph.dst) + _rows(src_score, graph.src)
     return log_alpha if edge_score is None else log_alpha + edge_score
+
+
+def _rows(values: Tensor, index: Tensor) -> Tensor:
+    """values[index], whose gradient is summed in the same order at every call."""
+    return values.index_select(0, index)
 
 
 def open_edges(
@@ -114,7 +119,8 @@ def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
     graph, edge, gate, row_sum = opened[:4]
     inverse = torch.where(row_sum > 0, 1 / torch.where(row_sum > 0, row_sum, 1), 0)
     weight = gate if graph.weight is None else gate * graph.weight[edge].to(gate)
-    return weight * inverse[graph.dst[edge]], graph.loop_weights.to(gate) * inverse
+    heard = weight * _rows(inverse, graph.dst[edge])
+    return heard, graph.loop_weights.to(gate) * inverse
 
 
 def aggregate(
@@ -137,7 +143,7 @@ def aggregate(
         loop = loop * loop_kept / (1 - dropout)
     rows = x.flatten(1) if x.dim() > 1 else x[:, None]
     wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
-    messages = coefficient.to(wide)[:, None] * wide[graph.src[edge]]  # [O, D]
+    messages = coefficient.to(wide)[:, None] * _rows(wide, graph.src[edge])  # [O, D]
     out = torch.index_add(loop.to(wide)[:, None] * wide, 0, graph.dst[edge], messages)
     return out.to(x.dtype).reshape(x.shape)
 

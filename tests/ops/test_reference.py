@@ -468,6 +468,28 @@ def test_a_projection_of_no_features_gives_zeros():
     assert torch.equal(reference.project(empty, torch.ones(5, 3)), torch.zeros(7, 3))
 
 
+def test_gradients_repeat_bit_for_bit_on_several_threads(seed: int):
+    generator = torch.Generator().manual_seed(seed)
+    index = torch.randint(500, (2, 40_000), generator=generator)
+    graph = Graph.from_edges(index, 500)
+    x = torch.randn(500, 32, generator=generator)
+    score = torch.randn(2, 500, generator=generator)
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        found = []
+        for _ in range(5):
+            leaves = [t.clone().requires_grad_() for t in (x, *score)]
+            opened = reference.open_edges(graph, *leaves[1:], seed=seed)
+            out = reference.aggregate(opened, leaves[0])
+            found.append(torch.autograd.grad(out.square().sum(), leaves))
+    finally:
+        torch.set_num_threads(before)
+    for again in found[1:]:
+        for one, other in zip(found[0], again, strict=True):
+            assert torch.equal(one, other)
+
+
 def test_every_test_that_the_method_page_points_to_exists():
     root = Path(__file__).parents[2]
     page = (root / "docs" / "method.md").read_text(encoding="utf-8")
