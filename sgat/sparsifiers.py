@@ -67,7 +67,7 @@ def links(graph: Graph) -> Links:
 def random(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
     """Keep links at random, every choice of so many equally likely."""
     found = links(graph)
-    return _best(graph, found, np.zeros(len(found.edge)), keep, seed)
+    return keep_best(graph, found, np.zeros(len(found.edge)), keep, seed)
 
 
 def spectral(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
@@ -81,7 +81,7 @@ def spectral(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
     found = links(graph)
     value = leverages(graph.num_nodes, found.one, found.other, found.weight, seed)
     score = _race(_uniform(graph, found, seed, CHOICES), value)
-    return _best(graph, found, score, keep, seed)
+    return keep_best(graph, found, score, keep, seed)
 
 
 def local_degree(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
@@ -98,7 +98,7 @@ def local_degree(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
     rank = _rank(at, degree[neighbour])
     # A node of degree 1 keeps its link at any exponent; log 1 / log 2 says so, too.
     exponent = np.log(rank) / np.log(np.maximum(degree[at], 2))
-    return _best(graph, found, -_smaller_end(exponent), keep, seed)
+    return keep_best(graph, found, -_smaller_end(exponent), keep, seed)
 
 
 def k_neighbor(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
@@ -111,7 +111,7 @@ def k_neighbor(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
     at, _ = _ends(found)
     uniform = [_uniform(graph, found, seed, CHOICES + end) for end in (0, 1)]
     race = _race(np.concatenate(uniform), np.tile(found.weight, 2))
-    return _best(graph, found, -_smaller_end(_rank(at, race)), keep, seed)
+    return keep_best(graph, found, -_smaller_end(_rank(at, race)), keep, seed)
 
 
 def jaccard(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
@@ -122,7 +122,7 @@ def jaccard(graph: Graph, x: Features, keep: float, seed: int) -> Tensor:
     cosine otherwise; 0 for nodes without features.
     """
     found = links(graph)
-    return _best(graph, found, similarity(x, found.one, found.other), keep, seed)
+    return keep_best(graph, found, similarity(x, found.one, found.other), keep, seed)
 
 
 SPARSIFIERS: dict[str, Sparsifier] = {
@@ -234,8 +234,18 @@ def _rank(at: Array, score: Array) -> Array:
     return rank
 
 
-def _best(graph: Graph, found: Links, score: Array, keep: float, seed: int) -> Tensor:
-    """Mark the edges of the links with the highest scores, [E]."""
+def keep_best(
+    graph: Graph, found: Links, score: Array, keep: float, seed: int
+) -> Tensor:
+    """Mark the edges of the links with the highest scores, [E].
+
+    Args:
+        graph: The edges.
+        found: Its links.
+        score: Of each link, [L].
+        keep: Share of the links to keep, in (0, 1].
+        seed: Of the order among equal scores.
+    """
     if not 0 < keep <= 1:
         raise ValueError(f"`keep` must be in (0, 1], got {keep}.")
     tie = _uniform(graph, found, seed, TIES)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -123,6 +125,34 @@ def _keys(graph: Graph) -> Tensor:
     return graph.dst.long() * graph.num_nodes + graph.src
 
 
+def edge_scores(trained: Trained) -> dict[str, Any]:
+    """What the model thinks of every edge of each graph, packed as text.
+
+    The coefficient of a GAT, mean over heads and layers; the model's own score of an
+    edge otherwise. `unpacked` reads it.
+    """
+    model, packed = trained.result.model.eval(), []
+    for data in trained.graphs:
+        with torch.no_grad():
+            if isinstance(model, GAT):
+                score = model.attention(data.x, data.graph).mean(dim=1)
+            else:
+                found = model.score_edges(data.x, data.graph)
+                assert found is not None, "only models that score edges are asked"
+                score = found
+        array = score.numpy(force=True).astype("<f4")
+        packed.append(base64.b64encode(array.tobytes()).decode())
+    return {"edge_scores": packed}
+
+
+def unpacked(extra: dict[str, Any]) -> list[Tensor]:
+    """The scores that the probe `edge_scores` found, one [E] per graph."""
+    return [
+        torch.tensor(np.frombuffer(base64.b64decode(text), "<f4").copy())
+        for text in extra["edge_scores"]
+    ]
+
+
 BINS = 60
 """Bars of a histogram over the logarithm of the variance."""
 RANGE = (-8.0, 0.0)
@@ -192,6 +222,7 @@ PROBES: dict[str, Callable[[Trained], dict[str, Any]]] = {
     "history": history,
     "removal": removal,
     "added_edges": added_edges,
+    "edge_scores": edge_scores,
     "attention_variance": attention_variance,
     "map_of_nodes": map_of_nodes,
     "evolution": evolution,

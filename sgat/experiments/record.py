@@ -12,10 +12,13 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgat.atomic import replacing
 from sgat.config import Config
+
+if TYPE_CHECKING:
+    from sgat.data.node_data import NodeData
 
 FORMAT = 1
 """Counted up when a training with the same settings would give other numbers."""
@@ -64,6 +67,10 @@ class Task:
         content = [FORMAT, self.row, settings, self.noise, self.probe]
         text = json.dumps(content, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def prepared(self, graphs: list[NodeData]) -> list[NodeData]:
+        """What to train on, made of the data as it was loaded; here the same."""
+        return graphs
 
 
 @dataclasses.dataclass(frozen=True)

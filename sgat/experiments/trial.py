@@ -38,7 +38,7 @@ def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:
     """
     config = task.config.replace(train={"device": device})
     given, added = noisy(_loaded(_text(config.data), config.train.seed, root), task)
-    graphs, result = train(given, config)
+    graphs, result = train(task.prepared(given), config)
     if result.interrupted:
         raise KeyboardInterrupt
     on_device = [data.to(chosen_device(device)) for data in graphs]

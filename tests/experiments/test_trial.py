@@ -5,7 +5,9 @@ import pytest
 import torch
 
 from sgat.config import Config, DataConfig
+from sgat.data import load
 from sgat.experiments import trial
+from sgat.experiments.probes import unpacked
 from sgat.experiments.record import Task
 from sgat.experiments.settings import rows, settings
 
@@ -85,6 +87,22 @@ def test_removing_edges_by_score_ends_without_any():
     found = record.extra
     assert found["low"][0] == found["high"][0] == found["random"][0]
     assert found["low"][-1] == found["high"][-1] == found["random"][-1]
+
+
+def test_scores_of_edges_are_log_alpha_of_sgat_and_shares_of_a_gat():
+    record = trial.run(Task("sgat", KARATE, probe="edge_scores"), device="cpu")
+    _, result = trial.train(load("karate"), KARATE.replace(train={"device": "cpu"}))
+    (data,) = load("karate")
+    with torch.no_grad():
+        expected = result.sgat.log_alpha(data.x, data.graph)
+    (found,) = unpacked(record.extra)
+    assert torch.equal(found, expected)
+
+    config = KARATE.replace(model={"method": "gat"})
+    record = trial.run(Task("gat", config, probe="edge_scores"), device="cpu")
+    (share,) = unpacked(record.extra)
+    heard = torch.zeros(34).index_add(0, data.graph.dst.long(), share)
+    assert (share > 0).all() and (heard < 1).all() and heard.max() > 0.8
 
 
 @pytest.mark.parametrize("row", rows())
