@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sgat.experiments.options import Options
@@ -93,9 +94,24 @@ class Cell(NamedTuple):
         return 100 * statistics.fmean(r.removed_sampled for r in self.records)
 
     @property
+    def all_seconds(self) -> list[float]:
+        """Time of each training."""
+        return [record.seconds for record in self.records]
+
+    @property
     def seconds(self) -> float:
         """Mean time of a training."""
-        return statistics.fmean(record.seconds for record in self.records)
+        return statistics.fmean(self.all_seconds)
+
+    @property
+    def deviations(self) -> float | None:
+        """Mean score less what was published, in standard deviations (the larger)."""
+        if self.published is None or len(self.records) < 2:
+            return None
+        scores = [100 * record.test for record in self.records]
+        spread = max(statistics.stdev(scores), self.published.spread or 0.0)
+        away = statistics.fmean(scores) - self.published.value
+        return away / spread if spread else None
 
 
 def cells(
@@ -156,12 +172,64 @@ def render(
     for row in present:
         texts = [_seconds(found.get((row, column))) for column in shown]
         times.append([title(row), *texts])
+    sums = [[cell for key, cell in found.items() if key[1] == c] for c in shown]
+    minutes = [
+        sum(s for cell in cells for s in cell.all_seconds) / 60 for cells in sums
+    ]
+    times.append(["all runs, in minutes", *(f"{sum_:.0f}" for sum_ in minutes)])
     lines += ["", "Seconds of one training, without what is done to a graph before it:"]
     lines += ["", *aligned(times, markdown=markdown)]
+    lines += _apart(found)
     sources = {cell.published.source for cell in found.values() if cell.published}
     if sources:
         lines += ["", f"Published by {'; '.join(sorted(sources))}."]
     return "\n".join(lines) + "\n"
+
+
+def _apart(found: Mapping[tuple[str, Column], Cell]) -> list[str]:
+    """A sentence on the cells that are away from what was published."""
+    known = [(*key, d) for key, cell in found.items() if (d := cell.deviations)]
+    if not known:
+        return []
+    away = [
+        f"{title(row)} on {column.title} ({deviations:+.1f})"
+        for row, column, deviations in known
+        if abs(deviations) > 1
+    ]
+    what = f"Of {len(known)} cells with a published number {len(known) - len(away)}"
+    what += " are within one standard deviation of it (the larger of ours and theirs)"
+    tail = f"; the others, in standard deviations: {', '.join(away)}" if away else ""
+    return ["", f"{what}{tail}."]
+
+
+def paired(
+    row: str,
+    other: str,
+    columns: Sequence[Column],
+    options: Options,
+    store: Store,
+    *,
+    markdown: bool = False,
+) -> list[str]:
+    """The lines of a table: one row's score less another's, seed by seed."""
+    found = cells([row, other], columns, options, store)
+    table = [["data set", "difference in points", "runs"]]
+    for column in columns:
+        if (row, column) in found and (other, column) in found:
+            tests = [
+                {record.seed: record.test for record in found[name, column].records}
+                for name in (row, other)
+            ]
+            both = sorted(tests[0].keys() & tests[1].keys())
+            gaps = [100 * (tests[0][seed] - tests[1][seed]) for seed in both]
+            if len(gaps) > 1:
+                error = statistics.stdev(gaps) / math.sqrt(len(gaps))
+                text = f"{statistics.fmean(gaps):+.1f} ± {error:.1f}"
+                table.append([column.title, text, str(len(gaps))])
+    if len(table) == 1:
+        return []
+    what = f"{title(row)} less {title(other)}, paired by seed, ± standard error:"
+    return [what, "", *aligned(table, markdown=markdown), ""]
 
 
 def _score(cell: Cell | None) -> str:

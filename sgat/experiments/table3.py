@@ -57,9 +57,12 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     parts = []
     for split, what in PROTOCOLS.items():
         title = f"Table 3: disassortative graphs, {what}"
+        found = columns(split)
         parts.append(
-            method_table.render(
-                title, ROWS, columns(split), options, store, markdown=markdown
-            )
+            method_table.render(title, ROWS, found, options, store, markdown=markdown)
         )
-    return "\n".join(parts)
+        lines = method_table.paired(
+            "sgat-2head", "mlp", found, options, store, markdown=markdown
+        )
+        parts.append("\n".join(lines))
+    return "\n".join(part for part in parts if part)

@@ -2,7 +2,7 @@ import pytest
 from test_record import record
 
 from sgat.experiments import table2, table3
-from sgat.experiments.method_table import Column, plan, render
+from sgat.experiments.method_table import Column, paired, plan, render
 from sgat.experiments.options import Options
 from sgat.experiments.published import find_published
 from sgat.experiments.record import Store
@@ -112,3 +112,34 @@ def test_published_numbers_belong_to_a_protocol(row, data, split, value):
 def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match="got 'kora'; known here: cora"):
         Options(only=("kora",)).check(["cora"])
+
+
+def test_cells_away_from_what_was_published_are_named(tmp_path):
+    store, options = Store(tmp_path), Options(runs=3)
+    filled(store, options, ["gcn", "mlp"], [CORA])
+    text = render("Table", ["gcn", "mlp"], [CORA], options, store)
+    # 81.0 ± 1.0 against 81.5, and against 55.1.
+    assert "Of 2 cells with a published number 1 are within" in text
+    assert "in standard deviations: MLP on Cora (+25.9)." in text
+
+
+def test_differences_are_paired_by_seed(tmp_path):
+    store, options = Store(tmp_path), Options(runs=3)
+    gaps = {0: 0.01, 1: 0.03, 2: 0.05}
+    for task in plan(["sgat-2head", "mlp"], [TEXAS], options, store):
+        seed = task.config.train.seed
+        score = 0.5 + 0.1 * seed + (gaps[seed] if task.row == "sgat-2head" else 0)
+        store.save(record(task, data="texas", seed=seed, test=score))
+    lines = paired("sgat-2head", "mlp", [TEXAS], options, store)
+    # Mean 3, standard deviation 2, error 2 / √3.
+    assert lines[-2].split() == ["Texas", "+3.0", "±", "1.2", "3"]
+    assert paired("sgat-2head", "gcn", [TEXAS], options, store) == []
+
+
+def test_the_minutes_of_a_column_are_summed(tmp_path):
+    store, options = Store(tmp_path), Options(runs=2)
+    for task in plan(["gcn", "mlp"], [CORA], options, store):
+        store.save(record(task, data="cora", seconds=45.0))
+    text = render("Table", ["gcn", "mlp"], [CORA], options, store)
+    line = next(x for x in text.splitlines() if x.startswith("all runs"))
+    assert line.split()[-1] == "3"
