@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -155,9 +152,10 @@ def _check_places(records: Path, figures: Path, document: Path | None) -> None:
 def _train(
     name: str, plan: Any, store: Any, quiet: bool, training: dict[str, Any]
 ) -> None:
+    from sgat.cli.progress import trainings_progress
     from sgat.experiments.runner import run_planned
 
-    with _trainings(name, quiet=quiet) as progress:
+    with trainings_progress(name, quiet=quiet) as progress:
         run_planned(plan, store, progress=progress, **training)
 
 
@@ -182,52 +180,6 @@ def _table1_section(root: Path | None) -> Any:
 
     text = f"## Table 1: the data sets\n\n{_table1(root, True, False, True)}"
     return Section("table1", text, (), None, NOTES.get("table1", ()))
-
-
-@contextlib.contextmanager
-def _trainings(name: str, *, quiet: bool) -> Iterator[Any]:
-    """What to tell how many trainings are done: a bar, or lines, or nothing."""
-    if quiet:
-        yield None
-    elif not sys.stderr.isatty():
-        yield _lines(name)
-    else:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            TextColumn(f"{name}: trainings"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-        )
-        console = Console(file=sys.stderr)
-        # A training may well take longer than the 30 seconds rich looks back.
-        with Progress(*columns, console=console, speed_estimate_period=3600) as bar:
-            task = bar.add_task("trainings", total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _lines(name: str) -> Any:
-    said = -1
-
-    def tell(done: int, total: int) -> None:
-        nonlocal said
-        tenth = 10 * done // max(total, 1)
-        if tenth != said:
-            said = tenth
-            print(f"{name}: {done} of {total} trainings", file=sys.stderr, flush=True)
-
-    return tell
 
 
 def _table1(root: Path | None, quiet: bool, as_json: bool, markdown: bool) -> str:
