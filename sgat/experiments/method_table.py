@@ -149,13 +149,13 @@ def render(
     lines = [
         *heading(what, markdown=markdown),
         f"Score in per cent (accuracy, or micro-F1 for several labels), mean ±"
-        f" standard deviation of {runs} {'run' if runs == 1 else 'runs'}; in brackets"
-        " what was published.",
+        f" standard deviation of {runs} {'run' if runs == 1 else 'runs'}, unless fewer"
+        " are named; in brackets what was published.",
         "",
     ]
     scores = [["method", *(column.title for column in shown)]]
     for row in present:
-        scores.append([title(row), *(_score(found.get((row, c))) for c in shown)])
+        scores.append([title(row), *(_score(found.get((row, c)), runs) for c in shown)])
     lines += aligned(scores, markdown=markdown)
     removed = [["method", *(column.title for column in shown)]]
     for row in present:
@@ -232,11 +232,14 @@ def paired(
     return [what, "", *aligned(table, markdown=markdown), ""]
 
 
-def _score(cell: Cell | None) -> str:
+def _score(cell: Cell | None, runs: int) -> str:
     if cell is None:
         return ""
     text = percent([record.test for record in cell.records])
-    return text if cell.published is None else f"{text} [{cell.published.value:.1f}]"
+    number = len(cell.records)
+    few = f" ({number} {'run' if number == 1 else 'runs'})" if number < runs else ""
+    known = "" if cell.published is None else f" [{cell.published.value:.1f}]"
+    return f"{text}{few}{known}"
 
 
 def _removed(cell: Cell | None) -> str:

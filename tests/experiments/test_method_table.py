@@ -143,3 +143,11 @@ def test_the_minutes_of_a_column_are_summed(tmp_path):
     text = render("Table", ["gcn", "mlp"], [CORA], options, store)
     line = next(x for x in text.splitlines() if x.startswith("all runs"))
     assert line.split()[-1] == "3"
+
+
+def test_a_cell_with_fewer_runs_says_so(tmp_path):
+    store, options = Store(tmp_path), Options(runs=3)
+    filled(store, options, ["gcn"], [CORA])
+    filled(store, Options(runs=1), ["gcn"], [TEXAS])
+    text = render("Table", ["gcn"], [CORA, TEXAS], options, store)
+    assert "81.0 ± 1.0 [81.5]" in text and "80.0 (1 run) [59.5]" in text
