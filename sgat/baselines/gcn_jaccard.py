@@ -7,7 +7,6 @@ of sets with fewer than a hundred features between them. `sparsified` with
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import torch
@@ -33,14 +32,7 @@ def prepare(
         src, dst = data.graph.edge_index.numpy(force=True)
         found = torch.from_numpy(similarity(data.x, src, dst) > threshold)
         kept = found.to(data.graph.device)
-        columns = data.edge_features
-        smaller.append(
-            dataclasses.replace(
-                data,
-                graph=data.graph.select(kept),
-                edge_features=None if columns is None else columns[kept],
-            )
-        )
+        smaller.append(data.select_edges(kept))
     return smaller
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from sgat.baselines import gcn
@@ -27,14 +26,7 @@ def prepare(
     for number, data in enumerate(graphs):
         key = noise.derive(seed, number)
         kept = sparsify(data.graph, data.x, options["keep"], key)
-        columns = data.edge_features
-        smaller.append(
-            dataclasses.replace(
-                data,
-                graph=data.graph.select(kept),
-                edge_features=None if columns is None else columns[kept],
-            )
-        )
+        smaller.append(data.select_edges(kept))
     return smaller
 
 

@@ -76,6 +76,15 @@ class NodeData:
         """The same data with other roles for the nodes."""
         return dataclasses.replace(self, train=train, val=val, test=test)
 
+    def select_edges(self, kept: Tensor) -> NodeData:
+        """The same nodes with the marked edges alone, [E] bool."""
+        columns = self.edge_features
+        return dataclasses.replace(
+            self,
+            graph=self.graph.select(kept),
+            edge_features=None if columns is None else columns[kept],
+        )
+
     def to(self, device: torch.device | str) -> NodeData:
         """The same data on another device."""
         moved: dict[str, Any] = {

@@ -18,6 +18,17 @@ def test_karate_is_the_papers_toy():
     assert data.graph.weight is None and data.graph.is_undirected
 
 
+def test_selected_edges_bring_their_columns():
+    data = block_graph()
+    column = torch.arange(data.graph.num_edges)[:, None]
+    data = dataclasses.replace(data, edge_features=column)
+    kept = torch.arange(data.graph.num_edges) % 3 == 0
+    smaller = data.select_edges(kept)
+    assert torch.equal(smaller.graph.edge_index, data.graph.edge_index[:, ::3])
+    assert smaller.edge_features.squeeze(1).tolist() == column[::3, 0].tolist()
+    assert block_graph().select_edges(kept).edge_features is None
+
+
 def spoiled(**changes):
     data = block_graph()
     x, y = data.x.clone(), data.y.clone()
