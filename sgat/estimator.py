@@ -20,6 +20,7 @@ from sgat.data.inputs import to_node_data, to_pruned
 from sgat.data.node_data import NodeData, check_features
 from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
+from sgat.pruning import Rules, apply_rules
 from sgat.run_folder import model_header
 from sgat.tables import edge_scores, edge_table
 from sgat.train import EpochRecord, chosen_device, fit, resolved
@@ -308,26 +309,53 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         edges: Any = None,
         *,
         edge_weight: Any = None,
+        keep: float | None = None,
+        threshold: float | None = None,
+        symmetric: Literal["max", "min", "mean"] | None = None,
+        min_degree: int = 0,
+        keep_connected: bool = False,
+        protect: Any = None,
         **options: Any,
     ) -> Any:
-        """Remove the edges whose gate is closed.
+        """Remove the edges whose gate is closed, or those that the rules remove.
+
+        The rules are those of `sgat.pruning.Rules`; with a list of graphs they hold for
+        each. Where the edges have no direction, both directions stay or go as one, by
+        the larger score unless `symmetric` says otherwise.
 
         Args:
             data: As in `predict`; None for the data the model was trained on.
             edges: With plain arrays, the edges.
             edge_weight: With plain arrays, their weights.
+            keep: Share of the edges to keep by score, in (0, 1].
+            threshold: The log α above which edges are kept, in place of the model's.
+            symmetric: Both directions of an edge stay or go as one, by the larger
+                ("max"), the smaller ("min") or the mean score.
+            min_degree: Every node keeps its so many best in-edges, or all it has.
+            keep_connected: Keep a maximum spanning forest of the scores, so that what
+                was connected stays so.
+            protect: Edges that are never removed: pairs (src, dst) of node ids, or node
+                numbers [2, P]; with a list of graphs, a list of such.
             options: As in `fit`.
 
         Returns:
             What came in, of the same type, with the kept edges only and A_ij z_ij as
             weight: a `Data` with `edge_weight`, a networkx graph, a list of them; for
-            plain arrays the kept `edges` and their weights.
+            plain arrays the kept `edges` and their weights. With `keep` or `threshold`,
+            z_ij is the gate of the model whose threshold is moved there; an edge that
+            is kept below it, by another rule, has a small positive z_ij, see
+            `sgat.pruning.chosen_scores`.
         """
+        rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
         if data is None:
             data, edges, options = self._remembered()
             edge_weight = self._given_weight
         graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
         scores = self._scores(graphs)
+        if rules != Rules() or protect is not None:
+            given = protect if isinstance(data, list | tuple) else [protect]
+            gates = self.model_.gating.gates
+            scores = apply_rules(rules, graphs, scores, given, gates)
         known = self._known_options(data, options)
         return to_pruned(data, edges, graphs, scores, edge_weight, known)
 

@@ -1,0 +1,201 @@
+"""Choice: which edges of a graph in memory stay, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.edge_scores import EdgeScores
+from sgat.gates import Gates, HardConcrete
+from sgat.graph import Graph
+from sgat.pruning.forest import spanning_forest
+from sgat.pruning.rules import Combination, Reason, Rules, too_many_guaranteed
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice:
+    """The edges that stay.
+
+    Attributes:
+        kept: Whether an edge stays, [E] bool.
+        reason: Why, a `Reason` for each edge, [E] uint8. `SCORE` means that the score
+            alone would keep it, without any guarantee; the others name the guarantee
+            that an edge owes its place to.
+        score: The score that decided, of both directions if symmetric, [E].
+        cut: The log α at which gates open, see `chosen_scores`.
+        notes: What a user should know, one sentence each.
+    """
+
+    kept: Array
+    reason: Array
+    score: Array
+    cut: float
+    notes: tuple[str, ...] = ()
+
+    def count(self) -> dict[str, int]:
+        """Number of edges for each reason that occurs."""
+        number = np.bincount(self.reason, minlength=len(Reason))
+        return {why.label: int(number[why]) for why in Reason if number[why]}
+
+
+def choose_edges(
+    log_alpha: Array,
+    src: Array,
+    dst: Array,
+    num_nodes: int,
+    rules: Rules = Rules(),
+    *,
+    protected: Array | None = None,
+    threshold: float = HardConcrete().threshold,
+) -> Choice:
+    """Choose the edges that stay.
+
+    Of edges with equal scores the earlier is better; a pair stands where its earlier
+    edge stands.
+
+    Args:
+        log_alpha: Scores, [E].
+        src: Source of each edge, [E].
+        dst: Target of each edge, [E]; no loops, and no edge twice.
+        num_nodes: Number of nodes N.
+        rules: What to keep; see `Rules`.
+        protected: Edges that are never removed, [E] bool.
+        threshold: The model's own threshold, for rules that name none.
+    """
+    score = np.asarray(log_alpha)
+    place, twin = np.arange(len(score)), None
+    if rules.symmetric is not None:
+        twin = _reverse(src, dst, num_nodes)
+        score = combined(score, score[twin], rules.symmetric)
+        place = np.minimum(place, twin)
+    code = np.zeros(len(score), dtype=np.uint8)
+    for reason, mask in (
+        (Reason.PROTECTED, protected),
+        (Reason.MIN_DEGREE, _best_in_edges(score, place, dst, rules.min_degree)),
+        (Reason.CONNECTED, _forest(score, place, src, dst, num_nodes, rules)),
+    ):
+        if mask is not None:
+            mask = mask if twin is None else mask | mask[twin]
+            code[mask & (code == 0)] = reason
+    notes: tuple[str, ...] = ()
+    if rules.keep is None:
+        cut = rules.cut_at(threshold, None, None)
+        by_score = score > np.asarray(cut, score.dtype)
+        kept = by_score | (code > 0)
+    else:
+        wanted = round(rules.keep * len(score))
+        by_score = _best(score, place, wanted)
+        cut = rules.cut_at(
+            threshold,
+            float(score[by_score].min()) if by_score.any() else None,
+            float(score[~by_score].max()) if not by_score.all() else None,
+        )
+        guaranteed = int((code > 0).sum())
+        free = np.flatnonzero(code == 0)
+        kept = code > 0
+        kept[free] = _best(score[free], place[free], max(wanted - guaranteed, 0))
+        if guaranteed > wanted:
+            notes = (too_many_guaranteed(guaranteed, wanted, rules.keep),)
+    why = np.where(kept, np.where(by_score, Reason.SCORE, code), Reason.REMOVED)
+    return Choice(kept, why.astype(np.uint8), score, cut, notes)
+
+
+def chosen_scores(
+    scores: EdgeScores, choice: Choice, graph: Graph, gates: Gates
+) -> EdgeScores:
+    """The scores of the edges under a choice, with the gates they are kept with.
+
+    The model's threshold τ moves to the cut c, as if its gate bias were moved: an edge
+    has the gate of log α + τ - c. For `keep` the cut is halfway between the scores that
+    are kept and those that are not, as `sgat fit --keep` has it at evaluation. An edge
+    that a guarantee keeps below the cut would have gate 0 and not be heard; it has the
+    gate before stretching and clamping, σ((log α + τ - c) / β), which is positive and
+    at most -γ / (ζ - γ), 1/12 by default (1/2 for binary gates). Removed edges have
+    gate 0. The probability stays the model's own.
+    """
+    kept = torch.from_numpy(choice.kept)
+    log_alpha = torch.from_numpy(choice.score)
+    gate = torch.where(kept, kept_gates(log_alpha, choice.cut, gates), 0)
+    weight = gate if graph.weight is None else gate * graph.weight.cpu().to(gate)
+    loop = graph.loop_weights.cpu().to(gate)
+    row_sum = torch.index_add(loop, 0, graph.dst.cpu(), weight)
+    inverse = torch.where(row_sum > 0, 1 / row_sum, 0)
+    return dataclasses.replace(
+        scores,
+        log_alpha=log_alpha,
+        probability=gates.probability_open(log_alpha),
+        gate=gate,
+        kept=kept,
+        attention=weight * inverse[graph.dst.cpu()],
+        loop_attention=loop * inverse,
+    )
+
+
+def kept_gates(log_alpha: Tensor, cut: float, gates: Gates) -> Tensor:
+    """The gate of each edge if it is kept, [E]; see `chosen_scores`."""
+    moved = log_alpha + (gates.threshold - cut)
+    value = gates.value(moved)
+    return torch.where(value > 0, value, torch.sigmoid(moved / gates.temperature))
+
+
+def combined(one: Array, other: Array, how: Combination) -> Array:
+    """The score of both directions of an edge, [E]."""
+    if how == "max":
+        return np.asarray(np.maximum(one, other))
+    if how == "min":
+        return np.asarray(np.minimum(one, other))
+    return np.asarray((one + other) / np.asarray(2, one.dtype))
+
+
+def _reverse(src: Array, dst: Array, num_nodes: int) -> Array:
+    """Position of the reverse of each edge, its own if there is none, [E]."""
+    own = np.arange(len(src))
+    key = dst.astype(np.int64) * num_nodes + src
+    order = np.argsort(key, kind="stable")
+    wanted = src.astype(np.int64) * num_nodes + dst
+    found = np.searchsorted(key, wanted, sorter=order)
+    position = order[np.minimum(found, len(key) - 1)] if len(key) else own
+    return np.asarray(np.where(key[position] == wanted, position, own))
+
+
+def _best(score: Array, place: Array, number: int) -> Array:
+    """Mark so many edges of the highest scores, [E]; equal places go together."""
+    order = np.lexsort((place, -score))
+    kept = np.zeros(len(score), dtype=bool)
+    while 0 < number < len(order) and place[order[number]] == place[order[number - 1]]:
+        number -= 1
+    kept[order[:number]] = True
+    return kept
+
+
+def _best_in_edges(score: Array, place: Array, dst: Array, degree: int) -> Array | None:
+    """Mark the best `degree` edges into every node, [E]."""
+    if not degree:
+        return None
+    order = np.lexsort((place, -score, dst))
+    node = dst[order]
+    position = np.arange(len(order))
+    is_first = np.r_[True, node[1:] != node[:-1]][: len(order)]
+    start = np.maximum.accumulate(np.where(is_first, position, 0))
+    mask = np.zeros(len(order), dtype=bool)
+    mask[order[position - start < degree]] = True
+    return mask
+
+
+def _forest(
+    score: Array, place: Array, src: Array, dst: Array, num_nodes: int, rules: Rules
+) -> Array | None:
+    """Mark the edges of the maximum spanning forest, [E]."""
+    if not rules.keep_connected:
+        return None
+    ends = (src.astype(np.int32, copy=False), dst.astype(np.int32, copy=False))
+    edges = (*ends, score, place.astype(np.int64, copy=False))
+    mask = np.zeros(len(score), dtype=bool)
+    mask[spanning_forest(num_nodes, lambda: [edges])] = True
+    return mask

@@ -1,0 +1,113 @@
+"""Rules: what decides which edges stay, and what is guaranteed whatever the scores."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from typing import Literal, get_args
+
+Combination = Literal["max", "min", "mean"]
+MARGIN = 1e-3
+"""How far the cut stays from the scores where all edges, or none, are kept."""
+
+
+class Reason(enum.IntEnum):
+    """Why an edge was kept or removed; of several reasons the lowest but 0."""
+
+    REMOVED = 0
+    SCORE = 1
+    PROTECTED = 2
+    MIN_DEGREE = 3
+    CONNECTED = 4
+    LOOP = 5
+    MISSING = 6
+
+    @property
+    def label(self) -> str:
+        """The reason as it is shown: `min-degree`."""
+        return self.name.lower().replace("_", "-")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What is kept.
+
+    The score decides first: the share `keep` of the edges with the highest scores, or
+    the edges above `threshold`, or, without either, above the model's own threshold.
+
+    `min_degree`, `keep_connected` and protected edges are guarantees: what they name
+    stays whatever its score. With `keep`, guaranteed edges count towards the share and
+    the rest is filled by score, so the share holds; if they alone are more than the
+    share, all of them stay, nothing is filled, and a note says so.
+
+    Attributes:
+        keep: Share of the edges to keep, in (0, 1]: round(keep · E) edges.
+        threshold: The log α above which an edge is kept; not together with `keep`.
+        symmetric: Both directions of an edge get the larger, the smaller or the mean of
+            their scores and stay or go as one. An edge without a reverse has its own
+            score. A pair that does not fit into the share as a whole is left out, so
+            `keep` may fall short by one edge.
+        min_degree: Every node keeps its so many best in-edges, or all it has.
+        keep_connected: The maximum spanning forest of the scores stays, edges taken
+            without direction, so the number of connected components is unchanged.
+    """
+
+    keep: float | None = None
+    threshold: float | None = None
+    symmetric: Combination | None = None
+    min_degree: int = 0
+    keep_connected: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing, and rules that contradict each other."""
+        if self.keep is not None and self.threshold is not None:
+            raise ValueError(
+                f"`keep` and `threshold` exclude each other, got {self.keep} and"
+                f" {self.threshold}."
+            )
+        if self.keep is not None and not 0 < self.keep <= 1:
+            raise ValueError(f"`keep` must be in (0, 1], got {self.keep}.")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise ValueError(f"`threshold` must be finite, got {self.threshold}.")
+        if self.symmetric not in (None, *get_args(Combination)):
+            raise ValueError(
+                f"`symmetric` must be max, min or mean, got {self.symmetric!r}."
+            )
+        if self.min_degree < 0 or self.min_degree != int(self.min_degree):
+            raise ValueError(
+                f"`min_degree` must be a whole number of at least 0, got"
+                f" {self.min_degree}."
+            )
+
+    def cut_at(
+        self,
+        threshold: float,
+        lowest_kept: float | None,
+        highest_removed: float | None,
+    ) -> float:
+        """The log α at which gates open (see `chosen_scores`).
+
+        Args:
+            threshold: The model's own.
+            lowest_kept: Lowest score among the round(keep · E) best; None without any.
+            highest_removed: Highest score among the others; None without any.
+        """
+        if self.keep is None:
+            return threshold if self.threshold is None else self.threshold
+        if lowest_kept is None and highest_removed is None:
+            return threshold
+        if lowest_kept is None:
+            assert highest_removed is not None
+            return highest_removed + MARGIN
+        if highest_removed is None:
+            return min(threshold, lowest_kept - MARGIN)
+        return (lowest_kept + highest_removed) / 2
+
+
+def too_many_guaranteed(guaranteed: int, wanted: int, keep: float) -> str:
+    """The note that guarantees alone are more than the share to keep."""
+    return (
+        f"the rules guarantee {guaranteed:,} edges, more than the {wanted:,} of"
+        f" `keep` {keep:g}; all of them stay and no edge is kept by its score alone"
+    )

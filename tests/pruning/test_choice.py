@@ -1,0 +1,314 @@
+"""Every rule, alone and with others, over random graphs against plain definitions."""
+
+import dataclasses
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgat.edge_scores import EdgeScores
+from sgat.gates import BinaryGates, HardConcrete
+from sgat.graph import Graph
+from sgat.pruning import Reason, Rules, choose_edges, chosen_scores
+
+COMBINE = {"max": max, "min": min, "mean": lambda a, b: (a + b) / 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Scored:
+    """A graph with scores; few different ones, so that ties are common."""
+
+    nodes: int
+    pairs: list[tuple[int, int]]
+    score: np.ndarray
+
+    @property
+    def ends(self):
+        pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
+    def choose(self, rules, **options):
+        return choose_edges(self.score, *self.ends, self.nodes, rules, **options)
+
+
+@st.composite
+def graphs(draw, undirected=None):
+    nodes = draw(st.integers(1, 8))
+    possible = list(itertools.permutations(range(nodes), 2))
+    pairs = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
+    if undirected or (undirected is None and draw(st.booleans())):
+        both = [*pairs, *((v, u) for u, v in pairs)]
+        pairs = draw(st.permutations(list(dict.fromkeys(both))))
+    values = st.integers(-6, 6).map(lambda n: n / 2)
+    score = draw(st.lists(values, min_size=len(pairs), max_size=len(pairs)))
+    return Scored(nodes, pairs, np.array(score, dtype=np.float32))
+
+
+shares = st.floats(0.01, 1)
+combinations = st.sampled_from([None, "max", "min", "mean"])
+
+
+@st.composite
+def all_rules(draw):
+    keep = draw(st.none() | shares)
+    threshold = draw(st.none() | st.floats(-3, 3)) if keep is None else None
+    return Rules(
+        keep,
+        threshold,
+        draw(combinations),
+        draw(st.integers(0, 3)),
+        draw(st.booleans()),
+    )
+
+
+def own_scores(graph, symmetric):
+    """The score that decides for each edge, and the edge it is tied to, by hand."""
+    known = dict(zip(graph.pairs, graph.score.tolist(), strict=True))
+    scores, twins = [], []
+    for place, (u, v) in enumerate(graph.pairs):
+        if symmetric and (v, u) in known:
+            scores.append(COMBINE[symmetric](known[u, v], known[v, u]))
+            twins.append(graph.pairs.index((v, u)))
+        else:
+            scores.append(known[u, v])
+            twins.append(place)
+    return scores, twins
+
+
+def ranking(graph, symmetric):
+    """Groups of edges that stay or go as one, best first."""
+    scores, twins = own_scores(graph, symmetric)
+    firsts = [min(place, twin) for place, twin in enumerate(twins)]
+    order = sorted(set(firsts), key=lambda place: (-scores[place], place))
+    return [sorted({place, twins[place]}) for place in order]
+
+
+def components(nodes, pairs):
+    whole = nx.Graph()
+    whole.add_nodes_from(range(nodes))
+    whole.add_edges_from(pairs)
+    return nx.number_connected_components(whole)
+
+
+def kept_pairs(graph, choice):
+    return [pair for pair, kept in zip(graph.pairs, choice.kept, strict=True) if kept]
+
+
+@given(graphs(), shares)
+def test_keep_takes_exactly_the_share_with_the_highest_scores(graph, keep):
+    choice = graph.choose(Rules(keep=keep))
+    order = sorted(range(len(graph.pairs)), key=lambda e: (-graph.score[e], e))
+    expected = order[: round(keep * len(order))]
+    assert np.flatnonzero(choice.kept).tolist() == sorted(expected)
+    assert set(choice.reason[choice.kept]) <= {Reason.SCORE}
+
+
+@given(graphs(), st.floats(-3, 3) | st.none())
+def test_a_threshold_keeps_what_is_above(graph, threshold):
+    choice = graph.choose(Rules(threshold=threshold))
+    used = HardConcrete().threshold if threshold is None else threshold
+    assert choice.kept.tolist() == [s > np.float32(used) for s in graph.score]
+    assert choice.cut == used
+
+
+@given(graphs(), st.sampled_from(["max", "min", "mean"]), shares | st.none())
+def test_both_directions_stay_or_go_as_one(graph, symmetric, keep):
+    choice = graph.choose(Rules(keep=keep, symmetric=symmetric))
+    scores, twins = own_scores(graph, symmetric)
+    assert choice.score.tolist() == scores
+    assert np.array_equal(choice.kept, choice.kept[twins] if twins else choice.kept)
+    if keep is None:
+        assert choice.kept.tolist() == [s > HardConcrete().threshold for s in scores]
+        return
+    wanted, expected = round(keep * len(scores)), []
+    for group in ranking(graph, symmetric):
+        if len(expected) + len(group) > wanted:
+            break
+        expected += group
+    assert np.flatnonzero(choice.kept).tolist() == sorted(expected)
+    # Short by at most one edge of a pair.
+    assert wanted - 1 <= choice.kept.sum() <= wanted
+
+
+@given(graphs(), st.integers(0, 4), combinations, st.none() | shares)
+def test_every_node_keeps_its_best_in_edges(graph, degree, symmetric, keep):
+    choice = graph.choose(
+        Rules(keep=keep, threshold=9.0 if keep is None else None, min_degree=degree)
+        if symmetric is None
+        else Rules(keep=keep, symmetric=symmetric, min_degree=degree)
+    )
+    place = {
+        edge: number
+        for number, group in enumerate(ranking(graph, symmetric))
+        for edge in group
+    }
+    for node in range(graph.nodes):
+        into = [e for e, (_, dst) in enumerate(graph.pairs) if dst == node]
+        best = sorted(into, key=place.__getitem__)[:degree]
+        assert choice.kept[best].all()
+        assert choice.kept[into].sum() >= min(degree, len(into))
+    if symmetric is None and keep is None:
+        assert set(choice.reason[choice.kept]) <= {Reason.MIN_DEGREE}
+        assert choice.kept.sum() <= degree * graph.nodes
+
+
+@settings(deadline=None)  # the first call compiles
+@given(graphs(), combinations)
+def test_the_forest_that_stays_is_a_maximum_spanning_one(graph, symmetric):
+    rules = Rules(threshold=9.0, symmetric=symmetric, keep_connected=True)
+    choice = graph.choose(rules)
+    scores, _ = own_scores(graph, symmetric)
+    whole = nx.MultiGraph()
+    whole.add_nodes_from(range(graph.nodes))
+    for (u, v), score in zip(graph.pairs, scores, strict=True):
+        whole.add_edge(u, v, weight=score)
+    best = nx.maximum_spanning_tree(whole)
+    forest = kept_pairs(graph, choice)
+    links = {frozenset(pair) for pair in forest}
+    assert len(links) == best.number_of_edges()
+    total = sum(
+        max(s for s, k, p in zip(scores, choice.kept, graph.pairs, strict=True)
+            if k and frozenset(p) == link)
+        for link in links
+    )  # fmt: skip
+    assert total == best.size(weight="weight")
+    assert components(graph.nodes, forest) == components(graph.nodes, graph.pairs)
+    assert set(choice.reason[choice.kept]) <= {Reason.CONNECTED}
+
+
+@settings(deadline=None)  # the first call compiles
+@given(graphs(), all_rules(), st.data())
+def test_guarantees_hold_together_and_count_towards_the_share(graph, rules, data):
+    size = len(graph.pairs)
+    mask = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    protected = np.array(mask, dtype=bool)
+    choice = graph.choose(rules, protected=protected)
+    assert choice.kept[protected].all()
+    if rules.keep_connected:
+        kept = components(graph.nodes, kept_pairs(graph, choice))
+        assert kept == components(graph.nodes, graph.pairs)
+    for node in range(graph.nodes):
+        into = [e for e, (_, dst) in enumerate(graph.pairs) if dst == node]
+        assert choice.kept[into].sum() >= min(rules.min_degree, len(into))
+    _, twins = own_scores(graph, rules.symmetric)
+    if size:
+        assert np.array_equal(choice.kept, choice.kept[twins])
+
+    alone = dataclasses.replace(rules, min_degree=0, keep_connected=False)
+    by_score = graph.choose(alone).kept
+    nothing = dataclasses.replace(rules, keep=None, threshold=99.0)
+    guaranteed = graph.choose(nothing, protected=protected).kept
+    if rules.keep is None:
+        assert np.array_equal(choice.kept, by_score | guaranteed)
+    else:
+        wanted, count = round(rules.keep * size), int(guaranteed.sum())
+        expected = list(np.flatnonzero(guaranteed))
+        for group in ranking(graph, rules.symmetric):
+            if guaranteed[group[0]]:
+                continue
+            if len(expected) + len(group) > wanted:
+                break
+            expected += group
+        assert np.flatnonzero(choice.kept).tolist() == sorted(expected)
+        assert bool(choice.notes) == (count > wanted)
+        assert int(choice.kept.sum()) <= max(wanted, count)
+    assert np.array_equal(choice.reason == Reason.REMOVED, ~choice.kept)
+    assert np.array_equal(choice.reason == Reason.SCORE, choice.kept & by_score)
+    owed = choice.reason == Reason.PROTECTED
+    pulled = protected | (protected[twins] if size else protected)
+    assert np.array_equal(owed, choice.kept & ~by_score & pulled)
+    assert sum(choice.count().values()) == size
+
+
+@settings(deadline=None)  # the first call compiles
+@given(graphs(), all_rules())
+def test_gates_of_kept_edges_are_positive_and_follow_the_cut(graph, rules):
+    choice = graph.choose(rules)
+    edges = torch.tensor(graph.pairs, dtype=torch.long).reshape(-1, 2).T
+    order = np.lexsort(graph.ends)
+    sorted_choice = dataclasses.replace(
+        choice, **{n: getattr(choice, n)[order] for n in ("kept", "reason", "score")}
+    )
+    built = Graph.from_edges(edges, graph.nodes)
+    gates = HardConcrete()
+    log_alpha = torch.from_numpy(sorted_choice.score)
+    plain = EdgeScores.from_log_alpha(log_alpha, built, gates)
+    found = chosen_scores(plain, sorted_choice, built, gates)
+    assert bool((found.gate[found.kept] > 0).all())
+    assert bool((found.gate[~found.kept] == 0).all())
+    moved = gates.value(log_alpha + (gates.threshold - choice.cut))
+    is_open = found.kept & (moved > 0)
+    assert torch.equal(found.gate[is_open], moved[is_open])
+    assert bool((found.gate[found.kept & ~is_open] <= 1 / 12 + 1e-6).all())
+    # What a node hears sums to one, its own loop included.
+    heard = torch.index_add(found.loop_attention, 0, built.dst, found.attention)
+    assert torch.allclose(heard, torch.ones(graph.nodes), atol=1e-5)
+
+
+def test_rules_worked_out_by_hand():
+    #   0 → 1: 5,  1 → 0: 1,  2 → 1: 4,  3 → 1: 3,  1 → 3: -2,  4 → 3: -5
+    pairs = [(0, 1), (1, 0), (2, 1), (3, 1), (1, 3), (4, 3)]
+    graph = Scored(5, pairs, np.array([5, 1, 4, 3, -2, -5], dtype=np.float32))
+    named = {
+        Rules(): [0, 1, 2, 3],
+        Rules(keep=0.5): [0, 2, 3],
+        Rules(keep=0.5, symmetric="max"): [0, 1, 2],
+        Rules(keep=4 / 6, symmetric="max"): [0, 1, 2],
+        Rules(threshold=2.0, symmetric="min"): [2],
+        Rules(threshold=2.0, symmetric="mean"): [0, 1, 2],
+        Rules(threshold=4.5, min_degree=1): [0, 1, 4],
+        Rules(threshold=4.5, keep_connected=True): [0, 2, 3, 5],
+        Rules(keep=0.5, min_degree=1): [0, 1, 4],
+        Rules(keep=4 / 6, min_degree=1): [0, 1, 2, 4],
+    }
+    for rules, expected in named.items():
+        assert np.flatnonzero(graph.choose(rules).kept).tolist() == expected, rules
+    protected = np.arange(6) == 5
+    choice = graph.choose(Rules(keep=0.5), protected=protected)
+    assert choice.reason.tolist() == [1, 0, 1, 0, 0, 2]
+    assert choice.count() == {"removed": 3, "score": 2, "protected": 1}
+    # Halfway between 3, the last of the best three, and 1.
+    assert choice.cut == 2.0
+
+
+def test_more_guarantees_than_the_share_are_told():
+    graph = Scored(3, [(0, 1), (1, 2), (2, 0)], np.zeros(3, dtype=np.float32))
+    choice = graph.choose(Rules(keep=0.3, min_degree=1))
+    assert choice.kept.all()
+    assert choice.notes == (
+        "the rules guarantee 3 edges, more than the 1 of `keep` 0.3; all of them stay"
+        " and no edge is kept by its score alone",
+    )
+
+
+def test_binary_gates_below_the_cut_have_their_probability():
+    gates = BinaryGates("gumbel", temperature=1.0)
+    graph = Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), 2)
+    log_alpha = torch.tensor([-1.0, 2.0])
+    plain = EdgeScores.from_log_alpha(log_alpha, graph, gates)
+    rules = Rules(min_degree=1)
+    choice = choose_edges(
+        log_alpha.numpy(), np.array([1, 0]), np.array([0, 1]), 2, rules, threshold=0.0
+    )
+    found = chosen_scores(plain, choice, graph, gates)
+    assert found.gate.tolist() == pytest.approx([1 / (1 + np.e), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("given_rules", "message"),
+    [
+        ({"keep": 0.0}, r"`keep` must be in \(0, 1\], got 0.0"),
+        ({"keep": 1.5}, r"`keep` must be in \(0, 1\], got 1.5"),
+        ({"keep": 0.5, "threshold": 1.0}, "exclude each other, got 0.5 and 1.0"),
+        ({"threshold": float("nan")}, "`threshold` must be finite, got nan"),
+        ({"symmetric": "sum"}, "must be max, min or mean, got 'sum'"),
+        ({"min_degree": -1}, "whole number of at least 0, got -1"),
+    ],
+)
+def test_rules_that_mean_nothing_are_refused(given_rules, message):
+    with pytest.raises(ValueError, match=message):
+        Rules(**given_rules)
