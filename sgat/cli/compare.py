@@ -1,0 +1,301 @@
+"""`sgat compare`: ways to choose edges against each other, at the same budgets."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sgat.cli import app
+from sgat.cli.downloads import download_bar
+from sgat.cli.fit import DATA, RUN, TRAIN, option
+
+if TYPE_CHECKING:
+    from sgat.config import DataConfig
+    from sgat.data.configured import Loaded
+
+BUDGETS = "0.9,0.7,0.5,0.3,0.1"
+NAMES = "random, local-degree, k-neighbor, jaccard, gat-attention, sgat, mlp"
+
+
+@app.command(
+    epilog="Examples:\n\nsgat compare cora --runs 3\n\n"
+    "sgat compare --edges edges.csv --nodes nodes.csv --label y --budgets 0.5,0.2\n\n"
+    "sgat compare texas --only sgat,random,mlp --runs 5 --out runs/texas-small"
+)
+def compare(
+    name: str | None = typer.Argument(
+        None, help="Name of a data set; see `sgat data list`."
+    ),
+    data_root: Path | None = option(
+        DATA, "Folder with the data sets; else $SGAT_DATA, else the user's cache."
+    ),
+    split: str | None = option(DATA, "Split, e.g. random-60-20-20."),
+    normalise_features: bool | None = option(
+        DATA,
+        "Divide each row of a data set's features by its sum.",
+        "--normalise-features/--no-normalise-features",
+    ),
+    largest_component: bool | None = option(
+        DATA, "Only the largest component of a data set.", "--largest-component"
+    ),
+    edges: Path | None = option(
+        DATA, "Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
+    ),
+    nodes: Path | None = option(DATA, "Your node file: CSV, TSV, Parquet or NPZ."),
+    label: str | None = option(DATA, "Column of the node file with the class."),
+    labels: str | None = option(DATA, "0/1 columns for several labels: A,B,C."),
+    features: str | None = option(
+        DATA, "Feature columns, A,B,C; '' for none; else all without other meaning."
+    ),
+    categorical: str | None = option(
+        DATA, "Feature columns of categories that look like numbers: A,B,C."
+    ),
+    drop: str | None = option(DATA, "Columns that mean nothing here: A,B,C."),
+    delimiter: str | None = option(DATA, "What separates the cells of a text table."),
+    id: str | None = option(DATA, "Column with the id of each node \\[id]."),
+    src: str | None = option(DATA, "Column with the source of each edge \\[src]."),
+    dst: str | None = option(DATA, "Column with the target of each edge \\[dst]."),
+    weight: str | None = option(DATA, "Column with the weight of each edge."),
+    split_column: str | None = option(DATA, "Column with train, val, test \\[split]."),
+    undirected: bool | None = option(
+        DATA, "Each edge stands for both directions.", "--undirected"
+    ),
+    standardise: bool | None = option(
+        DATA, "Scale numeric features to mean 0, deviation 1.", "--standardise"
+    ),
+    fill_missing: str | None = option(DATA, "Missing features become zero or mean."),
+    budgets: str = typer.Option(
+        BUDGETS, help="Shares of the edges to keep.", rich_help_panel=TRAIN
+    ),
+    only: str = typer.Option(
+        "", help=f"Methods, with commas between: {NAMES}.", rich_help_panel=TRAIN
+    ),
+    runs: int = typer.Option(3, min=1, help="Number of seeds.", rich_help_panel=TRAIN),
+    seed: int = typer.Option(0, min=0, help="The first seed.", rich_help_panel=TRAIN),
+    epochs: int | None = typer.Option(
+        None, min=1, help="Epochs of every training.", rich_help_panel=TRAIN
+    ),
+    quick: bool = typer.Option(
+        False,
+        "--quick",
+        help="One seed, few epochs: a look, no result.",
+        rich_help_panel=TRAIN,
+    ),
+    processes: int = typer.Option(
+        1, min=1, help="Trainings at once.", rich_help_panel=TRAIN
+    ),
+    device: str = typer.Option(
+        "auto", help="cpu, cuda, or auto.", rich_help_panel=TRAIN
+    ),
+    out: str | None = option(
+        RUN, "Folder for all that is written \\[runs/compare-NAME]."
+    ),
+    picture: Path | None = option(RUN, "The plot, .png \\[compare.png in --out]."),
+    csv: Path | None = option(RUN, "The numbers as CSV \\[compare.csv in --out]."),
+    as_json: bool = typer.Option(
+        False, "--json", help="Print JSON.", rich_help_panel=RUN
+    ),
+    markdown: bool = typer.Option(
+        False, "--markdown", help="Print Markdown.", rich_help_panel=RUN
+    ),
+    quiet: bool = typer.Option(
+        False, "--quiet", help="Show no progress.", rich_help_panel=RUN
+    ),
+) -> None:
+    """See whether learning which edges to keep is worth it on your graph.
+
+    SGAT, attention of a GAT, four ways that learn nothing (random, Local Degree,
+    K-Neighbor, similarity of features) and an MLP without edges, all at the same
+    shares of the edges: a GCN and a GAT are trained anew on what each keeps. Prints
+    accuracies, the cost of a pass on the smaller graphs and a verdict, and draws
+    accuracy against the share kept. Finished trainings are kept in `--out`, so that the
+    same command goes on where it was stopped.
+    """
+    from sgat.cli.progress import trainings_progress
+    from sgat.compare.inference import measure
+    from sgat.compare.picture import draw
+    from sgat.compare.plan import Comparison
+    from sgat.compare.results import gather
+    from sgat.compare.table import csv_text, document, render, rows
+    from sgat.compare.verdict import verdict
+    from sgat.data.configured import load_configured
+    from sgat.experiments.record import Store
+    from sgat.experiments.runner import run_planned
+    from sgat.run_folder import write_text
+    from sgat.runs import Request
+    from sgat.train import chosen_device
+
+    given = {k: v for k, v in locals().items() if k in DATA_OPTIONS and v is not None}
+    shares, methods = parse_budgets(budgets), parse_methods(only)
+    data = Request.from_options(given).settings().data
+    root = None if data_root is None else str(data_root.absolute())
+    folder = Path(out) if out is not None else _default_folder(data)
+    drawing = picture or folder / "compare.png"
+    table = csv or folder / "compare.csv"
+    _check_places(folder, drawing, table, data)
+    chosen_device(device)
+    with download_bar(data.name or "data", quiet=quiet) as progress:
+        loaded = load_configured(data, root=root, seed=seed, progress=progress)
+    _check_data(loaded)
+    folder.mkdir(parents=True, exist_ok=True)
+    comparison = Comparison(
+        data,
+        loaded,
+        budgets=shares,
+        methods=methods,
+        seeds=range(seed, seed + (1 if quick else runs)),
+        epochs=epochs,
+        quick=quick,
+    )
+    if not quiet:
+        for note in loaded.notes:
+            print(f"note: {_for_each_run(note, seed, runs)}", file=sys.stderr)
+    store = Store(folder / "records")
+    try:
+        with trainings_progress("compare", quiet=quiet) as show:
+            run_planned(
+                lambda: list(comparison.tasks(store).values()),
+                store,
+                processes=processes,
+                device=device,
+                root=root,
+                progress=None
+                if show is None
+                else lambda done, _: show(done, comparison.num_tasks),
+            )
+    except KeyboardInterrupt:
+        print(
+            f"interrupted; what is finished is in {folder}, the same command goes on",
+            file=sys.stderr,
+        )
+        raise
+    if not quiet:
+        print("compare: measuring forward passes", file=sys.stderr, flush=True)
+    costs = measure(comparison, store, folder / "inference.json", device)
+    results = gather(comparison, store)
+    told = verdict(results, shares, splits_vary=comparison.splits_vary)
+    found = rows(comparison, results, costs)
+    draw(comparison, results, drawing)
+    write_text(table, csv_text(found))
+    if as_json:
+        content = document(comparison, results, found, told)
+        content["files"] = {"picture": str(drawing), "csv": str(table)}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    typer.echo(render(comparison, results, costs, told, markdown=markdown), nl=False)
+    if not quiet:
+        print(f"\nwritten to {drawing} and {table}", file=sys.stderr)
+
+
+DATA_OPTIONS = (
+    *("name", "split", "normalise_features", "largest_component", "edges", "nodes"),
+    *("label", "labels", "features", "categorical", "drop", "delimiter", "id", "src"),
+    *("dst", "weight", "split_column", "undirected", "standardise", "fill_missing"),
+    "out",
+)
+"""Options that say what the data is, as `sgat.runs.Request` knows them."""
+
+
+def parse_budgets(text: str) -> tuple[float, ...]:
+    """Shares from "0.9,0.5", the largest first, each once.
+
+    Raises:
+        ValueError: If one is no number between 0 and 1.
+    """
+    shares = []
+    for part in text.split(","):
+        try:
+            share = float(part)
+        except ValueError:
+            share = -1.0
+        if not 0 < share < 1:
+            raise ValueError(
+                "`--budgets` must be shares between 0 and 1 with commas between, such"
+                f" as 0.9,0.5,0.1, got {part.strip()!r}; the full graph is always"
+                " there."
+            )
+        shares.append(share)
+    return tuple(sorted(set(shares), reverse=True))
+
+
+def parse_methods(text: str) -> tuple[str, ...]:
+    """Methods from "sgat,random"; all of them for "".
+
+    Raises:
+        ValueError: If one is unknown.
+    """
+    from sgat.compare.plan import METHODS
+    from sgat.runs import comma_list
+
+    wanted = comma_list(text)
+    for method in wanted:
+        if method not in METHODS:
+            raise ValueError(
+                f"`--only` must name methods, got {method!r}; known are"
+                f" {', '.join(METHODS)}."
+            )
+    return tuple(m for m in METHODS if m in wanted) or METHODS
+
+
+def _default_folder(data: DataConfig) -> Path:
+    name = data.name or Path(data.edges or "files").stem
+    return Path("runs") / f"compare-{name}"
+
+
+def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) -> None:
+    """Find out before any training that results cannot be written, or replace input.
+
+    Raises:
+        ValueError: If a place is none to write to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`--out` must be a folder, but {folder} is a file.")
+    if (folder / "config.toml").exists():
+        raise ValueError(
+            f"`--out` must not be the folder of a run of `sgat fit`, got {folder};"
+            " choose another."
+        )
+    for option_, path in {"--picture": picture, "--csv": table}.items():
+        if path.is_dir():
+            raise ValueError(f"`{option_}` must be a file, but {path} is a folder.")
+        parent = path.absolute().parent
+        if parent != folder.absolute() and not parent.is_dir():
+            raise ValueError(
+                f"`{option_}` must be in a folder that exists, got {path}; make"
+                f" {path.parent} first."
+            )
+        for key, given in {"--edges": data.edges, "--nodes": data.nodes}.items():
+            if given and os.path.realpath(path) == os.path.realpath(given):
+                raise ValueError(
+                    f"`{option_}` must not be the file of `{key}`, got {path}."
+                )
+    if picture.suffix.lower() != ".png":
+        raise ValueError(f"`--picture` must end in .png, got {picture}.")
+
+
+def _check_data(loaded: Loaded) -> None:
+    """Refuse data on which there is nothing to compare.
+
+    Raises:
+        ValueError: If the data is bad, or has no edges or test nodes.
+    """
+    from sgat.data.node_data import check
+
+    check(loaded.graphs)
+    name = loaded.graphs[0].name
+    if not sum(data.graph.num_edges for data in loaded.graphs):
+        raise ValueError(f"{name!r} has no edges to choose from.")
+    if not any(bool(data.test.any()) for data in loaded.graphs):
+        raise ValueError(f"{name!r} has no test nodes to judge by; choose a `--split`.")
+
+
+def _for_each_run(note: str, seed: int, runs: int) -> str:
+    """A note on a split that was drawn, for all the seeds that draw one."""
+    if runs == 1:
+        return note
+    return note.replace(f"(seed {seed})", f"anew in every run (seeds {seed} and on)")

@@ -1,0 +1,99 @@
+"""draw(): accuracy against the share of edges kept, one panel per retrained model."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
+from sgat.compare.pruners import PRUNERS, SGAT
+from sgat.compare.results import Results
+from sgat.experiments.plots import STYLES, panels
+
+APART = 0.7
+"""Per cent between the points of two methods, so that their bars can be told apart."""
+
+
+def draw(comparison: Comparison, results: Results, path: Path) -> None:
+    """Mean and standard deviation over the runs, as PNG.
+
+    Lines without markers are the references: the model on all edges, and the MLP on
+    none. SGAT trained to the budget is drawn into every panel.
+    """
+    titles = [f"{title}, retrained" for title in RETRAINED.values()]
+    metric = "micro-F1" if comparison.graphs[0].is_multilabel else "accuracy"
+    with panels(path, titles, height=4.3) as axes:
+        for axis, model in zip(axes, RETRAINED, strict=True):
+            curves = [(method, model) for method in comparison.pruners]
+            if SGAT in comparison.methods:
+                curves.append((SGAT, SGAT))
+            for number, (method, trained) in enumerate(curves):
+                shift = APART * (number - (len(curves) - 1) / 2)
+                _curve(axis, comparison, results, method, trained, shift)
+            _reference(axis, results, Place(FULL, None, model), "all edges", "-")
+            _reference(axis, results, Place(MLP, None, MLP), "MLP, no edges", "--")
+            axis.set_xlabel("edges kept (%)")
+            axis.set_ylabel(f"test {metric} (%)")
+            axis.set_xticks([100 * budget for budget in comparison.budgets])
+            axis.xaxis.set_major_formatter("{x:g}")
+        axes[0].figure.legend(
+            *axes[0].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=5,
+            frameon=False,
+            fontsize=8,
+        )
+        name = comparison.data.name or comparison.graphs[0].name
+        runs = len(comparison.seeds)
+        bars = f"{runs} runs, bars are one standard deviation"
+        axes[0].figure.suptitle(
+            f"{name}: {bars if runs > 1 else 'one run'}", fontsize=9
+        )
+
+
+def _curve(
+    axis: Any,
+    comparison: Comparison,
+    results: Results,
+    method: str,
+    model: str,
+    shift: float,
+) -> None:
+    points = []
+    for budget in sorted(comparison.budgets):
+        values = list(results.test.get(Place(method, budget, model), {}).values())
+        if values:
+            spread = statistics.stdev(values) if len(values) > 1 else 0.0
+            points.append(
+                (100 * budget + shift, 100 * statistics.fmean(values), 100 * spread)
+            )
+    if not points:
+        return
+    is_own = model == SGAT
+    # A method looks the same whichever others are shown beside it; the last two
+    # styles are SGAT's, and its edges are what it is about.
+    number = list(PRUNERS).index(method)
+    if method == SGAT:
+        number = len(PRUNERS) - is_own
+    x, mean, bars = zip(*points, strict=True)
+    axis.errorbar(
+        x,
+        mean,
+        yerr=bars if any(bars) else None,
+        label="SGAT itself" if is_own else PRUNERS[method],
+        linewidth=2.2 if method == SGAT and not is_own else 1.3,
+        markersize=5,
+        elinewidth=0.8,
+        capsize=2,
+        **STYLES[number % len(STYLES)],
+    )
+
+
+def _reference(
+    axis: Any, results: Results, place: Place, label: str, line: str
+) -> None:
+    values = results.test.get(place)
+    if values:
+        mean = 100 * statistics.fmean(values.values())
+        axis.axhline(mean, color="black", linewidth=1, linestyle=line, label=label)

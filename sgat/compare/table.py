@@ -1,0 +1,244 @@
+"""A comparison as text, and as rows for CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sgat.compare.inference import Costs
+from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
+from sgat.compare.pruners import PRUNERS, SGAT
+from sgat.compare.results import Results, budget_name, summary
+from sgat.experiments.text_table import aligned, heading, percent
+
+WIDTH = 88
+"""Of text on a terminal."""
+MOST_MISSED = 0.02
+"""Difference of the share that SGAT keeps from its budget that is not worth a word."""
+
+
+def render(
+    comparison: Comparison,
+    results: Results,
+    costs: Costs,
+    verdict: Sequence[str],
+    *,
+    markdown: bool = False,
+) -> str:
+    """The tables of scores and costs, the settings, and the verdict."""
+    budgets = comparison.budgets
+    columns = [budget_name(budget) for budget in budgets]
+    title = f"{_name(comparison)}: who keeps the better edges?"
+    lines = [
+        *heading(title, markdown=markdown),
+        *_text([_caption(comparison)], markdown),
+    ]
+    for model, title in RETRAINED.items():
+        table = [[f"{title}, retrained on", *columns]]
+        for method in comparison.pruners:
+            places = [Place(method, budget, model) for budget in budgets]
+            table.append([PRUNERS[method], *(_score(results, p) for p in places)])
+        if len(table) > 1:
+            lines += [*aligned(table, markdown=markdown), ""]
+    if SGAT in comparison.methods:
+        own = [Place(SGAT, budget, SGAT) for budget in budgets]
+        table = [["trained to the budget", *columns]]
+        table.append(["SGAT itself", *(_score(results, place) for place in own)])
+        lines += [*aligned(table, markdown=markdown), ""]
+    table = [["for reference", _metric(comparison)]]
+    for model, title in RETRAINED.items():
+        table.append([f"{title}, all edges", _score(results, Place(FULL, None, model))])
+    if MLP in comparison.methods:
+        table.append(["MLP, no edges", _score(results, Place(MLP, None, MLP))])
+    lines += [*aligned(table, markdown=markdown), ""]
+    if comparison.pruners:
+        lines += _inference(comparison, costs, markdown=markdown)
+    lines += _text([_settings(comparison), *_missed(results), *verdict], markdown)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _text(paragraphs: Sequence[str], markdown: bool) -> list[str]:
+    """Paragraphs with an empty line after each, broken into lines for a terminal."""
+    lines = []
+    for text in paragraphs:
+        lines += [text if markdown else textwrap.fill(text, WIDTH), ""]
+    return lines
+
+
+def _caption(comparison: Comparison) -> str:
+    first, last = comparison.seeds[0], comparison.seeds[-1]
+    if first == last:
+        runs = f"one run with seed {first}"
+    else:
+        number = len(comparison.seeds)
+        runs = f"mean ± standard deviation of {number} runs, seeds {first} to {last}"
+    return (
+        f"Test {_metric(comparison)} in per cent, {runs}, by the share that is kept of"
+        f" {comparison.num_links:,} {_links(comparison)}."
+    )
+
+
+def _metric(comparison: Comparison) -> str:
+    return "micro-F1" if comparison.graphs[0].is_multilabel else "accuracy"
+
+
+def _name(comparison: Comparison) -> str:
+    return comparison.data.name or comparison.graphs[0].name
+
+
+def _links(comparison: Comparison) -> str:
+    if comparison.is_undirected:
+        return "pairs of nodes with an edge"
+    return "directed edges"
+
+
+def _score(results: Results, place: Place) -> str:
+    return percent(list(results.test.get(place, {}).values()))
+
+
+def _inference(comparison: Comparison, costs: Costs, *, markdown: bool) -> list[str]:
+    """Time and memory by budget, from the least to the most of the methods."""
+    budgets = comparison.budgets
+    rows = [["forward pass", "all edges", *(budget_name(budget) for budget in budgets)]]
+    for model, title in RETRAINED.items():
+        full = costs[Place(FULL, None, model)]
+        for what, whole in (
+            ("time", f"{1e3 * full.seconds:.2f} ms"),
+            ("memory", f"{full.bytes / 2**20:.2f} MiB"),
+        ):
+            cells = []
+            for budget in budgets:
+                places = [Place(method, budget, model) for method in comparison.pruners]
+                shares = [getattr(costs[place], what) for place in places]
+                cells.append(_range(shares))
+            rows.append([f"{title}: {what}", whole, *cells])
+    return [
+        "Cost of a forward pass in per cent of that on all edges, from the least to the"
+        " most of the methods:",
+        "",
+        *aligned(rows, markdown=markdown),
+        "",
+    ]
+
+
+def _range(shares: Sequence[float]) -> str:
+    low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
+    return low if low == high else f"{low}–{high}"
+
+
+def _settings(comparison: Comparison) -> str:
+    """Which settings the models have, whatever chose the edges."""
+    told = []
+    models = ["gcn", "gat", *(m for m in (MLP, SGAT) if m in comparison.methods)]
+    for name in models:
+        config = comparison.config(name, comparison.seeds[0], comparison.budgets[0])
+        model, train = config.model, config.train
+        parts = [
+            f"width {model.hidden}",
+            model.activation,
+            f"dropout {model.dropout:g}",
+        ]
+        if name in ("gat", SGAT):
+            parts.insert(1, f"{model.heads} heads")
+            parts.append(f"attention dropout {model.attention_dropout:g}")
+        parts += [
+            f"lr {train.lr:g}",
+            f"weight decay {train.weight_decay:g}",
+            f"{train.epochs} epochs",
+        ]
+        told.append(f"{name.upper()} ({', '.join(parts)})")
+    return (
+        f"Settings, the same whatever chose the edges: {'; '.join(told)}; model of the"
+        " best validation."
+    )
+
+
+def _missed(results: Results) -> list[str]:
+    """Where SGAT itself keeps another share than it was asked to."""
+    told = []
+    for place, shares in results.kept.items():
+        assert place.budget is not None
+        mean = summary(shares)["mean"]
+        if abs(mean - place.budget) > MOST_MISSED:
+            told.append(f"{100 * mean:.1f} % for {budget_name(place.budget)}")
+    if not told:
+        return []
+    return [
+        f"SGAT itself kept {', '.join(told)}: edges whose scores tie stay or go"
+        " together. The edges taken from it are exactly as many as from the others.",
+    ]
+
+
+def rows(
+    comparison: Comparison, results: Results, costs: Costs
+) -> list[dict[str, Any]]:
+    """One row per method, budget and model, for machines; shares are of 1."""
+    found = []
+    for place, test in results.test.items():
+        cost = costs.get(place)
+        budget = {FULL: 1.0, MLP: 0.0}.get(place.method, place.budget)
+        assert budget is not None
+        row = {
+            "data": _name(comparison),
+            "split": comparison.split or "",
+            "method": place.method,
+            "budget": budget,
+            "links": round(budget * comparison.num_links),
+            "model": place.model,
+            "runs": len(test),
+            **_prefixed("test", summary(test)),
+            **_prefixed("val", summary(results.val.get(place, {}))),
+            "seconds": None if cost is None else cost.seconds,
+            "bytes": None if cost is None else cost.bytes,
+            "time_share": None if cost is None else cost.time,
+            "memory_share": None if cost is None else cost.memory,
+        }
+        found.append(row)
+    return found
+
+
+def _prefixed(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{name}_{key}": value for key, value in values.items()}
+
+
+def csv_text(found: Sequence[Mapping[str, Any]]) -> str:
+    """The rows as CSV; what is not known is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found)
+    return text.getvalue()
+
+
+def document(
+    comparison: Comparison,
+    results: Results,
+    found: Sequence[Mapping[str, Any]],
+    verdict: Sequence[str],
+) -> dict[str, Any]:
+    """All of a comparison for machines: rows, scores of every run, circumstances."""
+    return {
+        "data": _name(comparison),
+        "split": comparison.split,
+        "splits_vary": comparison.splits_vary,
+        "links": comparison.num_links,
+        "seeds": list(comparison.seeds),
+        "rows": list(found),
+        "runs": [
+            {
+                **place._asdict(),
+                "seed": seed,
+                "test": score,
+                "val": results.val.get(place, {}).get(seed),
+            }
+            for place, scores in results.test.items()
+            for seed, score in scores.items()
+        ],
+        "verdict": list(verdict),
+        "devices": list(results.devices),
+        "dates": list(results.dates),
+        "commits": list(results.commits),
+    }

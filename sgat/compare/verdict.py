@@ -1,0 +1,202 @@
+"""verdict(): at which budgets learning was worth it, in plain words."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from sgat.compare.plan import MLP, RETRAINED, Place
+from sgat.compare.pruners import SGAT, UNLEARNED
+from sgat.compare.results import Results, budget_name
+
+CONFIDENCE = 0.95
+"""Of the interval outside of which a difference is one."""
+Status = Literal["ahead", "level", "behind"]
+
+
+class Difference(NamedTuple):
+    """A paired difference over seeds.
+
+    Attributes:
+        mean: Of the differences.
+        error: Its standard error; infinite for a single seed.
+        runs: Number of seeds.
+    """
+
+    mean: float
+    error: float
+    runs: int
+
+    @property
+    def status(self) -> Status:
+        """Where the first stands by Student's t at 95 per cent."""
+        from scipy.stats import t
+
+        if self.runs < 2:
+            return "level"
+        reach = float(t.ppf((1 + CONFIDENCE) / 2, self.runs - 1)) * self.error
+        # Equal scores differ by rounding alone.
+        if abs(self.mean) <= max(reach, 1e-9):
+            return "level"
+        return "ahead" if self.mean > 0 else "behind"
+
+    def __str__(self) -> str:
+        """In points, with the standard error."""
+        return f"{100 * self.mean:+.1f} ± {100 * self.error:.1f}"
+
+
+def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Difference:
+    """The first minus the second, seed by seed, over the seeds that both have."""
+    values = [one[seed] - other[seed] for seed in one if seed in other]
+    if not values:
+        return Difference(math.nan, math.inf, 0)
+    error = math.inf
+    if len(values) > 1:
+        error = statistics.stdev(values) / math.sqrt(len(values))
+    return Difference(statistics.fmean(values), error, len(values))
+
+
+class Contest(NamedTuple):
+    """SGAT against something, at one budget.
+
+    Attributes:
+        budget: Share of the links that both keep.
+        rival: What it is against.
+        difference: SGAT minus the rival.
+    """
+
+    budget: float
+    rival: Place
+    difference: Difference
+
+
+def best_unlearned(
+    results: Results, budget: float, models: Iterable[str] = tuple(RETRAINED)
+) -> Place | None:
+    """The best unlearned method at a budget, chosen on the validation nodes.
+
+    Without validation nodes the test nodes choose, which favours it.
+    """
+    scores = results.val or results.test
+    places = [Place(method, budget, model) for method in UNLEARNED for model in models]
+    known = [place for place in places if place in scores]
+    return max(
+        known, key=lambda place: statistics.fmean(scores[place].values()), default=None
+    )
+
+
+def contests(
+    results: Results, model: str, rivals: Mapping[float, Place | None]
+) -> list[Contest]:
+    """SGAT's edges with a model against the rival at each budget that both have."""
+    found = []
+    for budget, other in rivals.items():
+        place = Place(SGAT, budget, model)
+        if other is not None and place in results.test and other in results.test:
+            difference = paired(results.test[place], results.test[other])
+            if difference.runs:
+                found.append(Contest(budget, other, difference))
+    return found
+
+
+def verdict(
+    results: Results, budgets: Sequence[float], *, splits_vary: bool
+) -> list[str]:
+    """Sentences on where SGAT is ahead, level or behind, and whether it was worth it.
+
+    Empty where there is nothing to compare.
+
+    Args:
+        results: The scores.
+        budgets: In the order to speak of them.
+        splits_vary: Whether every seed has a split of its own.
+    """
+    speakers = {model: f"{RETRAINED[model]} on SGAT's edges" for model in RETRAINED}
+    speakers[SGAT] = "SGAT itself"
+    lines, ahead, behind_mlp = [], [], []
+    runs = 0
+    for model, speaker in speakers.items():
+        # SGAT itself is no retrained model: its rival may be either of them.
+        models = (model,) if model in RETRAINED else tuple(RETRAINED)
+        best = {budget: best_unlearned(results, budget, models) for budget in budgets}
+        unlearned = contests(results, model, best)
+        alone = contests(results, model, dict.fromkeys(budgets, Place(MLP, None, MLP)))
+        if unlearned:
+            lines.append(f"{speaker} against the best unlearned method:")
+            lines[-1] += f" {_told(unlearned)}."
+        if alone:
+            lines.append(f"{speaker} against the MLP, which has no edges:")
+            lines[-1] += f" {_told(alone)}."
+        runs = max([runs, *(c.difference.runs for c in [*unlearned, *alone])])
+        won = [c.budget for c in unlearned if c.difference.status == "ahead"]
+        if won:
+            ahead.append(f"{speaker} at {_shares(won)}")
+        behind_mlp.append(
+            bool(alone) and all(c.difference.status == "behind" for c in alone)
+        )
+    if not lines:
+        return []
+    if runs < 2:
+        return ["One run cannot tell methods apart; take `--runs 3` or more."]
+    lines.append(_conclusion(ahead, is_behind_mlp=all(behind_mlp)))
+    lines.append(_basis(results, runs, splits_vary))
+    return lines
+
+
+def _conclusion(ahead: Sequence[str], *, is_behind_mlp: bool) -> str:
+    if ahead:
+        text = f"Learning which edges to keep was worth it for {'; '.join(ahead)}."
+    else:
+        text = (
+            "Learning which edges to keep was not worth it here: at no budget is SGAT"
+            " ahead of the best unlearned method. Its gate adds a score of one end to a"
+            " score of the other, so it ranks the neighbours of every node alike and"
+            " cannot tell which pairs match."
+        )
+    if is_behind_mlp:
+        text += (
+            " The MLP is ahead of it at every budget: here the edges do harm, and none"
+            " are better than some."
+        )
+    return text
+
+
+def _basis(results: Results, runs: int, splits_vary: bool) -> str:
+    chosen = "validation" if results.val else "test nodes, as there is no validation"
+    text = (
+        f"Level means that the {budget_name(CONFIDENCE)} interval of the paired"
+        f" difference over {runs} runs holds 0 (Student's t, no correction for several"
+        f" budgets); after ± stands its standard error; the best unlearned method was"
+        f" chosen by {chosen}."
+    )
+    if not splits_vary:
+        text += (
+            " The split is the same in all runs, so the spread is that of training"
+            " alone."
+        )
+    return text
+
+
+def _told(found: Sequence[Contest]) -> str:
+    """Budgets by status, each with its difference and its rival where that varies."""
+    groups: dict[Status, list[Contest]] = {}
+    for contest in found:
+        groups.setdefault(contest.difference.status, []).append(contest)
+    order: tuple[Status, ...] = ("ahead", "level", "behind")
+    return "; ".join(
+        f"{status} at {', '.join(map(_one, groups[status]))}"
+        for status in order
+        if status in groups
+    )
+
+
+def _one(contest: Contest) -> str:
+    method = contest.rival.method
+    against = f" against {UNLEARNED[method]}" if method in UNLEARNED else ""
+    return f"{budget_name(contest.budget)} ({contest.difference}{against})"
+
+
+def _shares(budgets: Sequence[float]) -> str:
+    return ", ".join(map(budget_name, budgets))
