@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ def picture_format(path: Path) -> str:
 def save_picture(figure: Any, path: Path) -> None:
     """Write a figure as PNG or SVG, in full or not at all."""
     format = picture_format(path)
-    with replacing(path) as temporary:
+    with replacing(path) as temporary, warnings.catch_warnings():
+        # A letter the font does not have is drawn as a box, and that is all.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(temporary, format=format, dpi=150)
 
 

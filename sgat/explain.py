@@ -97,8 +97,20 @@ class GraphExplanation:
 
     @property
     def table(self) -> Any:
-        """One row per property of edges: its mean over the kept and the removed."""
-        return pd.DataFrame(self.removal.to_dict()["contrasts"])
+        """One row per number, of the graph before and after or of the edges."""
+        sides = self.removal.before.numbers, self.removal.after.numbers
+        rows = [
+            {"name": name, "title": title, "before": before, "after": sides[1][name][1]}
+            for name, (title, before) in sides[0].items()
+        ]
+        rows += [
+            {"name": c.name, "title": c.title, "kept": c.kept, "removed": c.removed}
+            for c in self.removal.contrasts
+        ]
+        columns = ["name", "title", "before", "after", "kept", "removed"]
+        return pd.DataFrame(rows, columns=columns).astype(
+            dict.fromkeys(columns[2:], "Float64")
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
@@ -138,7 +150,7 @@ def explain_node(
     logits = _logits(model, data)
     edges = _ordered_edges(data, scores, number)
     kept = edges[scores.kept[edges]][:top]
-    sets = [_undirected(data, edge) for edge in kept.split(1)]
+    sets = [_undirected(data, edge) for edge in kept[:, None]]
     total = len(sets) + 1
 
     def tell(done: int) -> None:

@@ -48,6 +48,21 @@ class Side:
     isolated: int
     degrees: Array
 
+    @property
+    def numbers(self) -> dict[str, tuple[str, float | None]]:
+        """What it is, for people, and the value of each number, the degrees as two."""
+        mean = self.edges / int(self.degrees.sum()) if self.degrees.sum() else None
+        return {
+            "edges": ("edges", self.edges),
+            "homophily": ("edges within a class", self.homophily),
+            "node_homophily": ("the same, mean over nodes", self.node_homophily),
+            "components": ("connected components", self.components),
+            "largest_component": ("nodes of the largest", self.largest_component),
+            "isolated": ("nodes without any edge", self.isolated),
+            "mean_degree": ("mean in-degree", mean),
+            "largest_degree": ("largest in-degree", len(self.degrees) - 1),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, for JSON."""
         return {**vars(self), "degrees": self.degrees.tolist()}

@@ -1,0 +1,231 @@
+"""`sgat explain`: why a node got its prediction, or what was removed from a graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sgat.cli import app
+from sgat.cli.data import DATA_ROOT, JSON, QUIET
+
+if TYPE_CHECKING:
+    from sgat.explain import GraphExplanation, NodeExplanation
+    from sgat.verdict import Verdict
+
+TABLES = (".csv", ".tsv", ".parquet", ".md")
+LEFT = ("label", "prediction", "becomes", "change_of")
+"""Columns of words."""
+NARROW = 105
+"""Columns of text below which a table has to do with fewer."""
+WIDTH = 160
+"""Columns of text where there is no terminal to ask."""
+
+
+@app.command(
+    epilog="Examples:\n\nsgat explain runs/karate 8 --picture 8.png\n\n"
+    "sgat explain runs/mine n07 --top 100 --out n07.csv\n\n"
+    "sgat explain runs/mine --picture removed.svg"
+)
+def explain(
+    run: Path = typer.Argument(help="Run folder of `sgat fit`."),
+    node: str | None = typer.Argument(
+        None, help="Your id of a node; without it, the whole graph is described."
+    ),
+    graph: str | None = typer.Option(
+        None, help="Name of the graph, where there are several."
+    ),
+    top: int = typer.Option(
+        30, min=1, help="Most edges to drop in turn, and rows to show of either kind."
+    ),
+    out: Path | None = typer.Option(
+        None, help="Also write the whole table: .csv, .tsv, .parquet or .md."
+    ),
+    picture: Path | None = typer.Option(None, help="Also draw it: .png or .svg."),
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Explain the prediction of a node, or what was removed from the whole graph.
+
+    For a node: what the model says of it, whom it hears and whom it no longer hears,
+    and what changes if each edge it hears is dropped, by evaluating it again.
+    """
+    from sgat.cli.counting import counting
+    from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+    from sgat.explain import explain_graph, explain_node
+    from sgat.finished_run import open_run
+
+    check_suffix("out", out, TABLES)
+    check_suffix("picture", picture, (".png", ".svg"))
+    root = None if data_root is None else str(data_root)
+    opened = open_run(run, root=root)
+    outputs = {"out": out, "picture": picture}
+    check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
+    found: NodeExplanation | GraphExplanation
+    if node is None:
+        found = explain_graph(opened, graph=graph)
+    else:
+        with counting("edges dropped", quiet=quiet) as count:
+            found = explain_node(opened, node, graph=graph, top=top, progress=count)
+    if out is not None:
+        write_table(found.table, out)
+    if picture is not None:
+        _draw(found, picture)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        _show(found, top)
+        written = [str(path) for path in (out, picture) if path is not None]
+        if written:
+            typer.echo(f"\nwritten to {', '.join(written)}")
+
+
+def write_table(table: Any, path: Path) -> None:
+    """Write a table as CSV, TSV, Parquet or Markdown, by its suffix."""
+    from sgat.run_folder import arrow_table, write_text
+
+    if path.suffix.lower() == ".md":
+        from sgat.experiments.text_table import aligned
+
+        values = table.to_numpy().tolist()
+        cells = [[_cell(value, 6, longest=None) for value in row] for row in values]
+        rows = [[*map(str, table.columns)], *cells]
+        escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+        write_text(path, "\n".join(aligned(escaped, markdown=True)) + "\n")
+        return
+    from sgat.data.files import write_table as write_arrow
+
+    write_arrow(arrow_table(table), path)
+
+
+def _draw(found: NodeExplanation | GraphExplanation, path: Path) -> None:
+    from sgat.explain import NodeExplanation
+
+    if isinstance(found, NodeExplanation):
+        from sgat.ego_picture import draw_ego
+
+        draw_ego(found, path)
+    else:
+        from sgat.removal_picture import draw_removal
+
+        draw_removal(found.removal, path, found.graph)
+
+
+def _show(found: NodeExplanation | GraphExplanation, top: int) -> None:
+    from rich.console import Console
+
+    from sgat.explain import NodeExplanation
+
+    is_terminal = sys.stdout.isatty()
+    console = Console(width=None if is_terminal else WIDTH, markup=False)
+    if isinstance(found, NodeExplanation):
+        _show_node(console, found, top)
+    else:
+        _show_graph(console, found)
+
+
+def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
+    table, kept = found.table, found.num_kept
+    removed = len(table) - kept
+    role = "no split" if found.split is None else found.split
+    said, alone = found.verdict, found.alone
+    label = "none" if found.label is None else _words(found.label)
+    lines = [
+        f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(said)}",
+        f"label {label}, {role}",
+        f"hears itself {found.own_share:.1%}, {kept:,} of {len(table):,} neighbours",
+        f"if it heard nobody: {_said(alone)}",
+        "",
+    ]
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)
+    shown = table.groupby("kept", sort=False).head(top)
+    # On a narrow terminal, what follows from log α makes room.
+    is_narrow = console.width < NARROW
+    heads = [n for n in table.columns if not (is_narrow and n == "probability")]
+    _print_table(console, heads, shown[heads].to_numpy().tolist())
+    notes = []
+    if kept > found.dropped:
+        notes.append(
+            f"only the {found.dropped:,} of {kept:,} kept edges with the most attention"
+            " were dropped in turn; more with --top"
+        )
+    if removed > top:
+        notes.append(f"{top:,} of {removed:,} removed edges are shown")
+    of = "the label it moves most" if "change_of" in heads else "the prediction"
+    notes.append(f"change: in the probability of {of}, if this edge were gone")
+    for note in notes:
+        console.print(note, highlight=False, soft_wrap=True)
+
+
+def _show_graph(console: Any, found: GraphExplanation) -> None:
+    removal = found.removal
+    before, after = removal.before.numbers, removal.after.numbers
+    console.print(f"{_cell(found.graph)}\n", highlight=False)
+    rows = [
+        [title, _count(value), _count(after[name][1])]
+        for name, (title, value) in before.items()
+    ]
+    _print_table(console, ["graph", "before", "after"], rows)
+    mark = {True: " *", False: ""}
+    contrasts = [
+        [contrast.title + mark[contrast.is_sampled], contrast.kept, contrast.removed]
+        for contrast in removal.contrasts
+    ]
+    _print_table(console, ["mean over edges", "kept", "removed"], contrasts)
+    if any(contrast.is_sampled for contrast in removal.contrasts):
+        note = f"* over a sample of at most {removal.sample:,} edges of either kind"
+        console.print(note, highlight=False)
+
+
+def _print_table(console: Any, heads: list[str], rows: list[list[Any]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for number, head in enumerate(heads):
+        is_right = number > 0 and head not in LEFT
+        table.add_column(Text(head), justify="right" if is_right else "left")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    console.print(table)
+    console.print()
+
+
+def _said(verdict: Verdict) -> str:
+    """The prediction with its probability, and what comes next."""
+    ranked = sorted(verdict.probabilities.items(), key=lambda item: -item[1])
+    if verdict.confidence is None:
+        on = {str(name) for name in verdict.prediction}
+        parts = [f"{_cell(k)} ({p:.1%})" for k, p in ranked if str(k) in on]
+        return f"predicted {', '.join(parts) or 'no label'}"
+    rest = ", ".join(f"{_cell(k)} {p:.1%}" for k, p in ranked[1:4])
+    return f"predicted {_cell(verdict.prediction)} ({verdict.confidence:.1%}; {rest})"
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_cell, value)) or "none"
+    return _cell(value)
+
+
+def _count(value: float | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else _cell(value)
+
+
+def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
+    """A value as printable text of one line, cut if it is long."""
+    import pandas as pd
+
+    from sgat.ego_picture import short
+
+    if value is None or value is pd.NA or value != value:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{digits}f}"
+    return short(value, longest or len(str(value)))

@@ -1,0 +1,77 @@
+"""Files that a verb is asked to write, checked before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from sgat.config import DataConfig
+from sgat.run_folder import RunFolder
+
+
+def check_outputs(
+    outputs: Mapping[str, Path | None],
+    inputs: Mapping[str, str | Path | None],
+    folder: RunFolder,
+) -> None:
+    """Make sure that nothing is lost by writing, and that it can be written.
+
+    Args:
+        outputs: Files to write, by the name of their option.
+        inputs: Files that are read, by what they are.
+        folder: The run; its own files are not to be replaced.
+
+    Raises:
+        ValueError: If a file to write is one that is read, a file of the run, another
+            output, a folder, or in a folder that does not exist.
+    """
+    taken: dict[Path, str] = {}
+    for what, given in inputs.items():
+        if given is not None:
+            taken[Path(given).resolve()] = what
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"`--{option}` must be a file, got the folder {path}.")
+        if not path.absolute().parent.is_dir():
+            raise ValueError(
+                f"`--{option}` must be in a folder that exists, got {path}."
+            )
+        if folder.holds(path):
+            raise ValueError(
+                f"`--{option}` must not be a file of the run, got {path}; choose"
+                " another name."
+            )
+        target = path.resolve()
+        clash = taken.get(target) or next(
+            (what for other, what in taken.items() if _is_same(other, target)), None
+        )
+        if clash is not None:
+            raise ValueError(
+                f"`--{option}` must not be the file of {clash}, got {path}."
+            )
+        taken[target] = f"`--{option}`"
+
+
+def inputs_of(config: DataConfig) -> dict[str, str | None]:
+    """The files that a run read, by what they are."""
+    split = config.split
+    is_file = split is not None and split.endswith(".npz")
+    return {
+        "the edges of the run": config.edges,
+        "the nodes of the run": config.nodes,
+        "the split of the run": split if is_file else None,
+    }
+
+
+def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> None:
+    """Refuse a file whose suffix tells no format that can be written here."""
+    if path is not None and path.suffix.lower() not in suffixes:
+        raise ValueError(
+            f"`--{option}` must end in {', '.join(sorted(suffixes))}, got {path}."
+        )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)

@@ -1,0 +1,142 @@
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from sgat.cli import main
+
+HOSTILE = "<script>[red]$x$ | '\x1b[31m\n😀" + "k" * 60
+
+
+@pytest.fixture
+def mine(csv_files, tmp_path, monkeypatch):
+    """A run of three epochs on the small files, one id of which is hostile."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("edges.csv", "nodes.csv"):
+        table = pd.read_csv(name)
+        table.replace("n03", HOSTILE).to_csv(name, index=False)
+    options = ["--epochs", "3", "--keep", "0.5", "--out", "mine", "--quiet"]
+    assert main(["fit", *csv_files, *options]) == 0
+    return "mine"
+
+
+def heard(run: str, *, kept: bool) -> tuple[str, str]:
+    """Source and target of an edge that is kept, or removed."""
+    edges = pd.read_parquet(f"{run}/edges.parquet")
+    row = edges[edges["kept"] == kept].iloc[0]
+    return row["src"], row["dst"]
+
+
+def test_a_node_is_shown_with_whom_it_hears(mine, capsys):
+    src, dst = heard(mine, kept=True)
+    capsys.readouterr()
+    assert main(["explain", mine, dst]) == 0
+    shown = capsys.readouterr().out
+    nodes = pd.read_parquet("mine/nodes.parquet").set_index("id")
+    prediction = nodes.loc[dst, "prediction"]
+    share = nodes.loc[dst, f"probability_{prediction}"]
+    assert f"node {dst} of edges: predicted {prediction} ({share:.1%};" in shown
+    assert f"label {nodes.loc[dst, 'label']}, {nodes.loc[dst, 'split']}" in shown
+    assert "1 of 1 neighbours" in shown
+    assert re.search(rf"^{src} +yes ", shown, re.M)
+    assert "if it heard nobody: predicted" in shown
+
+
+def test_json_tells_the_same_and_more(mine, capsys):
+    _, dst = heard(mine, kept=False)
+    capsys.readouterr()
+    assert main(["explain", mine, dst, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["node"] == dst
+    assert [row["kept"] for row in found["table"]] == [False]
+    assert found["table"][0]["change"] is None
+    assert sum(found["verdict"]["probabilities"].values()) == pytest.approx(1)
+    assert found["own_share"] == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "md"])
+def test_tables_are_written(mine, suffix, capsys):
+    src, dst = heard(mine, kept=True)
+    assert main(["explain", mine, dst, "--out", f"t.{suffix}"]) == 0
+    assert f"written to t.{suffix}" in capsys.readouterr().out
+    if suffix == "md":
+        text = Path("t.md").read_text(encoding="utf-8")
+        assert src in text
+        return
+    read = pd.read_csv if suffix == "csv" else pd.read_parquet
+    table = read(f"t.{suffix}")
+    assert list(table["neighbour"]) == [src]
+    assert table["change"].notna().all()
+
+
+@pytest.mark.parametrize("what", [["n05"], [HOSTILE], []])
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_pictures_are_drawn_of_any_id(mine, what, suffix, capsys):
+    assert main(["explain", mine, *what, "--picture", f"p.{suffix}"]) == 0
+    if suffix == "png":
+        with Image.open("p.png") as picture:
+            assert min(picture.size) > 600
+            assert len(set(picture.convert("L").resize((90, 90)).tobytes())) > 10
+    else:
+        assert "<svg" in Path("p.svg").read_text(encoding="utf-8")
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_hostile_neighbour_is_shown_as_text(mine, capsys):
+    assert main(["explain", mine, "n04", "--out", "t.md"]) == 0
+    shown = capsys.readouterr().out
+    assert "<script>[red]$x$" in shown
+    assert "\x1b" not in shown
+    lines = Path("t.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3
+    assert "k" * 60 in lines[2]
+
+
+def test_the_whole_graph_is_described(mine, capsys):
+    capsys.readouterr()
+    assert main(["explain", mine, "--out", "all.csv"]) == 0
+    shown = capsys.readouterr().out
+    summary = json.loads(Path("mine/summary.json").read_text(encoding="utf-8"))
+    kept = summary["edges"] - summary["edges_removed"]
+    assert re.search(rf"^edges +{summary['edges']} +{kept}$", shown, re.M)
+    assert re.search(r"^same label +0\.0000 +0\.0000$", shown, re.M)
+    table = pd.read_csv("all.csv").set_index("name")
+    assert table.loc["edges", "after"] == kept
+    assert main(["explain", mine, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["after"]["edges"] == kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["n99"], "There is no node 'n99' in 'edges'; there is 'n"),
+        (["n05", "--graph", "x"], "There is no graph 'x' with `--graph`: edges."),
+        (["n05", "--out", "t.xlsx"], "`--out` must end in .csv, .md, .parquet, .tsv"),
+        (["n05", "--picture", "t.gif"], "`--picture` must end in .png, .svg"),
+        (["n05", "--out", "edges.csv"], "must not be the file of the edges of the run"),
+        (["n05", "--out", "link.csv"], "must not be the file of the nodes of the run"),
+        (["n05", "--out", "mine/edges.parquet"], "must not be a file of the run"),
+        (["n05", "--out", "no/t.csv"], "must be in a folder that exists"),
+        (["n05", "--out", "folder.csv"], "must be a file, got the folder"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    mine, tmp_path, capsys, arguments, message
+):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "link.csv").hardlink_to(tmp_path / "nodes.csv")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    capsys.readouterr()
+    assert main(["explain", mine, *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1
+    assert message in error
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def test_help_has_examples(capsys):
+    assert main(["explain", "--help"]) == 0
+    assert "sgat explain runs/karate 8 --picture 8.png" in capsys.readouterr().out
