@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -18,6 +18,9 @@ from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
 from sgat.run_folder import RunFolder, load
 from sgat.tables import edge_scores
+
+if TYPE_CHECKING:
+    from sgat.estimator import SGATClassifier
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,6 +70,25 @@ def open_run(path: str | Path, *, root: str | None = None) -> FinishedRun:
     Raises:
         ValueError: If there is no finished run, or its data is gone or has changed.
     """
+    folder, classifier = open_model(path)
+    summary = _read_summary(folder.summary)
+    config = classifier.config_
+    loaded = load_configured(config.data, root=root, seed=config.train.seed)
+    if fingerprint(loaded.graphs) != summary.get("data_sha256"):
+        raise ValueError(
+            f"The data has changed since {folder.summary} was written; start a new run."
+        )
+    classes = tuple(classifier.header_["classes"])
+    model = classifier.model_
+    return FinishedRun(folder, config, model, classes, summary, loaded)
+
+
+def open_model(path: str | Path) -> tuple[RunFolder, SGATClassifier]:
+    """Read what a run has learned; the data it was trained on need not be there.
+
+    Raises:
+        ValueError: If there is no finished run of `sgat fit`.
+    """
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
         raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
@@ -81,16 +103,7 @@ def open_run(path: str | Path, *, root: str | None = None) -> FinishedRun:
             f"{path} was written by `SGATClassifier.save` and does not say where its"
             " data is; use `sgat.load` in Python, or train with `sgat fit`."
         )
-    summary = _read_summary(folder.summary)
-    config = classifier.config_
-    loaded = load_configured(config.data, root=root, seed=config.train.seed)
-    if fingerprint(loaded.graphs) != summary.get("data_sha256"):
-        raise ValueError(
-            f"The data has changed since {folder.summary} was written; start a new run."
-        )
-    classes = tuple(classifier.header_["classes"])
-    model = classifier.model_
-    return FinishedRun(folder, config, model, classes, summary, loaded)
+    return folder, classifier
 
 
 def _read_summary(path: Path) -> dict[str, Any]:

@@ -66,10 +66,14 @@ def read_nodes(
 ) -> NodeColumns:
     """Read features, labels and roles; `encoding` is that of an earlier file.
 
+    With an encoding, columns of labels and roles may be missing.
+
     Raises:
         ValueError: If a column is missing, or a value is not what its column needs.
     """
     size = len(source.table)
+    if encoding is not None:
+        options = _without_missing(source, options)
     split = options.split or _if_present(source, "split", options)
     names = _feature_names(source, options, split)
     features = (
@@ -91,6 +95,17 @@ def read_nodes(
     if options.label is not None:
         _check_roles_have_labels(source, options.label, y, roles)
     return NodeColumns(x, y, classes, roles, features)
+
+
+def _without_missing(source: Source, options: FileOptions) -> FileOptions:
+    """The options without labels and roles that the file does not have."""
+    names = set(source.table.column_names)
+    return dataclasses.replace(
+        options,
+        label=options.label if options.label in names else None,
+        labels=options.labels if names & set(options.labels) else (),
+        split=options.split if options.split in names else None,
+    )
 
 
 def _if_present(source: Source, name: str, options: FileOptions) -> str | None:

@@ -148,6 +148,26 @@ def test_unknown_category_or_class_is_refused_or_made_zero() -> None:
         )
 
 
+def test_a_later_file_needs_neither_labels_nor_roles() -> None:
+    first = nodes(
+        {"f": [1.0, 2.0, 3.0], "y": ["p", "q", "p"], "fold": ["train", "val", "test"]},
+        label="y",
+        split="fold",
+    )
+    loop = pa.table({"src": ["z"], "dst": ["z"]})
+    table = pa.table({"id": ["z"], "f": [5.0]})
+    later = from_tables(loop, table, options=first.options, encoding=first.encoding)
+    assert later.data.x.tolist() == [[5.0]]
+    assert later.data.y.tolist() == [-1] and later.data.classes == ("p", "q")
+    assert not later.data.train.any()
+    with pytest.raises(ValueError, match="no column 'y' for the label"):
+        from_tables(loop, table, options=FileOptions(label="y"))
+    options = FileOptions(labels=("u", "v"))
+    some = pa.table({"id": ["z"], "f": [5.0], "u": [1]})
+    with pytest.raises(ValueError, match="no column 'v' for a label"):
+        from_tables(loop, some, options=options, encoding=first.encoding)
+
+
 @pytest.mark.parametrize("values", [[True, False, True], [2, 10, 2], ["u", "v", "u"]])
 def test_encoding_fits_the_file_it_came_from(values: list[Any]) -> None:
     columns = {"k": values, "y": values}
