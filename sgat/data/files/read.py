@@ -66,7 +66,7 @@ def read_graph(
     if nodes_path is not None:
         check_file(nodes_path)
         nodes_format = format_of(nodes_path, options.nodes_format, NODE_FORMATS)
-        node_source = _read_table(nodes_path, nodes_format, options.delimiter)
+        node_source = read_table(nodes_path, nodes_format, options.delimiter)
     graph = _build(edge_source, node_source, undirected, options, encoding)
     return dataclasses.replace(
         graph,
@@ -107,6 +107,15 @@ def from_tables(
     return _build(sources[0], sources[1], False, options, encoding)
 
 
+def read_table(path: Path, format: str, delimiter: str | None) -> Source:
+    """Read a table of one of the `NODE_FORMATS`."""
+    if format == "parquet":
+        return read_parquet(path)
+    if format == "npz":
+        return read_npz(path)
+    return read_csv(path, format=format, delimiter=delimiter)
+
+
 def _table(table: Any) -> Any:
     if isinstance(table, pa.Table):
         return table
@@ -124,18 +133,10 @@ def _read_edge_file(
         return read_matrix_market(path, src=src, dst=dst, weight=weight, id=options.id)
     if format == "graphml":
         return read_graphml(path, src=src, dst=dst, id=options.id)
-    source = _read_table(path, format, options.delimiter)
+    source = read_table(path, format, options.delimiter)
     if format == "npz":
         source = split_edge_index(source, src, dst)
     return source, None, False
-
-
-def _read_table(path: Path, format: str, delimiter: str | None) -> Source:
-    if format == "parquet":
-        return read_parquet(path)
-    if format == "npz":
-        return read_npz(path)
-    return read_csv(path, format=format, delimiter=delimiter)
 
 
 def _build(
