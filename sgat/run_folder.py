@@ -9,6 +9,7 @@ encoding.json       how the columns of the user's files became features
 summary.json        the numbers of the run, written last: with it the run is done
 snapshots.npz       scores and predictions at some epochs, if asked for
 evolution.*         drawings of the graph at those epochs
+report.html         the page of `sgat report`, if asked for
 checkpoint/         a run under way: its settings, its state, results not yet complete
 
 An earlier run in the folder stays as it was until the new one is complete.
@@ -52,6 +53,8 @@ FILES = (
     *("edges.parquet", "encoding.json", "snapshots.npz", "summary.json"),
 )
 """Names of the files of a run; there may be `evolution.*` as well."""
+REPORT_SIGN = '<meta name="generator" content="sgat report">'
+"""What the head of a report holds."""
 PACKAGES = ("sgat", "torch", "torch_geometric", "numpy")
 
 
@@ -100,6 +103,11 @@ class RunFolder:
     def snapshots(self) -> Path:
         """Scores and predictions over the epochs."""
         return self.path / "snapshots.npz"
+
+    @property
+    def report(self) -> Path:
+        """The page on the run."""
+        return self.path / "report.html"
 
     @property
     def checkpoint(self) -> Path:
@@ -187,6 +195,8 @@ class RunFolder:
         """
         draft = self.draft
         earlier, results = self.files, draft.files
+        if is_report(self.report):
+            self.report.unlink()
         write_text(self.config, draft.config.read_text(encoding="utf-8"))
         for file in reversed(earlier):
             if file != self.config:
@@ -244,6 +254,15 @@ def is_model(path: Path) -> bool:
             header = json.loads(file.read(min(size, LARGEST_HEADER)))
         return "state" in header["__metadata__"]
     except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file begins as a page of `sgat report` does."""
+    try:
+        with path.open("rb") as file:
+            return REPORT_SIGN.encode() in file.read(4000)
+    except OSError:
         return False
 
 

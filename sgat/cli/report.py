@@ -1,0 +1,101 @@
+"""`sgat report`: one HTML page on a run, with a graph to look around in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sgat.cli import app
+from sgat.cli.data import DATA_ROOT, JSON, QUIET
+
+if TYPE_CHECKING:
+    from sgat.report import Report
+
+
+@app.command(
+    epilog="Examples:\n\nsgat report runs/karate --open\n\n"
+    "sgat report runs/mine --out mine.html\n\n"
+    "sgat report runs/ppi --graph ppi-test-1 --json"
+)
+def report(
+    run: Path = typer.Argument(help="Run folder of `sgat fit`."),
+    out: Path | None = typer.Option(
+        None, help="The file to write; report.html in the run folder without it."
+    ),
+    open_: bool = typer.Option(
+        False, "--open", help="Open the page in the browser when it is written."
+    ),
+    graph: str | None = typer.Option(
+        None, help="Name of the graph to draw, where there are several."
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Replace a file that is no report."
+    ),
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write one HTML page on a run: numbers, charts and the graph to look around in.
+
+    The page is one file that needs no network and no other file. An earlier report is
+    replaced.
+    """
+    from sgat.cli.counting import counting
+    from sgat.cli.outputs import check_outputs, inputs_of
+    from sgat.finished_run import open_run
+    from sgat.report import write_report
+
+    root = None if data_root is None else str(data_root)
+    opened = open_run(run, root=root)
+    path = out if out is not None else opened.folder.report
+    check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
+    if not overwrite:
+        check_replaced(path)
+    with counting("parts of the report", quiet=quiet) as count:
+        written = write_report(opened, path, graph=graph, on_step=count)
+    if not quiet:
+        for note in written.notes:
+            print(f"note: {note}", file=sys.stderr)
+    if as_json:
+        typer.echo(json.dumps(written.to_dict(), indent=2))
+    else:
+        typer.echo(describe(written))
+    if open_:
+        open_page(path)
+
+
+def check_replaced(path: Path) -> None:
+    """Make sure that only an earlier report is replaced.
+
+    Raises:
+        ValueError: If there is a file that is none.
+    """
+    from sgat.run_folder import is_report
+
+    if path.exists() and not is_report(path):
+        raise ValueError(
+            f"{path} is no report of sgat and would be replaced; choose another"
+            " `--out`, or replace it with `--overwrite`."
+        )
+
+
+def describe(written: Report) -> str:
+    """What was written, in one line."""
+    shown = (
+        f"all {written.edges:,} edges drawn"
+        if written.whole
+        else f"{written.edges:,} edges, looked at node by node"
+    )
+    return f"{written.path}: {written.size / 1e6:.1f} MB, {shown}"
+
+
+def open_page(path: Path) -> None:
+    """Open a page in the browser; say so if there is none."""
+    import webbrowser
+
+    if not webbrowser.open(path.absolute().as_uri()):
+        print(f"note: no browser could be started; open {path}", file=sys.stderr)

@@ -1,0 +1,251 @@
+// What the graphics card does: edges that know their score, nodes that have a shape.
+// The threshold is one number for all edges, so moving it sends no edge again.
+
+const { EdgeProgram, NodeProgram, Graph, Sigma, floatColor } = sigmaBundle;
+const { FLOAT, UNSIGNED_BYTE, TRIANGLES } = WebGLRenderingContext;
+
+const EDGE_VERTEX = `
+attribute vec2 a_start;
+attribute vec2 a_end;
+attribute float a_score;
+attribute float a_width;
+attribute float a_emphasis;
+attribute float a_taper;
+attribute float a_along;
+attribute float a_side;
+uniform mat3 u_matrix;
+uniform vec2 u_screen;
+uniform float u_pixel;
+uniform float u_threshold;
+uniform float u_pass;
+uniform vec4 u_kept;
+uniform vec4 u_removed;
+uniform vec4 u_focus;
+varying float v_across;
+varying float v_half;
+varying float v_distance;
+varying vec4 v_colour;
+
+void main() {
+  vec2 start = (u_matrix * vec3(a_start, 1.0)).xy * u_screen;
+  vec2 end = (u_matrix * vec3(a_end, 1.0)).xy * u_screen;
+  float reach = length(end - start);
+  float kept = a_score > u_threshold ? 1.0 : 0.0;
+  if (reach < 0.001 || kept != u_pass) {
+    gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+    return;
+  }
+  vec2 direction = (end - start) / reach;
+  float taper = a_taper > 0.5 ? mix(0.45, 1.7, a_along) : 1.0;
+  float focus = a_emphasis > 1.5 ? 1.0 : 0.0;
+  v_half = 0.5 * a_width * taper * u_pixel * (1.0 + 0.8 * focus);
+  float reach_across = v_half + u_pixel;
+  v_across = a_side * reach_across;
+  v_distance = a_along * reach / u_pixel;
+  vec2 place = mix(start, end, a_along) + vec2(-direction.y, direction.x) * v_across;
+  gl_Position = vec4(place / u_screen, 0.0, 1.0);
+  v_colour = kept > 0.5 ? mix(u_kept, u_focus, focus) : u_removed;
+  v_colour.a = focus > 0.5 ? max(v_colour.a, 0.85) : v_colour.a;
+  if (a_emphasis < 0.5) v_colour.a *= 0.12;
+}`;
+
+const EDGE_FRAGMENT = `
+precision highp float;
+uniform float u_pass;
+uniform float u_pixel;
+varying float v_across;
+varying float v_half;
+varying float v_distance;
+varying vec4 v_colour;
+
+void main() {
+  if (u_pass < 0.5 && mod(v_distance, 9.0) > 5.0) discard;
+  float cover = clamp((v_half - abs(v_across)) / u_pixel + 0.5, 0.0, 1.0);
+  float alpha = v_colour.a * cover;
+  gl_FragColor = vec4(v_colour.rgb * alpha, alpha);
+}`;
+
+/** Programs read how things look now from `style`, which the drawing owns. */
+function makeEdgeProgram(style) {
+  return class extends EdgeProgram {
+    getDefinition() {
+      return {
+        VERTICES: 6,
+        VERTEX_SHADER_SOURCE: EDGE_VERTEX,
+        FRAGMENT_SHADER_SOURCE: EDGE_FRAGMENT,
+        METHOD: TRIANGLES,
+        UNIFORMS: [
+          "u_matrix", "u_screen", "u_pixel", "u_threshold", "u_pass",
+          "u_kept", "u_removed", "u_focus",
+        ],
+        ATTRIBUTES: [
+          { name: "a_start", size: 2, type: FLOAT },
+          { name: "a_end", size: 2, type: FLOAT },
+          { name: "a_score", size: 1, type: FLOAT },
+          { name: "a_width", size: 1, type: FLOAT },
+          { name: "a_emphasis", size: 1, type: FLOAT },
+          { name: "a_taper", size: 1, type: FLOAT },
+        ],
+        CONSTANT_ATTRIBUTES: [
+          { name: "a_along", size: 1, type: FLOAT },
+          { name: "a_side", size: 1, type: FLOAT },
+        ],
+        CONSTANT_DATA: [[0, 1], [0, -1], [1, 1], [1, 1], [0, -1], [1, -1]],
+      };
+    }
+
+    processVisibleItem(id, start, source, target, edge) {
+      // The half at a node is the message that reaches it, where both directions differ.
+      const from = edge.half ? 0.5 : 0;
+      const values = [
+        source.x + (target.x - source.x) * from,
+        source.y + (target.y - source.y) * from,
+        target.x,
+        target.y,
+        style.scoreOf(edge.position),
+        edge.size,
+        style.emphasisOf(edge.position),
+        edge.taper ? 1 : 0,
+      ];
+      this.array.set(values, start);
+    }
+
+    setUniforms(params, { gl, uniformLocations: at }) {
+      const pixel = params.pixelRatio;
+      gl.uniformMatrix3fv(at.u_matrix, false, params.matrix);
+      gl.uniform2f(at.u_screen, (params.width * pixel) / 2, (params.height * pixel) / 2);
+      gl.uniform1f(at.u_pixel, pixel);
+      gl.uniform1f(at.u_threshold, style.threshold);
+      gl.uniform4fv(at.u_kept, style.kept);
+      gl.uniform4fv(at.u_removed, style.removed);
+      gl.uniform4fv(at.u_focus, style.focus);
+    }
+
+    renderProgram(params, info) {
+      const { gl } = info;
+      gl.enable(gl.BLEND);
+      gl.useProgram(info.program);
+      this.setUniforms(params, info);
+      // Removed edges first: kept ones lie on top.
+      for (const pass of style.showRemoved ? [0, 1] : [1]) {
+        gl.uniform1f(info.uniformLocations.u_pass, pass);
+        this.drawWebGL(this.METHOD, info);
+      }
+    }
+  };
+}
+
+const NODE_VERTEX = `
+attribute vec4 a_id;
+attribute vec4 a_colour;
+attribute vec2 a_place;
+attribute float a_size;
+attribute float a_shape;
+attribute float a_ring;
+attribute float a_faded;
+attribute vec2 a_corner;
+uniform mat3 u_matrix;
+uniform vec2 u_screen;
+uniform float u_pixel;
+uniform float u_sizeRatio;
+varying vec4 v_colour;
+varying vec2 v_at;
+varying float v_radius;
+varying float v_shape;
+varying float v_ring;
+varying float v_faded;
+
+void main() {
+  v_radius = a_size / u_sizeRatio * u_pixel;
+  v_at = a_corner * 1.75;
+  vec2 centre = (u_matrix * vec3(a_place, 1.0)).xy * u_screen;
+  gl_Position = vec4((centre + v_at * v_radius) / u_screen, 0.0, 1.0);
+  v_shape = a_shape;
+  v_ring = a_ring;
+  v_faded = a_faded;
+  #ifdef PICKING_MODE
+  v_colour = a_id;
+  #else
+  v_colour = a_colour;
+  #endif
+  v_colour.a *= 255.0 / 254.0;
+}`;
+
+const NODE_FRAGMENT = `
+precision highp float;
+uniform float u_pixel;
+uniform vec3 u_ring;
+uniform vec3 u_gap;
+varying vec4 v_colour;
+varying vec2 v_at;
+varying float v_radius;
+varying float v_shape;
+varying float v_ring;
+varying float v_faded;
+
+float outline(vec2 at) {
+  if (v_shape < 0.5) return length(at) - 1.0;
+  vec2 side = abs(at);
+  if (v_shape < 1.5) return max(side.x, side.y) - 0.88;
+  if (v_shape < 2.5) return (side.x + side.y - 1.25) * 0.7071;
+  float up = v_shape < 3.5 ? at.y : -at.y;
+  return max(-up - 0.62, side.x * 0.85 + up * 0.527 - 0.654);
+}
+
+void main() {
+  float distance = outline(v_at) * v_radius;
+  #ifdef PICKING_MODE
+  gl_FragColor = distance > u_pixel ? vec4(0.0) : v_colour;
+  #else
+  float border = v_ring > 0.5 ? max(0.24 * v_radius, 1.4 * u_pixel) : 0.7 * u_pixel;
+  vec3 edge = v_ring > 0.5 ? u_ring : u_gap;
+  float inside = clamp((-distance - border) / u_pixel + 0.5, 0.0, 1.0);
+  float cover = clamp(-distance / u_pixel + 0.5, 0.0, 1.0);
+  vec3 colour = mix(edge, v_colour.rgb, inside);
+  float alpha = cover * (v_faded > 0.5 ? 0.14 : 1.0);
+  gl_FragColor = vec4(colour * alpha, alpha);
+  #endif
+}`;
+
+function makeNodeProgram(style) {
+  return class extends NodeProgram {
+    getDefinition() {
+      return {
+        VERTICES: 6,
+        VERTEX_SHADER_SOURCE: NODE_VERTEX,
+        FRAGMENT_SHADER_SOURCE: NODE_FRAGMENT,
+        METHOD: TRIANGLES,
+        UNIFORMS: ["u_matrix", "u_screen", "u_pixel", "u_sizeRatio", "u_ring", "u_gap"],
+        ATTRIBUTES: [
+          { name: "a_place", size: 2, type: FLOAT },
+          { name: "a_size", size: 1, type: FLOAT },
+          { name: "a_colour", size: 4, type: UNSIGNED_BYTE, normalized: true },
+          { name: "a_id", size: 4, type: UNSIGNED_BYTE, normalized: true },
+          { name: "a_shape", size: 1, type: FLOAT },
+          { name: "a_ring", size: 1, type: FLOAT },
+          { name: "a_faded", size: 1, type: FLOAT },
+        ],
+        CONSTANT_ATTRIBUTES: [{ name: "a_corner", size: 2, type: FLOAT }],
+        CONSTANT_DATA: [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]],
+      };
+    }
+
+    processVisibleItem(id, start, node) {
+      const values = [
+        node.x, node.y, node.size, floatColor(node.color), id,
+        node.shape, node.ring ? 1 : 0, node.faded ? 1 : 0,
+      ];
+      for (let k = 0; k < values.length; k++) this.array[start + k] = values[k];
+    }
+
+    setUniforms(params, { gl, uniformLocations: at }) {
+      const pixel = params.pixelRatio;
+      gl.uniformMatrix3fv(at.u_matrix, false, params.matrix);
+      gl.uniform2f(at.u_screen, (params.width * pixel) / 2, (params.height * pixel) / 2);
+      gl.uniform1f(at.u_pixel, pixel);
+      gl.uniform1f(at.u_sizeRatio, params.sizeRatio);
+      gl.uniform3fv(at.u_ring, style.ring);
+      gl.uniform3fv(at.u_gap, style.gap);
+    }
+  };
+}

@@ -1,0 +1,123 @@
+"""Which classes are taken for which; for several labels, how well each is found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+
+Array = np.ndarray[Any, Any]
+
+MOST_CLASSES = 24
+"""Classes with a row of their own; the rarest of more share one."""
+ROLES = {"test": "test nodes", "val": "validation nodes", "train": "training nodes"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Confusion:
+    """Counts of nodes by their class and the predicted one.
+
+    Attributes:
+        names: Names of the rows and columns; None stands for all rarer classes.
+        counts: Nodes of class (row) predicted as class (column), [R, R].
+        nodes: Which nodes were counted, in words.
+    """
+
+    names: tuple[Any, ...]
+    counts: Array
+    nodes: str
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelScore:
+    """How well one of several labels is found.
+
+    Attributes:
+        name: Name of the label.
+        support: Nodes that have it.
+        precision: Share of the nodes it is predicted for that have it; None for none.
+        recall: Share of the nodes that have it, for which it is predicted; likewise.
+        f1: Their harmonic mean; None where no node has it and it is never predicted.
+    """
+
+    name: Any
+    support: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+def scored_nodes(graphs: Sequence[NodeData]) -> tuple[list[Tensor], str]:
+    """Masks of the nodes to judge by, and what they are called.
+
+    Test nodes, where there are any; else those that chose the model, or trained it.
+    """
+    for role, text in ROLES.items():
+        masks = [getattr(data, role) for data in graphs]
+        if any(bool(mask.any()) for mask in masks):
+            return masks, text
+    return [torch.zeros_like(data.train) for data in graphs], "no nodes"
+
+
+def confusion(
+    graphs: Sequence[NodeData],
+    logits: Sequence[Tensor],
+    most: int = MOST_CLASSES,
+) -> Confusion:
+    """Count true against predicted classes, over all graphs.
+
+    Args:
+        graphs: The data, one class per node.
+        logits: Class scores of the nodes of each graph, [N, C].
+        most: Classes with a row of their own.
+    """
+    masks, nodes = scored_nodes(graphs)
+    size = graphs[0].num_classes
+    counts = np.zeros((size, size), dtype=np.int64)
+    for data, scores, mask in zip(graphs, logits, masks, strict=True):
+        predicted = scores.argmax(dim=1)[mask]
+        pair = data.y[mask] * size + predicted
+        counts += torch.bincount(pair, minlength=size**2).numpy().reshape(size, size)
+    names: list[Any] = list(graphs[0].classes)
+    if size > most:
+        frequency = counts.sum(axis=1) + counts.sum(axis=0)
+        common = np.sort(np.argsort(-frequency, kind="stable")[: most - 1])
+        group = np.full(size, most - 1)
+        group[common] = np.arange(most - 1)
+        merged = np.zeros((most, most), dtype=np.int64)
+        np.add.at(merged, (group[:, None], group[None, :]), counts)
+        counts, names = merged, [*(names[k] for k in common), None]
+    return Confusion(tuple(names), counts, nodes)
+
+
+def label_scores(
+    graphs: Sequence[NodeData], logits: Sequence[Tensor]
+) -> tuple[list[LabelScore], str]:
+    """Precision, recall and F1 of every label, over all graphs; and of which nodes."""
+    masks, nodes = scored_nodes(graphs)
+    parts = list(zip(graphs, logits, masks, strict=True))
+    true = torch.cat([data.y[mask] for data, _, mask in parts]) > 0
+    predicted = torch.cat([scores[mask] for _, scores, mask in parts]) > 0
+    hits = (true & predicted).sum(dim=0).tolist()
+    support, asked = true.sum(dim=0).tolist(), predicted.sum(dim=0).tolist()
+    scores = [
+        LabelScore(
+            name=name,
+            support=support[k],
+            precision=_share(hits[k], asked[k]),
+            recall=_share(hits[k], support[k]),
+            f1=_share(2 * hits[k], asked[k] + support[k]),
+        )
+        for k, name in enumerate(graphs[0].classes)
+    ]
+    return scores, nodes
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

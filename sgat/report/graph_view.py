@@ -1,0 +1,222 @@
+"""What the interactive view of the graph is given: nodes, edges, scores, snapshots.
+
+Arrays travel as base64 of their bytes, little-endian. Edges stay in the order of the
+graph (by target), so that positions tell their targets. A graph of at most
+`MOST_LINES` lines is drawn whole, at places computed here. A larger one is looked at
+node by node, and of a very large one only part of the edges is in the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.edge_scores import EdgeScores
+from sgat.report.layout import layout_nodes
+
+Array = np.ndarray[Any, Any]
+
+MOST_LINES = 20_000
+"""Lines up to which a graph is drawn whole."""
+MOST_EDGES = 900_000
+"""Edges that are in the page at most."""
+MOST_ID_BYTES = 2_000_000
+"""Bytes of all node ids beyond which long ones are cut off."""
+CUT_ID = 64
+MOST_SNAPSHOT_BYTES = 4_000_000
+MOST_LABEL_BYTES = 1_500_000
+REMOVED_SPRING = 0.35
+"""Pull of a removed edge in the layout, against 1 of a kept one."""
+SPLITS = ("train", "val", "test")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GraphView:
+    """The data of the view, and what the static picture is drawn from.
+
+    Attributes:
+        payload: What the script of the page reads.
+        place: Positions, [N, 2]; None where the graph is not drawn whole.
+        notes: What was left out, one sentence each.
+    """
+
+    payload: dict[str, Any]
+    place: Array | None
+    notes: tuple[str, ...]
+
+
+def build_view(
+    data: NodeData,
+    scores: EdgeScores,
+    logits: Tensor,
+    threshold: float,
+    *,
+    is_symmetric: bool,
+    snapshots: Path | None = None,
+    most_lines: int = MOST_LINES,
+    most_edges: int = MOST_EDGES,
+) -> GraphView:
+    """Gather what the view needs of one graph.
+
+    Args:
+        data: The graph, with ids and labels.
+        scores: What the model says about its edges.
+        logits: Class scores of its nodes, [N, C].
+        threshold: The log α above which an edge is kept.
+        is_symmetric: Whether both directions of an edge have one score.
+        snapshots: Scores and predictions over the epochs, where they were kept.
+        most_lines: Lines up to which the graph is drawn whole.
+        most_edges: Edges that go into the page at most.
+    """
+    graph = data.graph
+    num_lines = -(-graph.num_edges // 2) if is_symmetric else graph.num_edges
+    is_whole = num_lines <= most_lines
+    node, edge = _part(data, most_edges)
+    src, dst = (end.numpy().astype(np.int64) for end in (graph.src, graph.dst))
+    number = np.full(data.num_nodes, -1, dtype=np.int64)
+    number[node] = np.arange(len(node))
+    pointer = np.zeros(len(node) + 1, dtype=np.int64)
+    pointer[1:] = np.bincount(number[dst[edge]], minlength=len(node)).cumsum()
+    notes = []
+    place = None
+    if is_whole:
+        kept = scores.kept.numpy()
+        pull = np.where(kept | ~kept.any(), 1.0, REMOVED_SPRING)
+        place = layout_nodes(src, dst, data.num_nodes, pull)
+    else:
+        notes.append(
+            f"This graph has {graph.num_edges:,} edges, too many to read as one"
+            " drawing. The view shows one node with its neighbourhood at a time."
+        )
+    if len(edge) < graph.num_edges:
+        notes.append(
+            f"{len(edge):,} of its {graph.num_edges:,} edges are in this page:"
+            f" all edges into nodes drawn at random, {len(node):,} of"
+            f" {data.num_nodes:,} nodes in all. For any other node use"
+            " `sgat explain RUN NODE`."
+        )
+    ids, was_cut = _ids(data, node)
+    if was_cut:
+        notes.append(f"Ids of nodes are cut off after {CUT_ID} characters.")
+    payload = {
+        "whole": is_whole,
+        "symmetric": is_symmetric,
+        "threshold": threshold,
+        "classes": [str(name) for name in data.classes],
+        "multilabel": data.is_multilabel,
+        "nodes": len(node),
+        "edges": len(edge),
+        "allNodes": data.num_nodes,
+        "allEdges": graph.num_edges,
+        "ids": ids,
+        "split": packed(_splits(data)[node], "u1"),
+        "pointer": packed(pointer, "i4"),
+        "src": packed(number[src[edge]], "i4"),
+        "score": packed(scores.log_alpha.numpy()[edge], "f4"),
+        "x": None if place is None else packed(place[:, 0], "f4"),
+        "y": None if place is None else packed(place[:, 1], "f4"),
+        **_classes(data, logits, node),
+    }
+    if snapshots is not None and is_whole:
+        found, note = _snapshots(snapshots, data)
+        payload["snapshots"] = found
+        notes += note
+    return GraphView(payload, place, tuple(notes))
+
+
+def packed(value: Array, kind: str) -> str:
+    """The bytes of an array, as text."""
+    return base64.b64encode(value.astype(f"<{kind}").tobytes()).decode("ascii")
+
+
+def _part(data: NodeData, most_edges: int) -> tuple[Array, Array]:
+    """Nodes and edges that go into the page, ascending: all, or a seeded sample.
+
+    Of the nodes that are drawn, all edges that end at them are there.
+    """
+    graph = data.graph
+    if graph.num_edges <= most_edges:
+        return np.arange(data.num_nodes), np.arange(graph.num_edges)
+    degree = graph.row_ptr.diff().numpy()
+    order = np.random.default_rng(0).permutation(data.num_nodes)
+    # The node with the most neighbours is where the view starts.
+    order = np.concatenate([[degree.argmax()], order[order != degree.argmax()]])
+    chosen = order[degree[order].cumsum() <= most_edges]
+    is_chosen = np.zeros(data.num_nodes, dtype=bool)
+    is_chosen[chosen] = True
+    edge = np.flatnonzero(is_chosen[graph.dst.numpy()])
+    ends = np.concatenate([chosen, graph.src.numpy()[edge]])
+    return np.unique(ends), edge
+
+
+def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, bool]:
+    """The user's ids; None for 0 … N-1. Whether long ones had to be cut off."""
+    if data.node_ids is None:
+        if len(node) == data.num_nodes:
+            return None, False
+        return [str(n) for n in node.tolist()], False
+    ids = [str(value) for value in data.node_ids[node].tolist()]
+    if sum(map(len, ids)) <= MOST_ID_BYTES:
+        return ids, False
+    cut = [i if len(i) <= CUT_ID else i[: CUT_ID - 1] + "…" for i in ids]
+    return cut, cut != ids
+
+
+def _splits(data: NodeData) -> Array:
+    """0 for no role, then 1 + the place of the role in `SPLITS`, [N]."""
+    split = np.zeros(data.num_nodes, dtype=np.uint8)
+    for place, role in enumerate(SPLITS):
+        split[getattr(data, role).numpy()] = place + 1
+    return split
+
+
+def _classes(data: NodeData, logits: Tensor, node: Array) -> dict[str, Any]:
+    """Labels and predictions; with several labels, one byte per node and label."""
+    if data.is_multilabel:
+        true = (data.y > 0).numpy()[node]
+        predicted = (logits > 0).numpy()[node]
+        most = max(MOST_LABEL_BYTES // max(len(node), 1), 1)
+        both = true[:, :most] + 2 * predicted[:, :most].astype(np.uint8)
+        return {"labels": packed(both, "u1"), "labelColumns": both.shape[1]}
+    probability = logits.softmax(dim=1).amax(dim=1).numpy()[node]
+    return {
+        "label": packed(data.y.numpy()[node], "i2"),
+        "prediction": packed(logits.argmax(dim=1).numpy()[node], "i2"),
+        "confidence": packed(probability, "f4"),
+    }
+
+
+def _snapshots(path: Path, data: NodeData) -> tuple[dict[str, Any] | None, list[str]]:
+    """Scores and predictions over the epochs, thinned out if they are too large."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            epoch, log_alpha, logits = (
+                file[name] for name in ("epoch", "log_alpha", "logits")
+            )
+    except (ValueError, KeyError, OSError) as error:
+        raise ValueError(f"{path} is damaged: {error}.") from None
+    is_same = log_alpha.shape == (len(epoch), data.graph.num_edges) and (
+        logits.shape[:2] == (len(epoch), data.num_nodes)
+    )
+    if not is_same:
+        raise ValueError(f"{path} does not belong to the data of this run.")
+    size = 4 * data.graph.num_edges + 2 * data.num_nodes
+    most = max(MOST_SNAPSHOT_BYTES // max(size, 1), 2)
+    notes = []
+    place = np.arange(len(epoch))
+    if len(epoch) > most:
+        place = np.linspace(0, len(epoch) - 1, most).round().astype(int)
+        notes.append(f"{most} of the {len(epoch)} snapshots are in this page.")
+    found: dict[str, Any] = {
+        "epoch": epoch[place].tolist(),
+        "score": [packed(log_alpha[p], "f4") for p in place],
+    }
+    if not data.is_multilabel:
+        found["prediction"] = [packed(logits[p].argmax(axis=1), "i2") for p in place]
+    return found, notes

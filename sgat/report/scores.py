@@ -1,0 +1,96 @@
+"""The section on scores: their distribution, and what removing more edges does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sgat.report.cards import card, section
+from sgat.report.charts import Chart, Mark, Series, histogram, line_chart
+from sgat.report.markup import number, percent
+from sgat.report.removal_curve import RemovalPoint
+
+Array = np.ndarray[Any, Any]
+
+BINS = 60
+
+
+def score_section(
+    log_alpha: Array,
+    threshold: float,
+    curve: Sequence[RemovalPoint],
+    score_title: str,
+) -> tuple[str, list[Chart]]:
+    """The distribution of log α, and what removing more or fewer edges does."""
+    if not len(log_alpha):
+        text = "<p>The graph has no edges, so there is nothing to remove.</p>"
+        return section("scores", "Scores of the edges", text), []
+    edges = _bins(log_alpha, threshold)
+    kept = log_alpha > threshold
+    counts = [
+        (title, np.histogram(log_alpha[chosen], edges)[0].tolist())
+        for title, chosen in (("kept", kept), ("removed", ~kept))
+    ]
+    spread = histogram(
+        "scores",
+        "Distribution of log α over the edges, with the threshold",
+        edges.tolist(),
+        counts,
+        x_title="log α",
+        y_title="edges",
+        mark=Mark(threshold, f"threshold {number(threshold)}"),
+    )
+    trained = next(point for point in curve if point.is_trained)
+    roles = {
+        "validation": [point.validation for point in curve],
+        "test": [point.test for point in curve],
+    }
+    removal = line_chart(
+        "removal",
+        f"{score_title} against the share of edges removed",
+        [point.removed for point in curve],
+        [
+            Series(role, values, has_markers=True)
+            for role, values in roles.items()
+            if any(value is not None for value in values)
+        ],
+        x_title="share of edges removed",
+        y_title=score_title,
+        x_unit="share",
+        y_unit="share",
+        mark=Mark(trained.removed, f"this run: {percent(trained.removed)}"),
+    )
+    cards = [
+        card(
+            spread,
+            "Distribution of log α",
+            f"An edge is kept if its log α is above {number(threshold)}:"
+            f" {int(kept.sum()):,} of {len(kept):,}.",
+            bars=True,
+        ),
+        card(
+            removal,
+            f"{score_title.capitalize()} against edges removed",
+            "This model with its lowest-scored edges removed, not trained again."
+            " Choose a share by the validation line; the test line is to be looked at"
+            " once.",
+        ),
+    ]
+    body = f'<div class="grid">{"".join(cards)}</div>'
+    return section("scores", "Scores of the edges", body), [spread, removal]
+
+
+def _bins(log_alpha: Array, threshold: float) -> Array:
+    """Edges of bins over all scores, one of them at the threshold."""
+    low = min(float(log_alpha.min()), threshold)
+    high = max(float(log_alpha.max()), threshold)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    width = (high - low) / BINS
+    first = threshold - width * np.ceil((threshold - low) / width + 1e-9)
+    number_ = int(np.ceil((high - first) / width + 1e-9))
+    edges = first + width * np.arange(number_ + 1)
+    edges[round((threshold - first) / width)] = threshold
+    return np.asarray(edges)
