@@ -115,13 +115,11 @@ def _inference(comparison: Comparison, costs: Costs, *, markdown: bool) -> list[
                 shares = [getattr(costs[place], what) for place in places]
                 cells.append(_range(shares))
             rows.append([f"{title}: {what}", whole, *cells])
-    return [
+    caption = (
         "Cost of a forward pass in per cent of that on all edges, from the least to the"
-        " most of the methods:",
-        "",
-        *aligned(rows, markdown=markdown),
-        "",
-    ]
+        " most of the methods:"
+    )
+    return [*_text([caption], markdown), *aligned(rows, markdown=markdown), ""]
 
 
 def _range(shares: Sequence[float]) -> str:

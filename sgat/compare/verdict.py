@@ -115,7 +115,9 @@ def verdict(
     """
     speakers = {model: f"{RETRAINED[model]} on SGAT's edges" for model in RETRAINED}
     speakers[SGAT] = "SGAT itself"
-    lines, ahead, behind_mlp = [], [], []
+    lines: list[str] = []
+    ahead: list[str] = []
+    behind_mlp: list[bool] = []
     runs = 0
     for model, speaker in speakers.items():
         # SGAT itself is no retrained model: its rival may be either of them.
@@ -133,14 +135,12 @@ def verdict(
         won = [c.budget for c in unlearned if c.difference.status == "ahead"]
         if won:
             ahead.append(f"{speaker} at {_shares(won)}")
-        behind_mlp.append(
-            bool(alone) and all(c.difference.status == "behind" for c in alone)
-        )
+        behind_mlp += [contest.difference.status == "behind" for contest in alone]
     if not lines:
         return []
     if runs < 2:
         return ["One run cannot tell methods apart; take `--runs 3` or more."]
-    lines.append(_conclusion(ahead, is_behind_mlp=all(behind_mlp)))
+    lines.append(_conclusion(ahead, is_behind_mlp=bool(behind_mlp) and all(behind_mlp)))
     lines.append(_basis(results, runs, splits_vary))
     return lines
 

@@ -1,0 +1,60 @@
+"""A comparison on the karate club, with results and costs that are made up."""
+
+import pytest
+
+from sgat.compare.inference import Cost
+from sgat.compare.plan import Comparison, Place
+from sgat.compare.results import Results
+from sgat.config import DataConfig
+from sgat.data.configured import Loaded
+from sgat.data.karate import load_karate
+
+BUDGETS = (0.5, 0.25)
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    return Comparison(
+        DataConfig(name="karate"),
+        Loaded([load_karate()]),
+        budgets=BUDGETS,
+        methods=("random", "jaccard", "sgat", "mlp"),
+        seeds=(0, 1),
+    )
+
+
+def made() -> Results:
+    test = {Place("mlp", None, "mlp"): {0: 0.25, 1: 0.5}}
+    for model, value in {"gcn": 0.75, "gat": 0.5}.items():
+        test[Place("full", None, model)] = {0: value, 1: value}
+        for number, method in enumerate(("random", "jaccard", "sgat")):
+            for budget in BUDGETS:
+                mean = value + number / 32 - budget / 8
+                test[Place(method, budget, model)] = {0: mean - 0.01, 1: mean + 0.01}
+    kept = {}
+    for budget in BUDGETS:
+        test[Place("sgat", budget, "sgat")] = {0: 0.625, 1: 0.625}
+        kept[Place("sgat", budget, "sgat")] = {0: budget, 1: budget}
+    return Results(test=test, val={}, kept=kept)
+
+
+def made_costs() -> dict[Place, Cost]:
+    found = {}
+    for model in ("gcn", "gat"):
+        found[Place("full", None, model)] = Cost(0.002, 3 * 2**20, 1.0, 1.0)
+        for number, method in enumerate(("random", "jaccard", "sgat")):
+            for budget in BUDGETS:
+                share = budget + number / 100
+                cost = Cost(share * 0.002, 1000, share, budget)
+                found[Place(method, budget, model)] = cost
+    return found
+
+
+@pytest.fixture
+def results() -> Results:
+    return made()
+
+
+@pytest.fixture
+def costs() -> dict[Place, Cost]:
+    return made_costs()
