@@ -1,0 +1,119 @@
+"""`sgat predict`: a finished run on its own data, or on new nodes and edges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sgat.cli import app
+from sgat.cli.data import DATA_ROOT, JSON, QUIET
+
+if TYPE_CHECKING:
+    from sgat.predict import Prediction
+
+TABLES = (".csv", ".tsv", ".parquet", ".npz")
+FILES = "New data"
+
+
+def option(text: str, *names: str) -> Any:
+    """An option of the new files; without it, it is what the run had."""
+    return typer.Option(None, *names, help=text, rich_help_panel=FILES)
+
+
+@app.command(
+    epilog="Examples:\n\nsgat predict runs/mine --out predictions.csv\n\n"
+    "sgat predict runs/mine --edges new_edges.csv --nodes new_nodes.csv"
+    " --out predictions.parquet --scores scores.parquet"
+)
+def predict(
+    run: Path = typer.Argument(help="Run folder of `sgat fit`."),
+    out: Path | None = typer.Option(
+        None, help="File for the predictions: .parquet, .csv, .tsv or .npz."
+    ),
+    scores: Path | None = typer.Option(
+        None, help="File for the edges with their scores: .parquet, .csv, .tsv, .npz."
+    ),
+    edges: Path | None = option("Edge file; without it, the data of the run."),
+    nodes: Path | None = option("Node file with the feature columns of the run."),
+    id: str | None = option("Column with the id of each node."),
+    src: str | None = option("Column with the source of each edge."),
+    dst: str | None = option("Column with the target of each edge."),
+    weight: str | None = option("Column with the weight of each edge."),
+    label: str | None = option("Column with the class; it may be missing."),
+    delimiter: str | None = option("What separates the cells of a text table."),
+    unknown_category: str | None = option(
+        "A category that the run has not seen: refuse, or zero for no category."
+    ),
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Predict with a finished run, without training again.
+
+    New files are read and encoded as those of the run were; columns of labels may be
+    missing, and where they are there the predictions are scored.
+    """
+    from sgat.cli.counting import counting
+    from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+    from sgat.data.files import write_table
+    from sgat.finished_run import open_model, open_run
+    from sgat.predict import predict_files, predict_run
+
+    if out is None and scores is None:
+        raise ValueError("Say where the predictions go: `--out FILE`.")
+    outputs = {"out": out, "scores": scores}
+    for name, path in outputs.items():
+        check_suffix(name, path, TABLES)
+    changes = {
+        key: value
+        for key, value in (
+            *(("id", id), ("src", src), ("dst", dst), ("weight", weight)),
+            *(("label", label), ("delimiter", delimiter)),
+            ("unknown_category", unknown_category),
+        )
+        if value is not None
+    }
+    if edges is None:
+        given = next(iter(changes), None) if nodes is None else "nodes"
+        if given is not None:
+            name = given.replace("_", "-")
+            raise ValueError(f"`--{name}` goes with `--edges`, the new edges.")
+    folder, classifier = open_model(run)
+    inputs = inputs_of(classifier.config_.data)
+    inputs |= {"`--edges`": _text(edges), "`--nodes`": _text(nodes)}
+    check_outputs(outputs, inputs, folder)
+    with counting("predicting, steps", quiet=quiet) as count:
+        if edges is None:
+            root = None if data_root is None else str(data_root)
+            found = predict_run(open_run(run, root=root))
+        else:
+            found = predict_files(run, edges, nodes, options=changes, progress=count)
+    for path, table in ((out, found.nodes), (scores, found.edges)):
+        if path is not None:
+            write_table(table, path)
+    written = [str(path) for path in outputs.values() if path is not None]
+    if as_json:
+        typer.echo(json.dumps({**found.to_dict(), "written": written}, indent=2))
+    else:
+        typer.echo(describe(found, written))
+
+
+def describe(found: Prediction, written: list[str]) -> str:
+    """The result in a few lines."""
+    share = found.num_kept / found.num_edges if found.num_edges else 1.0
+    lines = [
+        f"nodes               {found.num_nodes:,}",
+        f"edges kept          {found.num_kept:,} of {found.num_edges:,} ({share:.1%})",
+    ]
+    if found.score is not None:
+        title = found.score_name.replace("_", "-")
+        lines.append(f"{title:<20}{found.score:.2%} on {found.scored:,} nodes")
+    lines.append(f"written to          {', '.join(written)}")
+    return "\n".join(lines)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
