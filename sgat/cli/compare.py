@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,7 +155,7 @@ def compare(
     )
     if not quiet:
         for note in loaded.notes:
-            print(f"note: {_for_each_run(note, seed, runs)}", file=sys.stderr)
+            print(f"note: {_for_each_run(note, comparison.seeds)}", file=sys.stderr)
     store = Store(folder / "records")
     try:
         with trainings_progress("compare", quiet=quiet) as show:
@@ -260,6 +261,9 @@ def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) ->
             f"`--out` must not be the folder of a run of `sgat fit`, got {folder};"
             " choose another."
         )
+    inputs = {"--edges": data.edges, "--nodes": data.nodes}
+    if data.split is not None and data.split.endswith(".npz"):
+        inputs["--split"] = data.split
     for option_, path in {"--picture": picture, "--csv": table}.items():
         if path.is_dir():
             raise ValueError(f"`{option_}` must be a file, but {path} is a folder.")
@@ -269,13 +273,21 @@ def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) ->
                 f"`{option_}` must be in a folder that exists, got {path}; make"
                 f" {path.parent} first."
             )
-        for key, given in {"--edges": data.edges, "--nodes": data.nodes}.items():
-            if given and os.path.realpath(path) == os.path.realpath(given):
+        for key, given in inputs.items():
+            if given is not None and _is_same_file(path, Path(given)):
                 raise ValueError(
                     f"`{option_}` must not be the file of `{key}`, got {path}."
                 )
+    if _is_same_file(picture, table):
+        raise ValueError(f"`--picture` and `--csv` must be two files, got {table}.")
     if picture.suffix.lower() != ".png":
         raise ValueError(f"`--picture` must end in .png, got {picture}.")
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _check_data(loaded: Loaded) -> None:
@@ -294,8 +306,9 @@ def _check_data(loaded: Loaded) -> None:
         raise ValueError(f"{name!r} has no test nodes to judge by; choose a `--split`.")
 
 
-def _for_each_run(note: str, seed: int, runs: int) -> str:
+def _for_each_run(note: str, seeds: Sequence[int]) -> str:
     """A note on a split that was drawn, for all the seeds that draw one."""
-    if runs == 1:
+    if len(seeds) == 1:
         return note
-    return note.replace(f"(seed {seed})", f"anew in every run (seeds {seed} and on)")
+    all_seeds = f"anew in every run (seeds {seeds[0]} to {seeds[-1]})"
+    return note.replace(f"(seed {seeds[0]})", all_seeds)
