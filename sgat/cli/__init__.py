@@ -10,7 +10,9 @@ from importlib import import_module
 
 import typer
 
-VERBS = ("compare", "data", "explain", "fit", "predict", "report", "reproduce")
+VERBS = (
+    *("compare", "data", "explain", "fit", "predict", "prune", "report", "reproduce"),
+)
 """The modules of this package; importing one adds its commands to `app`."""
 
 INTERRUPTED = 130

@@ -139,9 +139,11 @@ def chosen_scores(
 
 def kept_gates(log_alpha: Tensor, cut: float, gates: Gates) -> Tensor:
     """The gate of each edge if it is kept, [E]; see `chosen_scores`."""
-    moved = log_alpha + (gates.threshold - cut)
+    # In float64, so that no gate above the cut rounds to 0.
+    moved = log_alpha.double() + (gates.threshold - cut)
     value = gates.value(moved)
-    return torch.where(value > 0, value, torch.sigmoid(moved / gates.temperature))
+    relaxed = torch.sigmoid(moved / gates.temperature)
+    return torch.where(value > 0, value, relaxed).to(log_alpha)
 
 
 def combined(one: Array, other: Array, how: Combination) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-Batch = tuple[Array, Array, Array, Array]
+Batch = tuple[Array, ...]
 """Source, target, score and key of some edges."""
 
 

@@ -1,0 +1,193 @@
+"""`sgat prune`: remove edges from a table of any size with a finished run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sgat.cli import app
+from sgat.cli.stages import stage_progress
+
+TABLES, RULES, ENGINE, RUN = "Tables", "What is kept", "Engine", "Run"
+
+
+def option(default: Any, panel: str, text: str, *names: str) -> Any:
+    """An option on a panel of the help."""
+    return typer.Option(default, *names, help=text, rich_help_panel=panel)
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "sgat prune runs/mine --edges edges.csv --out small.csv --keep 0.3\n\n"
+    "sgat prune runs/mine --edges big.parquet --out small.parquet --min-degree 1"
+    " --missing drop --memory 8GB"
+)
+def prune(
+    run: Path = typer.Argument(help="A finished run of `sgat fit`."),
+    out: Path = typer.Option(
+        help="Table to write: .parquet, .csv, .tsv, .csv.gz or .tsv.gz; without a"
+        " suffix a folder of Parquet files.",
+        rich_help_panel=TABLES,
+    ),
+    edges: Path | None = option(
+        None,
+        TABLES,
+        "Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files; else the"
+        " edges of the run.",
+    ),
+    nodes: Path | None = option(
+        None,
+        TABLES,
+        "Features of other nodes, with the columns of the run's node file.",
+    ),
+    src: str | None = option(None, TABLES, "Column with the source \\[as in the run]."),
+    dst: str | None = option(None, TABLES, "Column with the target \\[as in the run]."),
+    id: str | None = option(
+        None, TABLES, "Column of --nodes with the id \\[as in the run]."
+    ),
+    delimiter: str | None = option(
+        None, TABLES, "What separates the cells of text tables."
+    ),
+    undirected: bool | None = option(
+        None,
+        TABLES,
+        "Each row stands for both directions \\[as in the run].",
+        "--undirected/--directed",
+    ),
+    scores: bool = option(
+        True,
+        TABLES,
+        "Add the columns log_alpha, probability and gate.",
+        "--scores/--no-scores",
+    ),
+    overwrite: bool = option(
+        False, TABLES, "Replace the table at --out.", "--overwrite"
+    ),
+    keep: float | None = option(
+        None, RULES, "Share of the edges to keep by score, in (0, 1]."
+    ),
+    threshold: float | None = option(
+        None, RULES, "Keep edges of a log α above this; else above the model's own."
+    ),
+    symmetric: str | None = option(
+        None,
+        RULES,
+        "Both directions stay or go as one, by the max, min or mean of their scores.",
+    ),
+    min_degree: int = option(
+        0, RULES, "Every node keeps its so many best in-edges, or all it has."
+    ),
+    keep_connected: bool = option(
+        False,
+        RULES,
+        "Keep a maximum spanning forest of the scores.",
+        "--keep-connected",
+    ),
+    protect: Path | None = option(
+        None, RULES, "Table of edges that are never removed."
+    ),
+    missing: str = option(
+        "refuse", RULES, "Rows whose nodes have no score: refuse, keep or drop."
+    ),
+    engine: str = option("duckdb", ENGINE, "duckdb or spark."),
+    memory: str = option("2GB", ENGINE, "The most memory the engine may use."),
+    master: str = option("local[*]", ENGINE, "Spark master, e.g. local\\[2]."),
+    data_root: Path | None = option(
+        None, RUN, "Folder with the data sets; else that of the run."
+    ),
+    measure: bool = option(
+        False,
+        RUN,
+        "Compare predictions and times on the full graph and the pruned one.",
+        "--measure",
+    ),
+    as_json: bool = option(False, RUN, "Print the summary as JSON.", "--json"),
+    quiet: bool = option(False, RUN, "Show no progress.", "--quiet"),
+) -> None:
+    """Remove the edges of a table that a trained model does not listen to.
+
+    Scores every row from the features of its ends, also edges that were not there in
+    training, and writes the rows that stay, with their columns and ids. Guarantees
+    (--min-degree, --keep-connected, --protect) count towards --keep.
+    """
+    from sgat.pruning.prune_run import PruneRequest, prune_run
+    from sgat.pruning.rules import Rules
+
+    rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)  # type: ignore[arg-type]  # checked there
+    request = PruneRequest(
+        run=run,
+        out=out,
+        edges=edges,
+        nodes=nodes,
+        protect=protect,
+        rules=rules,
+        missing=missing,  # type: ignore[arg-type]  # checked there
+        engine=engine,  # type: ignore[arg-type]  # checked there
+        master=master,
+        memory=memory,
+        src=src,
+        dst=dst,
+        id=id,
+        delimiter=delimiter,
+        undirected=undirected,
+        with_scores=scores,
+        overwrite=overwrite,
+        measure=measure,
+        data_root=None if data_root is None else str(data_root),
+    )
+    with stage_progress(quiet=quiet) as stages:
+
+        def watch(running: Any) -> None:
+            if hasattr(running, "progress"):
+                stages.share = lambda: float(running.progress)
+
+        summary = prune_run(request, stages.tell, watch)
+    if not quiet:
+        for note in summary["notes"]:
+            print(f"note: {note}", file=sys.stderr)
+    typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """The result in a few lines."""
+    rows, kept = summary["rows"], summary["kept"]
+    share = f" ({kept / rows:.1%})" if rows else ""
+    lines = [
+        "",
+        f"rows read           {rows:,}",
+        f"kept                {kept:,}{share}",
+    ]
+    reasons = dict(summary["reasons"])
+    by_score = reasons.pop("removed", 0)
+    missing = reasons.pop("missing", 0)
+    for name, number in reasons.items():
+        lines.append(f"  by {name:<15}  {number:,}")
+    if missing and summary["missing"] == "keep":
+        lines.append(f"  node missing        {missing:,}")
+    lines.append(f"removed             {summary['removed']:,}")
+    if missing and summary["missing"] == "drop":
+        lines += [f"  by score            {by_score:,}"]
+        lines += [f"  node missing        {missing:,}"]
+    lines.append(f"gates open above    log α = {summary['cut']:.4f}")
+    if summary["measure"] is not None:
+        lines += describe_measure(summary["measure"])
+    lines.append(f"written to          {summary['out']}, {summary['seconds']:.1f} s")
+    return "\n".join(lines)
+
+
+def describe_measure(found: dict[str, Any]) -> list[str]:
+    """Predictions and times on both graphs."""
+    return [
+        f"predictions         {found['predictions_changed']:,} changed; class scores"
+        f" differ by {found['difference']:.1e} at most, of {found['largest']:.1f}",
+        f"  compared with     {found['compared_with']}",
+        f"evaluation          {found['pruned_ms']:.2f} ms on the pruned graph",
+        f"  all edges heard   {found['all_edges_ms']:.2f} ms on the full graph,"
+        f" {found['speedup_over_all']:.2f} times as long",
+        f"  with gates        {found['gated_ms']:.2f} ms on the full graph,"
+        f" {found['speedup_over_gated']:.2f} times as long",
+    ]

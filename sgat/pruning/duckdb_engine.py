@@ -1,0 +1,180 @@
+"""DuckDB, embedded: one machine, any size, original order."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from sgat.pruning.engine import megabytes
+from sgat.pruning.stored_table import DELIMITERS, Destination, StoredTable
+
+BATCH = 1 << 20
+"""Rows that are fetched at a time."""
+ROW_GROUP = 122_880
+GLOB = re.compile(r"[*?\[\]{}]")
+FILE_SIZE = "512MB"
+"""How large one file of a folder may get."""
+Array = np.ndarray[Any, Any]
+
+
+class DuckDB:
+    """See `sgat.pruning.engine.Engine`.
+
+    Rows keep the order of the input as long as the nodes fit into memory.
+
+    Args:
+        scratch: A folder for what does not fit into memory.
+        memory: The most memory to use, such as 2GB.
+    """
+
+    def __init__(self, scratch: Path, memory: str) -> None:
+        limit = megabytes(memory)
+        self.scratch = scratch
+        self.connection = duckdb.connect()
+        for setting in (
+            f"memory_limit = '{limit}MB'",
+            f"temp_directory = {_text(scratch / 'spill')}",
+            "preserve_insertion_order = true",
+            "enable_progress_bar = true",
+            "enable_progress_bar_print = false",
+            # Both would build on the rows and stream the nodes, which loses the order.
+            "disabled_optimizers = 'join_order,build_side_probe_side'",
+        ):
+            self.connection.execute(f"SET {setting}")
+
+    @property
+    def progress(self) -> float:
+        """Share of the running query that is done, in percent; -1 if not known."""
+        return float(self.connection.query_progress())
+
+    def read(self, name: str, table: StoredTable) -> None:
+        """Name a stored table; its columns are c0, c1 and so on."""
+        files = ", ".join(_text(self._plain(file, table)) for file in table.files)
+        if table.format == "parquet":
+            names = ", ".join(
+                f"{_name(column)} AS c{place}"
+                for place, column in enumerate(table.columns)
+            )
+            is_hive = "true" if table.partitions else "false"
+            rows = (
+                f"SELECT {names} FROM read_parquet([{files}],"
+                f" hive_partitioning = {is_hive}, hive_types_autocast = false)"
+            )
+        else:
+            kinds = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(table.columns)))
+            rows = (
+                f"SELECT * FROM read_csv({files}, auto_detect = false, header = true,"
+                f" delim = {_text(table.delimiter)}, quote = '\"', escape = '\"',"
+                f" columns = {{{kinds}}}, nullstr = '', allow_quoted_nulls = false)"
+            )
+        with _sentences(table.path):
+            self.connection.execute(f"CREATE VIEW {name} AS {rows}")
+
+    def add(self, name: str, table: Any) -> None:
+        """Name a `pyarrow.Table` in memory."""
+        with _sentences():
+            self.connection.register("added", table)
+            self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM added")
+            self.connection.unregister("added")
+
+    def define(self, name: str, query: str) -> None:
+        """Name a query; it runs whenever it is used."""
+        with _sentences():
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+
+    def store(self, name: str, query: str) -> None:
+        """Name the rows of a query; it runs once."""
+        with _sentences():
+            self.connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+
+    def drop(self, name: str) -> None:
+        """Let go of stored rows."""
+        self.connection.execute(f"DROP TABLE {name}")
+
+    def query(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a query that has few."""
+        with _sentences():
+            found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
+        return found
+
+    def batches(self, query: str) -> Iterator[tuple[Array, ...]]:
+        """The columns of a query that has many rows, some rows at a time."""
+        with _sentences():
+            for batch in self.connection.sql(query).to_arrow_reader(BATCH):
+                yield tuple(
+                    column.to_numpy(zero_copy_only=False) for column in batch.columns
+                )
+
+    def write(self, query: str, names: list[str], to: Destination, at: Path) -> None:
+        """Write the rows of a query to the path `at` as `to` says, columns renamed."""
+        inner = ", ".join(f"o{place}" for place in range(len(names)))
+        outer = ", ".join(
+            f"o{place} AS {_name(name)}" for place, name in enumerate(names)
+        )
+        if to.format == "parquet":
+            how = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}"
+            if to.is_folder:
+                how += f", FILE_SIZE_BYTES '{FILE_SIZE}'"
+        else:
+            how = (
+                f"FORMAT csv, HEADER, DELIMITER {_text(DELIMITERS[to.format])},"
+                f" COMPRESSION {'gzip' if to.compressed else 'none'}"
+            )
+        with _sentences(to.path):
+            self.connection.execute(
+                f"COPY (SELECT {outer} FROM ({query}) AS rows({inner}))"
+                f" TO {_text(at)} ({how})"
+            )
+
+    def close(self) -> None:
+        """End it."""
+        self.connection.close()
+
+    def _plain(self, file: Path, table: StoredTable) -> Path:
+        """A path to a file without letters that stand for others."""
+        if not GLOB.search(str(file)):
+            return file.absolute()
+        link = self.scratch / f"input-{abs(hash(table.path))}"
+        if not link.is_symlink():
+            link.symlink_to(table.path.absolute())
+        return link if file == table.path else link / file.relative_to(table.path)
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _text(value: str | Path) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+@contextlib.contextmanager
+def _sentences(path: Path | None = None) -> Iterator[None]:
+    """Turn an error of the database into one sentence about the file."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise ValueError(
+            "The engine ran out of memory or of room on the disk; raise `--memory`, or"
+            f" write to a disk with more room ({_first_line(error)})."
+        ) from error
+    except duckdb.IOException as error:
+        where = "" if path is None else str(path)
+        raise OSError(errno.EIO, _first_line(error), where) from error
+    except duckdb.Error as error:
+        where = "" if path is None else f"{path}: "
+        raise ValueError(f"{where}{_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    """What a database says, in one line; of a text table the line and its cells."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    wanted = 3 if "CSV Error" in lines[0] else 1
+    return " ".join(lines[:wanted]).rstrip(".")

@@ -1,0 +1,226 @@
+"""The relational expression: one SQL text that DuckDB and Spark both run.
+
+    given       the user's rows, columns c0, c1, …
+    nodes       id, node (its number), s, t
+    matched     given joined with the nodes of both ends: src, dst as numbers,
+                forward = s[dst] + t[src], backward = s[src] + t[dst]
+    gated       of these the rows that have a gate: both ends known, and no loop
+    pairs       node numbers low < high between which rows go both ways
+    scored      rows with the score that decides and the key of their edge
+    guaranteed  keys of edges that stay whatever their score, with the reason
+    judged      scored rows with the reason why they stay or go
+
+Rows that name the same edge share its key and stay or go as one. Keys are dst · N + src
+of node numbers, and low · N + high where both directions are one; of equal scores the
+lower key is better. This is the order of `sgat.Graph`, so the same edges are chosen
+as in memory. All names are ours, so no name of a user has to be quoted; all sums are of
+float32, as in the model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from sgat.gates import BinaryGates, Gates
+from sgat.pruning.rules import Combination, Reason
+from sgat.pruning.stored_table import Kind
+
+LARGEST_EXPONENT = 80
+"""Where exponents are cut: beyond it a sigmoid is 0 or 1 in float32."""
+COMBINATIONS: dict[Combination, str] = {
+    "max": "GREATEST({0}.forward, {0}.backward)",
+    "min": "LEAST({0}.forward, {0}.backward)",
+    "mean": "({0}.forward + {0}.backward) * CAST(5E-1 AS FLOAT)",
+}
+
+
+def float_literal(value: float) -> str:
+    """A float32 as both engines read it, to the bit."""
+    return f"CAST({value:.17E} AS FLOAT)"
+
+
+def matched(table: str, src: str, dst: str) -> str:
+    """Rows with the numbers of their ends and the parts of their scores.
+
+    Args:
+        table: Name of the rows.
+        src: The id of the source, see `id_of`.
+        dst: The id of the target.
+    """
+    return (
+        "SELECT e.*, b.node AS src, a.node AS dst,"
+        " a.s + b.t AS forward, b.s + a.t AS backward"
+        f" FROM {table} AS e"
+        f" LEFT JOIN nodes AS b ON {src} = b.id"
+        f" LEFT JOIN nodes AS a ON {dst} = a.id"
+    )
+
+
+def id_of(column: str, kind: Kind, *, as_integer: bool) -> str:
+    """A column as the ids of the nodes are; null where it can be none of them.
+
+    Text is an integer only if it is written as integers are: `7`, not `07` or `+7`.
+    """
+    if not as_integer:
+        return f"e.{column}"
+    number = f"TRY_CAST(e.{column} AS BIGINT)"
+    if kind == "integer":
+        return number
+    return f"CASE WHEN CAST({number} AS STRING) = e.{column} THEN {number} END"
+
+
+GATED = "SELECT src, dst, forward, backward FROM matched WHERE src <> dst"
+COUNTS = (
+    "SELECT COUNT(*), COUNT(CASE WHEN src = dst THEN 1 END),"
+    " COUNT(CASE WHEN src IS NULL OR dst IS NULL THEN 1 END) FROM matched"
+)
+PAIRS = (
+    "SELECT low, high FROM (SELECT LEAST(src, dst) AS low, GREATEST(src, dst) AS high,"
+    " src FROM gated) AS g GROUP BY low, high HAVING MIN(src) <> MAX(src)"
+)
+FREE = (
+    "SELECT l.score, l.key FROM links AS l LEFT JOIN guaranteed AS g"
+    " ON g.key = l.key WHERE g.key IS NULL"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scoring:
+    """How the score and the key of a row are formed.
+
+    Attributes:
+        num_nodes: Number of nodes N.
+        symmetric: How both directions are combined; None for none, or the larger where
+            they are one in any case.
+        is_pairwise: Whether both directions are one, be they there or not: each row
+            stands for both, or the model scores both the same.
+        undirected: Whether each row stands for both directions.
+    """
+
+    num_nodes: int
+    symmetric: Combination | None = None
+    is_pairwise: bool = False
+    undirected: bool = False
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether the reverse of a row has to be looked for."""
+        return self.symmetric is not None and not self.is_pairwise
+
+    def scored(self, base: str, columns: str = "m.*") -> str:
+        """Rows of a relation like `matched` with columns score and key."""
+        both = COMBINATIONS[self.symmetric or "max"].format("m")
+        key = f"CAST(m.dst AS BIGINT) * {self.num_nodes} + m.src"
+        pair_key = (
+            f"CAST(LEAST(m.src, m.dst) AS BIGINT) * {self.num_nodes}"
+            " + GREATEST(m.src, m.dst)"
+        )
+        join = ""
+        if self.is_pairwise:
+            score, key = both, pair_key
+        elif self.symmetric is None:
+            score = "m.forward"
+        else:
+            is_pair = "p.low IS NOT NULL"
+            score = f"CASE WHEN {is_pair} THEN {both} ELSE m.forward END"
+            key = f"CASE WHEN {is_pair} THEN {pair_key} ELSE {key} END"
+            join = (
+                " LEFT JOIN pairs AS p ON p.low = LEAST(m.src, m.dst)"
+                " AND p.high = GREATEST(m.src, m.dst)"
+            )
+        return (
+            f"SELECT {columns}, CASE WHEN m.src <> m.dst THEN {score} END AS score,"
+            f" CASE WHEN m.src <> m.dst THEN {key} END AS key FROM {base} AS m{join}"
+        )
+
+    def best_in_edges(self, degree: int) -> str:
+        """Keys of the best edges into every node."""
+        rows = "SELECT dst AS node, score, key FROM links"
+        if self.undirected:
+            rows += " UNION ALL SELECT src AS node, score, key FROM links"
+        return (
+            "SELECT key FROM (SELECT key, DENSE_RANK() OVER (PARTITION BY node"
+            f" ORDER BY score DESC, key) AS place FROM ({rows}) AS r) AS w"
+            f" WHERE place <= {degree}"
+        )
+
+
+def guaranteed(parts: dict[Reason, str]) -> str:
+    """Keys that stay, with the first reason for each."""
+    rows = " UNION ALL ".join(
+        f"SELECT key, {int(reason)} AS code FROM ({part}) AS r{int(reason)}"
+        for reason, part in parts.items()
+    )
+    return f"SELECT key, MIN(code) AS code FROM ({rows}) AS r GROUP BY key"
+
+
+def judged(base: str, by_score: str, filled: str | None) -> str:
+    """Rows of a relation like `scored` with the reason why they stay or go.
+
+    Args:
+        base: Name of the relation.
+        by_score: Condition under which the score alone keeps a row.
+        filled: Condition under which a row that is not guaranteed stays; None if
+            nothing is guaranteed.
+    """
+    loops = (
+        f"WHEN s.src IS NULL OR s.dst IS NULL THEN {int(Reason.MISSING)}"
+        f" WHEN s.src = s.dst THEN {int(Reason.LOOP)}"
+    )
+    removed = f"ELSE {int(Reason.REMOVED)} END AS reason"
+    if filled is None:
+        return (
+            f"SELECT s.*, CASE {loops} WHEN {by_score} THEN {int(Reason.SCORE)}"
+            f" {removed} FROM {base} AS s"
+        )
+    return (
+        f"SELECT s.*, CASE {loops} WHEN ({by_score}) AND (g.code IS NOT NULL OR"
+        f" ({filled})) THEN {int(Reason.SCORE)} WHEN g.code IS NOT NULL THEN g.code"
+        f" {removed} FROM {base} AS s LEFT JOIN guaranteed AS g ON g.key = s.key"
+    )
+
+
+def output(columns: list[str], cut: float | None, gates: Gates, drop: bool) -> str:
+    """The kept rows with the columns of the user and, with a cut, those of the scores.
+
+    Gates are those of `sgat.pruning.chosen_scores`. A loop has no log α, and its
+    probability and gate are 1; a row whose node is missing has none of the three.
+
+    Args:
+        columns: Names of the user's columns here.
+        cut: The log α at which gates open; None for no scores.
+        gates: The gates of the model.
+        drop: Whether rows of missing nodes go.
+    """
+    wanted = list(columns)
+    if cut is not None:
+        loop = f"reason = {int(Reason.LOOP)}"
+        score = "CAST(score AS DOUBLE)"
+        moved = f"({score} - ({cut:.17E}))"
+        temperature = f"{gates.temperature:.17E}"
+        threshold = f"{gates.threshold:.17E}"
+        relaxed = _sigmoid(f"({moved} + ({threshold})) / {temperature}")
+        if isinstance(gates, BinaryGates):
+            probability = _sigmoid(score)
+            gate = f"CASE WHEN {moved} > 0E0 THEN 1E0 ELSE {relaxed} END"
+        else:
+            probability = _sigmoid(f"{score} - ({threshold})")
+            width, low = f"{gates.zeta - gates.gamma:.17E}", f"{gates.gamma:.17E}"
+            value = f"({relaxed} * {width} + ({low}))"
+            gate = (
+                f"CASE WHEN {value} > 0E0 THEN LEAST({value}, 1E0) ELSE {relaxed} END"
+            )
+        wanted += [
+            "score AS log_alpha",
+            f"CAST(CASE WHEN {loop} THEN 1E0 ELSE {probability} END AS FLOAT)"
+            " AS probability",
+            f"CAST(CASE WHEN {loop} THEN 1E0 ELSE {gate} END AS FLOAT) AS gate",
+        ]
+    gone = [Reason.REMOVED, Reason.MISSING] if drop else [Reason.REMOVED]
+    codes = ", ".join(str(int(reason)) for reason in gone)
+    return f"SELECT {', '.join(wanted)} FROM judged WHERE reason NOT IN ({codes})"
+
+
+def _sigmoid(x: str) -> str:
+    limit = f"{LARGEST_EXPONENT}E0"
+    return f"(1E0 / (1E0 + EXP(GREATEST(LEAST(-({x}), {limit}), -{limit}))))"

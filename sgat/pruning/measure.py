@@ -1,0 +1,162 @@
+"""What pruning changes: predictions and times on the full graph and the written one."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sgat import ops
+from sgat.graph import Graph
+from sgat.models import SGAT
+from sgat.ops import reference
+from sgat.pruning.engine import Engine
+from sgat.pruning.prune_table import Pruned, Task, match_ids
+from sgat.pruning.stored_table import open_table
+
+REPEATS = 9
+"""Rounds in which every pass is timed once."""
+BUDGET = 60.0
+"""Seconds after which no further round is begun, three being made at least."""
+
+
+@torch.no_grad()
+def measure(
+    task: Task, engine: Engine, written: Path, pruned: Pruned, weight: str
+) -> dict[str, Any]:
+    """Compare the model on the full graph with the model on what was written.
+
+    The written table is read again as a graph of its own, with the weights A_ij z_ij,
+    and the model runs over it without gates. Both graphs must fit into memory.
+
+    Predictions are compared with the gated full graph. Where the rules are the model's
+    own threshold, another one, or a share, that is the model itself with its gate bias
+    moved to the cut. Under other rules no bias gives these gates; the full graph then
+    has the gates that were written, and 0 for removed edges.
+
+    Three passes are timed in turn: over all edges of the full graph, as by a network
+    without gates; over the full graph with gates, which scores all edges and hears
+    those that are open; and over the written graph.
+
+    Args:
+        task: What was pruned.
+        engine: What did it.
+        written: The table that was written.
+        pruned: What became of the rows.
+        weight: Column with the weights, if there is one.
+
+    Returns:
+        `difference` (largest of all class scores), `largest` (largest class score),
+        `compared_with`, `predictions_changed`, medians `all_edges_ms`, `gated_ms` and
+        `pruned_ms`, and the ratios `speedup_over_all` and `speedup_over_gated`.
+    """
+    nodes = task.nodes
+    full = _graph(task, engine, "matched", task.edges.columns, weight)
+    table = open_table(written)
+    engine.read("written", table)
+    engine.define("written_matched", match_ids(task, "written", table))
+    small = _graph(task, engine, "written_matched", table.columns, weight, gate=True)
+
+    gates = nodes.model.gating.gates
+    moved = _with_bias(nodes.model, gates.threshold - pruned.cut)
+    all_edges, kept_edges = ops.all_open(full), ops.all_open(small)
+    passes: dict[str, Callable[[], Tensor]] = {
+        "all_edges": lambda: moved(nodes.x, all_edges),
+        "gated": lambda: moved(nodes.x, full),
+        "pruned": lambda: moved(nodes.x, kept_edges),
+    }
+    expected = moved(nodes.x, full if pruned.is_model else _same_gates(full, small))
+    found = passes["pruned"]()
+    times = _time(passes)
+    return {
+        "difference": float((found - expected).abs().max()) if found.numel() else 0.0,
+        "largest": float(expected.abs().max()) if found.numel() else 0.0,
+        "compared_with": (
+            "the model with its threshold at the cut"
+            if pruned.is_model
+            else "the full graph with the gates that were written"
+        ),
+        "predictions_changed": int((found.argmax(1) != expected.argmax(1)).sum()),
+        "edges": full.num_edges,
+        "edges_kept": small.num_edges,
+        **{f"{name}_ms": value for name, value in times.items()},
+        "speedup_over_all": times["all_edges"] / times["pruned"],
+        "speedup_over_gated": times["gated"] / times["pruned"],
+    }
+
+
+def _graph(
+    task: Task,
+    engine: Engine,
+    relation: str,
+    columns: tuple[str, ...],
+    weight: str,
+    *,
+    gate: bool = False,
+) -> Graph:
+    """The rows of a relation as a graph, weighted by A_ij or A_ij z_ij."""
+    factors = [
+        name for name in (weight, *(["gate"] if gate else [])) if name in columns
+    ]
+    product = " * ".join(f"CAST(c{columns.index(name)} AS DOUBLE)" for name in factors)
+    parts = list(
+        engine.batches(
+            f"SELECT src, dst{', ' + product + ' AS weight' if product else ''}"
+            f" FROM {relation} WHERE src IS NOT NULL AND dst IS NOT NULL"
+        )
+    )
+    whole = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    if not whole:
+        whole = [np.empty(0, dtype=np.int32)] * 2
+    index = torch.from_numpy(np.stack(whole[:2]).astype(np.int64))
+    value = torch.from_numpy(whole[2]).float() if len(whole) > 2 else None
+    return Graph.from_edges(
+        index,
+        len(task.nodes.ids),
+        value,
+        make_undirected=task.undirected,
+        say_merged=False,
+    )
+
+
+def _with_bias(model: SGAT, shift: float) -> SGAT:
+    """The model with its gate bias moved."""
+    moved = copy.deepcopy(model)
+    bias = moved.gating.gate_bias
+    start = torch.zeros(()) if bias is None else bias.detach()
+    moved.gating.gate_bias = nn.Parameter(start + shift)
+    return moved.eval()
+
+
+def _same_gates(full: Graph, small: Graph) -> Any:
+    """The edges of the full graph with the weights they have in the smaller one."""
+    key, wanted = (
+        (g.dst.long() * g.num_nodes + g.src.long()).numpy() for g in (full, small)
+    )
+    gate = torch.zeros(full.num_edges)
+    place = torch.from_numpy(np.searchsorted(key, wanted))
+    gate[place] = small.edge_weight / full.edge_weight[place].clamp(min=1e-30)
+    return reference.with_gates(full, gate, gate.sum(), with_closed=True)
+
+
+def _time(passes: dict[str, Callable[[], Tensor]]) -> dict[str, float]:
+    """Median time of each pass in ms, the passes taking turns."""
+    times: dict[str, list[float]] = {name: [] for name in passes}
+    for run in passes.values():
+        run()
+    begun = time.perf_counter()
+    for round in range(REPEATS):
+        if round >= 3 and time.perf_counter() - begun > BUDGET:
+            break
+        for name, run in passes.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(found) * 1e3 for name, found in times.items()}

@@ -1,0 +1,220 @@
+"""StoredTable: a table on disk that is never read as a whole, and where one goes."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import gzip
+import io
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from sgat.data.files.source import check_file, check_names, listed
+
+SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+Kind = Literal["integer", "string", "text"]
+"""What the ids of a column are; the cells of a text file have no type of their own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredTable:
+    """A file, or a folder of Parquet files, and its columns.
+
+    Attributes:
+        path: The file or folder.
+        files: The files to read, in order.
+        format: `parquet`, `csv` or `tsv`; text may be compressed by gzip.
+        columns: Names of the columns, those of the partitions last.
+        partitions: Columns that the names of subfolders give, as in `year=2024`.
+        delimiter: What separates the cells of a text table.
+        types: Arrow types of the columns of Parquet files, by name.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    format: str
+    columns: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
+    delimiter: str = ","
+    types: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def position(self, name: str, role: str) -> int:
+        """Place of a column; `role` says in the message what it was wanted for."""
+        if name not in self.columns:
+            raise ValueError(
+                f"{self.path}: no column {name!r} for {role}; the columns are"
+                f" {listed(list(self.columns))}."
+            )
+        return self.columns.index(name)
+
+    def kind(self, name: str) -> Kind:
+        """What the ids in a column are.
+
+        Raises:
+            ValueError: If they can be no ids.
+        """
+        import pyarrow as pa
+
+        from sgat.data.files.columns import is_string
+
+        if self.format != "parquet" or name in self.partitions:
+            return "text"
+        found = self.types[name]
+        if pa.types.is_dictionary(found):
+            found = found.value_type
+        if pa.types.is_integer(found):
+            return "integer"
+        if is_string(found):
+            return "string"
+        raise ValueError(
+            f"{self.path}, column {name!r}: ids must be integers or strings, got"
+            f" {found}."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Destination:
+    """Where a table goes: one file by its suffix, or a folder of Parquet files.
+
+    Attributes:
+        path: The file or folder.
+        format: `parquet`, `csv` or `tsv`.
+        is_folder: Whether it is a folder of files.
+        compressed: Whether a text file is compressed by gzip.
+    """
+
+    path: Path
+    format: str
+    is_folder: bool
+    compressed: bool
+
+    @classmethod
+    def from_path(cls, path: Path) -> Destination:
+        """The destination a path names; without a suffix it is a folder.
+
+        Raises:
+            ValueError: If the suffix is of no format that can be written, or the folder
+                it stands in does not exist.
+        """
+        if not path.absolute().parent.is_dir():
+            raise ValueError(f"`--out` must be in a folder that exists, got {path}.")
+        if path.suffix == "" or path.is_dir():
+            return cls(path, "parquet", True, False)
+        return cls(path, _format(path), False, path.suffix.lower() == ".gz")
+
+
+def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
+    """Find the files and columns of a table; no rows are read.
+
+    Args:
+        path: A Parquet, CSV or TSV file (text also as .gz), or a folder of Parquet
+            files, partitioned or not.
+        delimiter: What separates the cells of a text table; None goes by the suffix.
+
+    Raises:
+        ValueError: If it is no such table, or columns have the same name.
+        OSError: If it cannot be opened.
+    """
+    if path.is_dir():
+        return _open_folder(path)
+    check_file(path)
+    format = _format(path)
+    if format == "parquet":
+        types = _parquet_types(path)
+        _check_columns(path, list(types))
+        return StoredTable(path, (path,), format, tuple(types), types=types)
+    delimiter = delimiter or DELIMITERS[format]
+    header = _header(path, delimiter)
+    _check_columns(path, header)
+    return StoredTable(path, (path,), format, tuple(header), delimiter=delimiter)
+
+
+def overlaps(one: Path, other: Path) -> bool:
+    """Whether two paths are the same file, or one is in the folder of the other."""
+    first, second = (Path(os.path.realpath(path)) for path in (one, other))
+    if first.exists() and second.exists() and first.samefile(second):
+        return True
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
+def _format(path: Path) -> str:
+    name = path.name.lower()
+    is_gzip = name.endswith(".gz")
+    suffix = Path(name.removesuffix(".gz")).suffix
+    format = SUFFIXES.get(suffix)
+    if format is None or (is_gzip and format == "parquet"):
+        raise ValueError(
+            f"{path}: cannot use the suffix {suffix + '.gz' * is_gzip!r} here; choose"
+            " .parquet, .csv, .tsv, .csv.gz, .tsv.gz, or a folder of Parquet files."
+        )
+    return format
+
+
+def _open_folder(path: Path) -> StoredTable:
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in (".parquet", ".pq")
+        and not any(
+            part.startswith((".", "_")) for part in file.relative_to(path).parts
+        )
+    )
+    if not files:
+        raise ValueError(f"{path}: the folder holds no Parquet file.")
+    types = _parquet_types(files[0])
+    partitions = tuple(
+        part.partition("=")[0]
+        for part in files[0].relative_to(path).parent.parts
+        if "=" in part
+    )
+    columns = [*(name for name in types if name not in partitions), *partitions]
+    _check_columns(path, columns)
+    return StoredTable(
+        path, tuple(files), "parquet", tuple(columns), partitions, types=types
+    )
+
+
+def _parquet_types(path: Path) -> dict[str, Any]:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"{path}: the Parquet file is cut short or damaged ({reason})."
+        ) from error
+    check_names(path, schema.names)
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    try:
+        with (
+            gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+        ) as raw:
+            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            found = next((cells for cells in reader if cells), None)
+    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: not a readable text table ({error}).") from error
+    if found is None:
+        raise ValueError(f"{path}: the file has no header line.")
+    return found
+
+
+def _check_columns(path: Path, names: list[str]) -> None:
+    """Refuse names that an engine cannot tell apart."""
+    check_names(path, names)
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise ValueError(
+                f"{path}: the columns {other!r} and {name!r} differ by case alone;"
+                " rename one."
+            )
