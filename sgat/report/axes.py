@@ -9,8 +9,8 @@ from typing import Literal
 
 from sgat.report.markup import escape, number, percent
 
-WIDTH, HEIGHT = 520, 280
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 44
+WIDTH, HEIGHT = 440, 270
+LEFT, RIGHT, TOP, BOTTOM = 64, 12, 26, 44
 Unit = Literal["share", "number"]
 
 

@@ -224,7 +224,7 @@ def _mark(across: Axis, mark: Mark) -> str:
     x = across.at(mark.at)
     side, shift = ("start", 6) if x < WIDTH * 0.6 else ("end", -6)
     return (
-        f'<path class="mark" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-        f'<text class="mark-text {side}" x="{x + shift:.1f}" y="{TOP + 11}">'
+        f'<path class="mark" d="M{x:.1f} {TOP - 4}V{HEIGHT - BOTTOM}"/>'
+        f'<text class="mark-text {side}" x="{x + shift:.1f}" y="{TOP - 8}">'
         f"{escape(mark.text)}</text>"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,15 @@ from sgat.report.layout import layout_nodes
 Array = np.ndarray[Any, Any]
 
 MOST_LINES = 20_000
-"""Lines up to which a graph is drawn whole."""
-MOST_EDGES = 900_000
+"""Lines, and nodes, up to which a graph is drawn whole."""
+MOST_EDGES = 500_000
 """Edges that are in the page at most."""
+MOST_NODES = 200_000
+"""Nodes that are in the page at most."""
 MOST_ID_BYTES = 2_000_000
 """Bytes of all node ids beyond which long ones are cut off."""
-CUT_ID = 64
+LEAST_ID = 8
+"""Characters of an id that are never cut off."""
 MOST_SNAPSHOT_BYTES = 4_000_000
 MOST_LABEL_BYTES = 1_500_000
 REMOVED_SPRING = 0.35
@@ -61,6 +65,7 @@ def build_view(
     snapshots: Path | None = None,
     most_lines: int = MOST_LINES,
     most_edges: int = MOST_EDGES,
+    most_nodes: int = MOST_NODES,
 ) -> GraphView:
     """Gather what the view needs of one graph.
 
@@ -71,13 +76,14 @@ def build_view(
         threshold: The log α above which an edge is kept.
         is_symmetric: Whether both directions of an edge have one score.
         snapshots: Scores and predictions over the epochs, where they were kept.
-        most_lines: Lines up to which the graph is drawn whole.
+        most_lines: Lines, and nodes, up to which the graph is drawn whole.
         most_edges: Edges that go into the page at most.
+        most_nodes: Nodes that do.
     """
     graph = data.graph
     num_lines = -(-graph.num_edges // 2) if is_symmetric else graph.num_edges
-    is_whole = num_lines <= most_lines
-    node, edge = _part(data, most_edges)
+    is_whole = max(num_lines, data.num_nodes) <= most_lines
+    node, edge = _part(data, most_edges, most_nodes)
     src, dst = (end.numpy().astype(np.int64) for end in (graph.src, graph.dst))
     number = np.full(data.num_nodes, -1, dtype=np.int64)
     number[node] = np.arange(len(node))
@@ -91,19 +97,20 @@ def build_view(
         place = layout_nodes(src, dst, data.num_nodes, pull)
     else:
         notes.append(
-            f"This graph has {graph.num_edges:,} edges, too many to read as one"
-            " drawing. The view shows one node with its neighbourhood at a time."
+            f"This graph has {data.num_nodes:,} nodes and {graph.num_edges:,} edges,"
+            " too many to read as one drawing. The view shows one node with its"
+            " neighbourhood at a time, beginning with the one that has the most edges."
         )
-    if len(edge) < graph.num_edges:
+    if len(node) < data.num_nodes:
         notes.append(
-            f"{len(edge):,} of its {graph.num_edges:,} edges are in this page:"
-            f" all edges into nodes drawn at random, {len(node):,} of"
-            f" {data.num_nodes:,} nodes in all. For any other node use"
-            " `sgat explain RUN NODE`."
+            f"{graph.num_edges - len(edge):,} of its edges are left out of this page,"
+            f" {len(edge):,} are in it: all edges into nodes drawn at random, with"
+            f" {len(node):,} of the {data.num_nodes:,} nodes at their ends. For any"
+            " other node use `sgat explain RUN NODE`."
         )
-    ids, was_cut = _ids(data, node)
-    if was_cut:
-        notes.append(f"Ids of nodes are cut off after {CUT_ID} characters.")
+    ids, longest = _ids(data, node)
+    if longest is not None:
+        notes.append(f"Ids of nodes are cut off after {longest} characters.")
     payload = {
         "whole": is_whole,
         "symmetric": is_symmetric,
@@ -135,37 +142,44 @@ def packed(value: Array, kind: str) -> str:
     return base64.b64encode(value.astype(f"<{kind}").tobytes()).decode("ascii")
 
 
-def _part(data: NodeData, most_edges: int) -> tuple[Array, Array]:
+def _part(data: NodeData, most_edges: int, most_nodes: int) -> tuple[Array, Array]:
     """Nodes and edges that go into the page, ascending: all, or a seeded sample.
 
-    Of the nodes that are drawn, all edges that end at them are there.
+    Of the nodes that are drawn, all edges that end at them are there, and the nodes
+    those come from.
     """
     graph = data.graph
-    if graph.num_edges <= most_edges:
+    if graph.num_edges <= most_edges and data.num_nodes <= most_nodes:
         return np.arange(data.num_nodes), np.arange(graph.num_edges)
     degree = graph.row_ptr.diff().numpy()
     order = np.random.default_rng(0).permutation(data.num_nodes)
+    order = order[degree[order] <= most_edges]
     # The node with the most neighbours is where the view starts.
-    order = np.concatenate([[degree.argmax()], order[order != degree.argmax()]])
-    chosen = order[degree[order].cumsum() <= most_edges]
-    is_chosen = np.zeros(data.num_nodes, dtype=bool)
-    is_chosen[chosen] = True
-    edge = np.flatnonzero(is_chosen[graph.dst.numpy()])
-    ends = np.concatenate([chosen, graph.src.numpy()[edge]])
-    return np.unique(ends), edge
+    hub = order[degree[order].argmax()]
+    order = np.concatenate([[hub], order[order != hub]])[:most_nodes]
+    size = int(np.searchsorted(degree[order].cumsum(), most_edges, side="right"))
+    while True:
+        is_chosen = np.zeros(data.num_nodes, dtype=bool)
+        is_chosen[order[:size]] = True
+        edge = np.flatnonzero(is_chosen[graph.dst.numpy()])
+        ends = np.union1d(order[:size], graph.src.numpy()[edge])
+        if len(ends) <= most_nodes or size <= 1:
+            return ends, edge
+        size = max(int(0.95 * size * most_nodes / len(ends)), 1)
 
 
-def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, bool]:
-    """The user's ids; None for 0 … N-1. Whether long ones had to be cut off."""
+def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, int | None]:
+    """The user's ids, None for 0 … N-1; and where they were cut off, if they were."""
     if data.node_ids is None:
         if len(node) == data.num_nodes:
-            return None, False
-        return [str(n) for n in node.tolist()], False
+            return None, None
+        return [str(n) for n in node.tolist()], None
     ids = [str(value) for value in data.node_ids[node].tolist()]
-    if sum(map(len, ids)) <= MOST_ID_BYTES:
-        return ids, False
-    cut = [i if len(i) <= CUT_ID else i[: CUT_ID - 1] + "…" for i in ids]
-    return cut, cut != ids
+    if sum(len(json.dumps(text)) for text in ids) <= MOST_ID_BYTES:
+        return ids, None
+    longest = max(MOST_ID_BYTES // len(ids), LEAST_ID)
+    cut = [i if len(i) <= longest else i[: longest - 1] + "…" for i in ids]
+    return cut, longest
 
 
 def _splits(data: NodeData) -> Array:

@@ -36,8 +36,8 @@ def json_block(identifier: str, value: Any) -> str:
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """A share as people read it; a dash for none."""
-    return "–" if value is None else f"{100 * value:.{digits}f} %"
+    """A share as people read it, in one piece; a dash for none."""
+    return "–" if value is None else f"{100 * value:.{digits}f}\u00a0%"
 
 
 def number(value: float | None) -> str:

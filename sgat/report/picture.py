@@ -2,67 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from sgat.report.markup import escape
 
 Array = np.ndarray[Any, Any]
 
 SIZE = 1000
 COLOURS = 8
 SHAPES = 5
+FEW_EDGES = 1_000
+"""Edges up to which lines are thick."""
+FEW_NODES = 120
+"""Nodes up to which ids are written beside them."""
+LONGEST = 16
 
 
 def draw_graph(
-    place: Array, src: Array, dst: Array, kept: Array, kind: Array, degree: Array
+    place: Array,
+    edges: tuple[Array, Array, Array],
+    nodes: tuple[Array, Array],
+    names: Iterable[Any],
 ) -> str:
     """Draw kept edges as solid, removed edges as dashed lines, nodes by their class.
 
+    Where both directions of an edge are there, each is the half of the line at its
+    target.
+
     Args:
         place: Positions from -1 to 1, [N, 2].
-        src: Source of each edge, [E].
-        dst: Target of each edge, [E].
-        kept: Whether it is kept, [E].
-        kind: Class of each node by number, -1 for none, [N].
-        degree: Number of neighbours of each node, [N].
+        edges: Source and target of each edge, and whether it is kept, [E] each.
+        nodes: Class of each node by number, and whether that is wrong, [N] each.
+        names: Ids of the nodes; written beside them where there are few.
 
     Returns:
         An SVG element; colours come from the style sheet, shapes tell them apart.
     """
-    at = np.rint((place * (0.96, -0.96) + 1) * SIZE / 2).astype(int)
-    radius = node_radius(degree, len(place)) * SIZE / 700
+    (src, dst, kept), (kind, wrong) = edges, nodes
+    size = len(place)
+    at = np.rint((place * (0.95, -0.95) + 1) * SIZE / 2).astype(int)
+    ends = np.concatenate([src, dst])
+    radius = node_radius(np.bincount(ends, minlength=size), size) * SIZE / 700
+    few = " few" if len(src) <= FEW_EDGES else ""
     parts = [
-        f'<svg class="still" viewBox="0 0 {SIZE} {SIZE}" role="img"'
+        f'<svg class="still{few}" viewBox="0 0 {SIZE} {SIZE}" role="img"'
         ' aria-label="The graph: kept edges solid, removed edges dashed">'
     ]
+    start = np.where(_has_reverse(src, dst)[:, None], (at[src] + at[dst]) / 2, at[src])
     for name, chosen in (("removed", ~kept), ("kept", kept)):
-        # Both directions of an edge are one line on paper.
-        ends = np.sort(np.stack([src[chosen], dst[chosen]]), axis=0)
-        ends = np.unique(ends, axis=1)
-        steps = [
-            f"M{at[a, 0]} {at[a, 1]}L{at[b, 0]} {at[b, 1]}" for a, b in ends.T.tolist()
-        ]
+        stretch = np.concatenate([start[chosen], at[dst[chosen]]], axis=1)
+        steps = [f"M{a:g} {b:g}L{c:g} {d:g}" for a, b, c, d in stretch.tolist()]
         parts.append(f'<path class="{name}" d="{"".join(steps)}"/>')
     for number in np.unique(kind).tolist():
-        nodes = np.flatnonzero(kind == number)
-        marks = "".join(
-            shape_path(number, at[n, 0], at[n, 1], radius[n]) for n in nodes
-        )
-        colour = "none" if number < 0 else f"c{number % COLOURS}"
-        parts.append(f'<path class="node {colour}" d="{marks}"/>')
+        for style, chosen in (("node", ~wrong), ("node wrong", wrong)):
+            marks = "".join(
+                shape_path(number, at[n, 0], at[n, 1], radius[n])
+                for n in np.flatnonzero((kind == number) & chosen)
+            )
+            colour = f"c{number % COLOURS}"
+            parts.append(f'<path class="{style} {colour}" d="{marks}"/>')
+    if size <= FEW_NODES:
+        for (x, y), r, text in zip(at.tolist(), radius.tolist(), names, strict=True):
+            short = escape(str(text)[:LONGEST])
+            parts.append(f'<text x="{x + r + 4:.0f}" y="{y + 5}">{short}</text>')
     return "".join([*parts, "</svg>"])
+
+
+def _has_reverse(src: Array, dst: Array) -> Array:
+    size = int(max(src.max(initial=0), dst.max(initial=0))) + 1
+    key, reverse = (a.astype(np.int64) * size + b for a, b in ((src, dst), (dst, src)))
+    return np.isin(reverse, key)
 
 
 def node_radius(degree: Array, num_nodes: int) -> Array:
     """Pixels of a node in the view by its degree; smaller where there are many."""
-    least = float(np.clip(26 / np.sqrt(max(num_nodes, 1)), 1.3, 5))
+    least = float(np.clip(130 / np.sqrt(max(num_nodes, 1)), 2.4, 5.5))
     grown = np.sqrt(degree / max(float(degree.max(initial=0)), 1.0))
     return np.asarray(least * (1 + 2.2 * grown))
 
 
 def shape_path(number: int, x: float, y: float, r: float) -> str:
     """The outline of a node of a class: shapes take turns, so do colours."""
-    shape = 0 if number < 0 else number % SHAPES
+    shape = number % SHAPES
     if shape == 0:
         return f"M{x - r:.1f} {y}a{r:.1f} {r:.1f} 0 1 0 {2 * r:.1f} 0" + (
             f"a{r:.1f} {r:.1f} 0 1 0 {-2 * r:.1f} 0z"
@@ -74,5 +98,5 @@ def shape_path(number: int, x: float, y: float, r: float) -> str:
         s = 1.25 * r
         return f"M{x} {y - s:.1f}l{s:.1f} {s:.1f}l{-s:.1f} {s:.1f}l{-s:.1f} {-s:.1f}z"
     flip = 1 if shape == 3 else -1
-    s, h = 1.15 * r, 0.62 * r * flip
+    s, h = 1.18 * r, 0.68 * r * flip
     return f"M{x} {y - 2 * h:.1f}L{x + s:.1f} {y + h:.1f}H{x - s:.1f}z"

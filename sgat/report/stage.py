@@ -5,8 +5,6 @@ from __future__ import annotations
 from string import Template
 from typing import Any
 
-import numpy as np
-
 from sgat.data.node_data import NodeData
 from sgat.finished_run import FinishedRun
 from sgat.report.graph_view import GraphView
@@ -27,7 +25,7 @@ def stage(run: FinishedRun, data: NodeData, view: GraphView) -> str:
         colours=_colour_choice(data, view.payload),
         legend=_legend(data),
         picture=_picture(run, data, view),
-        key=f"A dark outline marks a wrong prediction. {both}",
+        key=f"A bold outline marks a wrong prediction. {both}",
     )
 
 
@@ -87,9 +85,13 @@ def _picture(run: FinishedRun, data: NodeData, view: GraphView) -> str:
         )
     place = run.graphs.index(data)
     logits = run.logits[place]
-    kind = (logits[:, 0] > 0).long() if data.is_multilabel else logits.argmax(dim=1)
-    src, dst = data.graph.src.numpy(), data.graph.dst.numpy()
-    degree = np.bincount(src, minlength=data.num_nodes)
-    degree = degree + np.bincount(dst, minlength=data.num_nodes)
-    kept = run.scores[place].kept.numpy()
-    return draw_graph(view.place, src, dst, kept, kind.numpy(), degree)
+    if data.is_multilabel:
+        kind = (logits[:, 0] > 0).long()
+        wrong = kind != data.y[:, 0]
+    else:
+        kind = logits.argmax(dim=1)
+        wrong = (kind != data.y) & (data.y >= 0)
+    edges = data.graph.src, data.graph.dst, run.scores[place].kept
+    src, dst, kept = (part.numpy() for part in edges)
+    ids = range(data.num_nodes) if data.node_ids is None else data.node_ids
+    return draw_graph(view.place, (src, dst, kept), (kind.numpy(), wrong.numpy()), ids)

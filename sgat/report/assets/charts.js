@@ -50,7 +50,7 @@ class ChartCursor {
     const lines = chart.names.map((name, k) => `${name}: ${formatted(chart.y[k][place], chart.yUnit)}`);
     tooltip.textContent = [`${chart.xTitle} ${head}`, ...lines].join("\n");
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    path.setAttribute("d", `M${this.places[place]} 14V${svg.viewBox.baseVal.height - 44}`);
+    path.setAttribute("d", `M${this.places[place]} 26V${svg.viewBox.baseVal.height - 44}`);
     svg.querySelector(".cursor").replaceChildren(path);
     tooltip.hidden = false;
     const box = svg.getBoundingClientRect();

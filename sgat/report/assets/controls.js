@@ -31,6 +31,7 @@ class Controls {
   close() {
     this.panel.hide();
     if (this.data.isWhole && this.drawing.selected !== null) this.drawing.select(null);
+    this.#makeRoom();
     byId("search").focus();
   }
 
@@ -69,7 +70,18 @@ class Controls {
   #selected(node) {
     if (node === null) this.panel.hide();
     else this.panel.show(node, this.drawing.style.threshold, this.drawing);
+    this.#makeRoom();
     this.count();
+  }
+
+  /** The panel stands beside the drawing, not on it. */
+  #makeRoom() {
+    const hasPanel = !byId("panel").hidden;
+    const { classList } = byId("panel").parentElement;
+    if (classList.contains("with-panel") === hasPanel) return;
+    classList.toggle("with-panel", hasPanel);
+    this.drawing.sigma.resize();
+    this.drawing.sigma.refresh();
   }
 
   #again() {

@@ -51,7 +51,7 @@ class Drawing {
       defaultDrawNodeHover: (context, node, settings) => this.#drawHover(context, node, settings),
       labelFont: "system-ui, sans-serif",
       labelSize: 12,
-      labelDensity: 0.6,
+      labelDensity: first.order <= 120 ? 50 : 0.6,
       labelGridCellSize: 90,
       labelRenderedSizeThreshold: data.isWhole && data.numNodes > 60 ? 6 : 0,
       stagePadding: 34,
@@ -304,7 +304,7 @@ class Drawing {
   #addNode(graph, node, x, y, number) {
     const { data } = this;
     this.largest ??= Math.max(data.degree(data.hub), 1);
-    const least = Math.min(5, Math.max(1.3, 26 / Math.sqrt(number)));
+    const least = Math.min(5.5, Math.max(2.4, 130 / Math.sqrt(number)));
     graph.addNode(String(node), {
       x,
       y,

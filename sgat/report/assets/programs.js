@@ -189,7 +189,7 @@ float outline(vec2 at) {
   if (v_shape < 1.5) return max(side.x, side.y) - 0.88;
   if (v_shape < 2.5) return (side.x + side.y - 1.25) * 0.7071;
   float up = v_shape < 3.5 ? at.y : -at.y;
-  return max(-up - 0.62, side.x * 0.85 + up * 0.527 - 0.654);
+  return max(-up - 0.68, side.x * 0.87 + up * 0.5 - 0.68);
 }
 
 void main() {
@@ -197,7 +197,9 @@ void main() {
   #ifdef PICKING_MODE
   gl_FragColor = distance > u_pixel ? vec4(0.0) : v_colour;
   #else
-  float border = v_ring > 0.5 ? max(0.24 * v_radius, 1.4 * u_pixel) : 0.7 * u_pixel;
+  // Small nodes have no room for a border that only keeps neighbours apart.
+  float gap = clamp(0.25 * v_radius - 0.4 * u_pixel, 0.0, 0.8 * u_pixel);
+  float border = v_ring > 0.5 ? max(0.24 * v_radius, 0.9 * u_pixel) : gap;
   vec3 edge = v_ring > 0.5 ? u_ring : u_gap;
   float inside = clamp((-distance - border) / u_pixel + 0.5, 0.0, 1.0);
   float cover = clamp(-distance / u_pixel + 0.5, 0.0, 1.0);
