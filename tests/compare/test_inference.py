@@ -54,6 +54,19 @@ def test_fewer_edges_take_less_memory(method):
     assert found[1.0].bytes - found[0.25].bytes >= 8 * int((~kept).sum())
 
 
+@pytest.mark.gpu
+def test_memory_on_a_gpu_is_that_of_its_allocator():
+    data = block_graph(num_nodes=997)
+    kept = torch.arange(data.graph.num_edges) % 4 == 0
+    variants = {1.0: [data], 0.25: [data.select_edges(kept)]}
+    config = ModelConfig(method="gat", hidden=8)
+    on_gpu = costs(config, variants, torch.device("cuda"))
+    on_cpu = costs(config, variants, CPU)
+    for keep in variants:
+        # The allocator rounds every tensor up to 512 bytes.
+        assert on_gpu[keep].bytes == pytest.approx(on_cpu[keep].bytes, rel=0.3)
+
+
 def test_graphs_take_turns(monkeypatch):
     data = block_graph()
     half = data.select_edges(torch.arange(data.graph.num_edges) % 2 == 0)
