@@ -116,7 +116,8 @@ def verdict(
     speakers = {model: f"{RETRAINED[model]} on SGAT's edges" for model in RETRAINED}
     speakers[SGAT] = "SGAT itself"
     lines: list[str] = []
-    ahead: list[str] = []
+    worth: list[str] = []
+    in_vain: list[str] = []
     behind_mlp: list[bool] = []
     runs = 0
     for model, speaker in speakers.items():
@@ -132,33 +133,48 @@ def verdict(
             lines.append(f"{speaker} against the MLP, which has no edges:")
             lines[-1] += f" {_told(alone)}."
         runs = max([runs, *(c.difference.runs for c in [*unlearned, *alone])])
+        lost = {c.budget for c in alone if c.difference.status == "behind"}
         won = [c.budget for c in unlearned if c.difference.status == "ahead"]
-        if won:
-            ahead.append(f"{speaker} at {_shares(won)}")
-        behind_mlp += [contest.difference.status == "behind" for contest in alone]
+        for shares, said in (
+            ([budget for budget in won if budget not in lost], worth),
+            ([budget for budget in won if budget in lost], in_vain),
+        ):
+            if shares:
+                said.append(f"{speaker} at {', '.join(map(budget_name, shares))}")
+        behind_mlp += [contest.budget in lost for contest in alone]
     if not lines:
         return []
     if runs < 2:
         return ["One run cannot tell methods apart; take `--runs 3` or more."]
-    lines.append(_conclusion(ahead, is_behind_mlp=bool(behind_mlp) and all(behind_mlp)))
+    is_behind_mlp = bool(behind_mlp) and all(behind_mlp)
+    lines.append(_conclusion(worth, in_vain, runs, is_behind_mlp=is_behind_mlp))
     lines.append(_basis(results, runs, splits_vary))
     return lines
 
 
-def _conclusion(ahead: Sequence[str], *, is_behind_mlp: bool) -> str:
-    if ahead:
-        text = f"Learning which edges to keep was worth it for {'; '.join(ahead)}."
+def _conclusion(
+    worth: Sequence[str], in_vain: Sequence[str], runs: int, *, is_behind_mlp: bool
+) -> str:
+    if worth:
+        text = f"Learning which edges to keep was worth it for {'; '.join(worth)}."
     else:
-        text = (
-            "Learning which edges to keep was not worth it here: at no budget is SGAT"
-            " ahead of the best unlearned method. Its gate adds a score of one end to a"
-            " score of the other, so it ranks the neighbours of every node alike and"
-            " cannot tell which pairs match."
+        text = "Learning which edges to keep was not worth it here, as far as"
+        text += f" {runs} runs can tell"
+        if not in_vain:
+            text += ": at no budget is SGAT ahead of the best unlearned method"
+        text += (
+            ". Its gate adds a score of one end to a score of the other, so it ranks"
+            " the neighbours of every node alike and cannot tell which pairs match."
+        )
+    if in_vain:
+        text += (
+            " It chose better edges than the best unlearned method for"
+            f" {'; '.join(in_vain)}, but the MLP, which needs none, is ahead of that."
         )
     if is_behind_mlp:
         text += (
-            " The MLP is ahead of it at every budget: here the edges do harm, and none"
-            " are better than some."
+            " The MLP is ahead of SGAT at every budget: here the edges do harm, and"
+            " none are better than some."
         )
     return text
 
@@ -196,7 +212,3 @@ def _one(contest: Contest) -> str:
     method = contest.rival.method
     against = f" against {UNLEARNED[method]}" if method in UNLEARNED else ""
     return f"{budget_name(contest.budget)} ({contest.difference}{against})"
-
-
-def _shares(budgets: Sequence[float]) -> str:
-    return ", ".join(map(budget_name, budgets))

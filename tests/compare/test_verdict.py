@@ -52,17 +52,30 @@ def test_ahead_level_and_behind_are_told_by_budget():
 
 def test_nowhere_ahead_is_not_worth_it():
     lines = verdict(results(at(0.3, LOW, HIGH)), (0.3,), splits_vary=True)
-    assert lines[1].startswith("Learning which edges to keep was not worth it here: at")
+    assert lines[1].startswith(
+        "Learning which edges to keep was not worth it here, as far as 3 runs can tell:"
+        " at no budget is SGAT ahead of the best unlearned method."
+    )
     assert "ranks the neighbours of every node alike" in lines[1]
 
 
 def test_an_mlp_that_is_ahead_everywhere_is_told():
     cells = at(0.3, LOW, LOW, (0.9, 0.91, 0.93))
     lines = verdict(results(cells), (0.3,), splits_vary=True)
-    assert "The MLP is ahead of it at every budget" in lines[2]
+    assert "The MLP is ahead of SGAT at every budget" in lines[2]
     cells |= at(0.1, HIGH, LOW) | {MLP: scores(*LOW)}
     lines = verdict(results(cells), (0.3, 0.1), splits_vary=True)
-    assert not any("The MLP is ahead of it" in line for line in lines)
+    assert not any("The MLP is ahead of SGAT" in line for line in lines)
+
+
+def test_better_edges_are_in_vain_where_none_are_better_still():
+    cells = at(0.3, HIGH, LOW, (0.9, 0.91, 0.895))
+    line = verdict(results(cells), (0.3,), splits_vary=True)[2]
+    assert "was not worth it here, as far as 3 runs can tell." in line
+    assert "than the best unlearned method for GCN on SGAT's edges at 30 %, but" in line
+    cells |= {MLP: scores(*LOW)}
+    line = verdict(results(cells), (0.3,), splits_vary=True)[2]
+    assert line.endswith("was worth it for GCN on SGAT's edges at 30 %.")
 
 
 def test_sgat_itself_meets_the_better_of_both_models():
