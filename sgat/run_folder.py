@@ -9,6 +9,7 @@ encoding.json       how the columns of the user's files became features
 summary.json        the numbers of the run, written last: with it the run is done
 snapshots.npz       scores and predictions at some epochs, if asked for
 evolution.*         drawings of the graph at those epochs
+tensorboard/        the epochs once more, for TensorBoard, if asked for
 report.html         the page of `sgat report`, if asked for
 checkpoint/         a run under way: its settings, its state, results not yet complete
 
@@ -105,6 +106,18 @@ class RunFolder:
         return self.path / "snapshots.npz"
 
     @property
+    def tensorboard(self) -> Path:
+        """The folder of the events that TensorBoard shows, if asked for."""
+        return self.path / "tensorboard"
+
+    @property
+    def events(self) -> list[Path]:
+        """The files in it; a link is somebody else's."""
+        if self.tensorboard.is_symlink():
+            return []
+        return sorted(self.tensorboard.glob("events.out.tfevents.*"))
+
+    @property
     def report(self) -> Path:
         """The page on the run."""
         return self.path / "report.html"
@@ -138,8 +151,9 @@ class RunFolder:
     def files(self) -> list[Path]:
         """The files of a run that are here, the summary last."""
         named = (self.config, self.model, self.metrics, self.nodes, self.edges)
-        more = (self.encoding, self.snapshots, *sorted(self.path.glob("evolution.*")))
-        return [file for file in (*named, *more, self.summary) if is_there(file)]
+        drawn = (*sorted(self.path.glob("evolution.*")), *self.events)
+        more = (self.encoding, self.snapshots, *drawn, self.summary)
+        return [file for file in (*named, *more) if is_there(file)]
 
     @property
     def foreign(self) -> Path | None:
@@ -155,7 +169,8 @@ class RunFolder:
     def holds(self, path: Path) -> bool:
         """Whether a path is, or would be, a file of this run."""
         folder, target = (Path(os.path.realpath(p)) for p in (self.path, path))
-        if target.is_relative_to(folder / self.draft.path.name):
+        own = (self.draft.path.name, self.tensorboard.name)
+        if any(target.is_relative_to(folder / name) for name in own):
             return True
         if target.parent == folder and (
             target.name in FILES or target.name.startswith("evolution.")
@@ -177,6 +192,8 @@ class RunFolder:
         """Remove the files of an earlier run, and nothing else."""
         for file in reversed(self.files):
             file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.tensorboard.rmdir()
 
     def drop_draft(self, made: Sequence[Path] = ()) -> None:
         """Remove the run under way, and the folders `made` for it if they are empty."""
@@ -201,9 +218,14 @@ class RunFolder:
         for file in reversed(earlier):
             if file != self.config:
                 file.unlink()
+        if draft.events:
+            self.tensorboard.mkdir(exist_ok=True)
+        else:
+            with contextlib.suppress(OSError):
+                self.tensorboard.rmdir()
         for file in results:
             if file != draft.config:
-                os.replace(file, self.path / file.name)
+                os.replace(file, self.path / file.relative_to(draft.path))
         self.drop_draft()
 
     def finish(

@@ -33,6 +33,7 @@ from sgat.finished_run import open_run
 from sgat.models import SGAT
 from sgat.run_folder import RunFolder, missing_folders, write_text
 from sgat.tables import edge_scores
+from sgat.tensorboard_log import check_tensorboard, log_epochs
 from sgat.train import EpochRecord, Result, Training
 
 SECTIONS = {"model": ModelConfig, "train": TrainConfig}
@@ -279,6 +280,7 @@ def run(
     root: str | None = None,
     loaded: Loaded | None = None,
     pruned: Path | None = None,
+    tensorboard: bool = False,
     on_epoch: Callable[[EpochRecord], None] | None = None,
 ) -> Outcome:
     """Train as the settings say and write the folder.
@@ -295,6 +297,8 @@ def run(
         root: Folder of the named data sets; None takes that of the settings.
         loaded: The data, where it has been loaded; None loads it.
         pruned: A file for the smaller graph, in the format of its suffix.
+        tensorboard: Write the epochs for TensorBoard, too; a run that began so goes on
+            so.
         on_epoch: Called with the record of each epoch.
 
     Raises:
@@ -315,6 +319,9 @@ def run(
             f"`method` must be sgat for a run with scores of edges, got"
             f" {settings.model.method!r}; `sgat reproduce` trains the others."
         )
+    tensorboard = tensorboard or (resume and folder.draft.tensorboard.is_dir())
+    if tensorboard:
+        check_tensorboard(folder)
     training = Training(loaded.graphs, settings.model, settings.train)
     # The weights mean nothing without it, so it is written down.
     settings = settings.replace(model={"symmetric": training.model_config.symmetric})
@@ -322,9 +329,10 @@ def run(
     try:
         if not resume:
             folder.start(settings)
-        result = training.run(
-            checkpoint_path=folder.checkpoint, resume=resume, on_epoch=on_epoch
-        )
+        with log_epochs(folder.draft, settings, on_epoch, wanted=tensorboard) as tell:
+            result = training.run(
+                checkpoint_path=folder.checkpoint, resume=resume, on_epoch=tell
+            )
     except BaseException:
         if not folder.checkpoint.exists():
             folder.drop_draft(made)
@@ -458,4 +466,4 @@ def _free_folder(data: DataConfig) -> Path:
 
 
 def _files(folder: RunFolder) -> list[str]:
-    return sorted(file.name for file in folder.files)
+    return sorted({file.relative_to(folder.path).parts[0] for file in folder.files})

@@ -154,6 +154,13 @@ def fit(
         "Also write the smaller graph: .csv, .tsv, .parquet, .npz, .mtx, .graphml"
         " or .gexf.",
     ),
+    tensorboard: bool = typer.Option(
+        False,
+        "--tensorboard",
+        help="Also log the epochs for TensorBoard, see `tensorboard --logdir RUN`;"
+        " needs sgat\\[tensorboard].",
+        rich_help_panel=RUN,
+    ),
     resume: bool = typer.Option(
         False, "--resume", help="Continue the run in --out.", rich_help_panel=RUN
     ),
@@ -201,6 +208,7 @@ def fit(
                 resume=resume,
                 loaded=loaded,
                 pruned=request.pruned,
+                tensorboard=tensorboard,
                 on_epoch=show,
             )
     except KeyboardInterrupt:
