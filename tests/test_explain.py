@@ -110,18 +110,22 @@ def test_an_edge_without_direction_is_dropped_both_ways():
     club = nx.karate_club_graph()
     for node in club:
         club.nodes[node]["split"] = "train" if node in (0, 33) else "test"
-    clf = sgat.SGATClassifier(**QUICK).fit(club, label="club")
+    # The way back counts from three layers on: there, back and there again.
+    clf = sgat.SGATClassifier(layers=3, **QUICK).fit(club, label="club")
     data = clf.graphs_[0]
     assert not data.has_directions
     node = busiest(clf)
     found = explain_node(clf, node)
     before = probabilities_without(clf, data, [], node)
-    at = int(before.argmax())
+    at, one_way = int(before.argmax()), []
     for row in found.table.head(found.num_kept).itertuples():
         there, back = (row.neighbour, node), (node, row.neighbour)
         both = [edge_of(data, *there), edge_of(data, *back)]
         after = probabilities_without(clf, data, both, node)
-        assert row.change == pytest.approx(float(after[at] - before[at]), abs=1e-5)
+        assert row.change == pytest.approx(float(after[at] - before[at]), abs=1e-6)
+        after = probabilities_without(clf, data, both[:1], node)
+        one_way.append(float(after[at] - before[at]))
+    assert list(found.table["change"].dropna()) != pytest.approx(one_way, abs=1e-5)
 
 
 def test_only_the_top_edges_are_dropped(fitted):

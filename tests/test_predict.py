@@ -144,7 +144,11 @@ def test_own_data_gives_what_the_run_wrote(place):
 
 
 def test_symmetric_gates_read_new_edges_both_ways(place):
-    fit_run("mine", label="y", drop=",".join(LABELS), undirected=True)
+    edges = pd.read_csv("e.csv").drop_duplicates(["src", "dst"])
+    back = edges.rename(columns={"src": "dst", "dst": "src"})
+    both = pd.concat([edges, back]).drop_duplicates(["src", "dst"])
+    both.to_csv("e.csv", index=False)
+    fit_run("mine", label="y", drop=",".join(LABELS), symmetric=True)
     found = predict_files("mine", "e2.csv", "n2.csv")
     src, dst = new_edges()
     both = torch.cat([torch.stack([src, dst]), torch.stack([dst, src])], dim=1)
