@@ -341,10 +341,10 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Returns:
             What came in, of the same type, with the kept edges only and A_ij z_ij as
             weight: a `Data` with `edge_weight`, a networkx graph, a list of them; for
-            plain arrays the kept `edges` and their weights. With `keep` or `threshold`,
-            z_ij is the gate of the model whose threshold is moved there; an edge that
-            is kept below it, by another rule, has a small positive z_ij, see
-            `sgat.pruning.chosen_scores`.
+            plain arrays the kept `edges` and their weights. z_ij is the model's gate,
+            which opens at a lower score where `keep` or `threshold` keep more than the
+            model would; an edge that another rule keeps below that has a small positive
+            z_ij, see `sgat.pruning.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
         if data is None:

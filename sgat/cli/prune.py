@@ -172,7 +172,7 @@ def describe(summary: dict[str, Any]) -> str:
     if missing and summary["missing"] == "drop":
         lines += [f"  by score            {by_score:,}"]
         lines += [f"  node missing        {missing:,}"]
-    lines.append(f"gates open above    log α = {summary['cut']:.4f}")
+    lines.append(f"gates open above    log α = {summary['opening']:.4f}")
     if summary["measure"] is not None:
         lines += describe_measure(summary["measure"])
     lines.append(f"written to          {summary['out']}, {summary['seconds']:.1f} s")
@@ -182,9 +182,11 @@ def describe(summary: dict[str, Any]) -> str:
 def describe_measure(found: dict[str, Any]) -> list[str]:
     """Predictions and times on both graphs."""
     return [
-        f"predictions         {found['predictions_changed']:,} changed; class scores"
-        f" differ by {found['difference']:.1e} at most, of {found['largest']:.1f}",
+        f"predictions         {found['predictions_changed']:,} of {found['nodes']:,}"
+        f" changed; class scores differ by {found['difference']:.1e} at most, of"
+        f" {found['largest']:.1f}",
         f"  compared with     {found['compared_with']}",
+        f"  model as trained  {found['changed_from_training']:,} changed",
         f"evaluation          {found['pruned_ms']:.2f} ms on the pruned graph",
         f"  all edges heard   {found['all_edges_ms']:.2f} ms on the full graph,"
         f" {found['speedup_over_all']:.2f} times as long",

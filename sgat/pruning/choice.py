@@ -28,14 +28,14 @@ class Choice:
             alone would keep it, without any guarantee; the others name the guarantee
             that an edge owes its place to.
         score: The score that decided, of both directions if symmetric, [E].
-        cut: The log α at which gates open, see `chosen_scores`.
+        opening: The log α at which gates open, see `chosen_scores`.
         notes: What a user should know, one sentence each.
     """
 
     kept: Array
     reason: Array
     score: Array
-    cut: float
+    opening: float
     notes: tuple[str, ...] = ()
 
     def count(self) -> dict[str, int]:
@@ -85,13 +85,14 @@ def choose_edges(
             code[mask & (code == 0)] = reason
     notes: tuple[str, ...] = ()
     if rules.keep is None:
-        cut = rules.cut_at(threshold, None, None)
-        by_score = score > np.asarray(cut, score.dtype)
+        limit = threshold if rules.threshold is None else rules.threshold
+        by_score = score > np.asarray(limit, score.dtype)
+        opening = rules.opening(threshold)
         kept = by_score | (code > 0)
     else:
         wanted = round(rules.keep * len(score))
         by_score = _best(score, place, wanted)
-        cut = rules.cut_at(
+        opening = rules.opening(
             threshold,
             float(score[by_score].min()) if by_score.any() else None,
             float(score[~by_score].max()) if not by_score.all() else None,
@@ -103,7 +104,7 @@ def choose_edges(
         if guaranteed > wanted:
             notes = (too_many_guaranteed(guaranteed, wanted, rules.keep),)
     why = np.where(kept, np.where(by_score, Reason.SCORE, code), Reason.REMOVED)
-    return Choice(kept, why.astype(np.uint8), score, cut, notes)
+    return Choice(kept, why.astype(np.uint8), score, opening, notes)
 
 
 def chosen_scores(
@@ -111,17 +112,20 @@ def chosen_scores(
 ) -> EdgeScores:
     """The scores of the edges under a choice, with the gates they are kept with.
 
-    The model's threshold τ moves to the cut c, as if its gate bias were moved: an edge
-    has the gate of log α + τ - c. For `keep` the cut is halfway between the scores that
-    are kept and those that are not, as `sgat fit --keep` has it at evaluation. An edge
-    that a guarantee keeps below the cut would have gate 0 and not be heard; it has the
-    gate before stretching and clamping, σ((log α + τ - c) / β), which is positive and
-    at most -γ / (ζ - γ), 1/12 by default (1/2 for binary gates). Removed edges have
+    Where the rules keep less than the model would, what stays has the model's gates.
+    Where `keep` or `threshold` keep more, the model's threshold τ is moved down to
+    where they cut, c < τ: an edge has the gate of log α + τ - c, as if the gate bias
+    were moved, which is what `sgat fit --keep` does at evaluation. For `keep` the cut
+    is halfway between the scores that are kept and those that are not.
+
+    An edge that a guarantee keeps below that would have gate 0 and not be heard; it has
+    the gate before stretching and clamping, σ((log α + τ - c) / β), which is positive
+    and at most -γ / (ζ - γ), 1/12 by default (1/2 for binary gates). Removed edges have
     gate 0. The probability stays the model's own.
     """
     kept = torch.from_numpy(choice.kept)
     log_alpha = torch.from_numpy(choice.score)
-    gate = torch.where(kept, kept_gates(log_alpha, choice.cut, gates), 0)
+    gate = torch.where(kept, kept_gates(log_alpha, choice.opening, gates), 0)
     weight = gate if graph.weight is None else gate * graph.weight.cpu().to(gate)
     loop = graph.loop_weights.cpu().to(gate)
     row_sum = torch.index_add(loop, 0, graph.dst.cpu(), weight)
@@ -137,10 +141,10 @@ def chosen_scores(
     )
 
 
-def kept_gates(log_alpha: Tensor, cut: float, gates: Gates) -> Tensor:
+def kept_gates(log_alpha: Tensor, opening: float, gates: Gates) -> Tensor:
     """The gate of each edge if it is kept, [E]; see `chosen_scores`."""
-    # In float64, so that no gate above the cut rounds to 0.
-    moved = log_alpha.double() + (gates.threshold - cut)
+    # In float64, so that no gate above it rounds to 0.
+    moved = log_alpha.double() + (gates.threshold - opening)
     value = gates.value(moved)
     relaxed = torch.sigmoid(moved / gates.temperature)
     return torch.where(value > 0, value, relaxed).to(log_alpha)

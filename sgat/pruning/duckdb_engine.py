@@ -37,6 +37,7 @@ class DuckDB:
     def __init__(self, scratch: Path, memory: str) -> None:
         limit = megabytes(memory)
         self.scratch = scratch
+        self.reads: Path | None = None
         self.connection = duckdb.connect()
         for setting in (
             f"memory_limit = '{limit}MB'",
@@ -74,24 +75,25 @@ class DuckDB:
                 f" delim = {_text(table.delimiter)}, quote = '\"', escape = '\"',"
                 f" columns = {{{kinds}}}, nullstr = '', allow_quoted_nulls = false)"
             )
+        self.reads = self.reads or table.path
         with _sentences(table.path):
             self.connection.execute(f"CREATE VIEW {name} AS {rows}")
 
     def add(self, name: str, table: Any) -> None:
         """Name a `pyarrow.Table` in memory."""
-        with _sentences():
+        with _sentences(self.reads):
             self.connection.register("added", table)
             self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM added")
             self.connection.unregister("added")
 
     def define(self, name: str, query: str) -> None:
         """Name a query; it runs whenever it is used."""
-        with _sentences():
+        with _sentences(self.reads):
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def store(self, name: str, query: str) -> None:
         """Name the rows of a query; it runs once."""
-        with _sentences():
+        with _sentences(self.reads):
             self.connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
 
     def drop(self, name: str) -> None:
@@ -100,13 +102,13 @@ class DuckDB:
 
     def query(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query that has few."""
-        with _sentences():
+        with _sentences(self.reads):
             found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
         return found
 
     def batches(self, query: str) -> Iterator[tuple[Array, ...]]:
         """The columns of a query that has many rows, some rows at a time."""
-        with _sentences():
+        with _sentences(self.reads):
             for batch in self.connection.sql(query).to_arrow_reader(BATCH):
                 yield tuple(
                     column.to_numpy(zero_copy_only=False) for column in batch.columns
@@ -170,11 +172,11 @@ def _sentences(path: Path | None = None) -> Iterator[None]:
         raise OSError(errno.EIO, _first_line(error), where) from error
     except duckdb.Error as error:
         where = "" if path is None else f"{path}: "
-        raise ValueError(f"{where}{_first_line(error)}") from error
+        raise ValueError(f"{where}{_first_line(error)}.") from error
 
 
 def _first_line(error: BaseException) -> str:
     """What a database says, in one line; of a text table the line and its cells."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     wanted = 3 if "CSV Error" in lines[0] else 1
-    return " ".join(lines[:wanted]).rstrip(".")
+    return " ".join(lines[:wanted]).partition("Error: ")[2].rstrip(".")

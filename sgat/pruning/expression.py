@@ -84,6 +84,36 @@ FREE = (
 )
 
 
+def text_types(table: str, columns: list[str]) -> str:
+    """Whether the cells of each column of text are all integers, and all numbers.
+
+    A cell is a number only if nothing is lost by it, as `sgat fit` reads text: `7` and
+    `0.25`, but neither `007` nor `1.10`. Empty cells say nothing; without any other
+    cell the answer is null.
+    """
+    checks = []
+    for name in columns:
+        whole = f"CAST(TRY_CAST({name} AS BIGINT) AS STRING) = {name}"
+        lossy = [
+            f"LENGTH({name}) > 17",
+            *(f"{name} LIKE '{bad}'" for bad in ("%n%", "%N%", "% %", "+%")),
+            *(f"{name} LIKE '{bad}'" for bad in (".%", "-.%", "%.")),
+            f"({name} LIKE '%.%0' AND {name} NOT LIKE '%_.0')",
+            *(
+                f"({name} LIKE '{sign}0_%' AND {name} NOT LIKE '{sign}0.%')"
+                for sign in ("", "-")
+            ),
+        ]
+        number = (
+            f"TRY_CAST({name} AS DOUBLE) IS NOT NULL AND NOT ({' OR '.join(lossy)})"
+        )
+        checks += [
+            f"MIN(CASE WHEN {name} IS NULL THEN NULL WHEN {test} THEN 1 ELSE 0 END)"
+            for test in (whole, number)
+        ]
+    return f"SELECT {', '.join(checks)} FROM {table}"
+
+
 @dataclasses.dataclass(frozen=True)
 class Scoring:
     """How the score and the key of a row are formed.
@@ -180,23 +210,23 @@ def judged(base: str, by_score: str, filled: str | None) -> str:
     )
 
 
-def output(columns: list[str], cut: float | None, gates: Gates, drop: bool) -> str:
-    """The kept rows with the columns of the user and, with a cut, those of the scores.
+def output(columns: list[str], opening: float | None, gates: Gates, drop: bool) -> str:
+    """The kept rows with the columns of the user and, if wanted, those of the scores.
 
     Gates are those of `sgat.pruning.chosen_scores`. A loop has no log α, and its
     probability and gate are 1; a row whose node is missing has none of the three.
 
     Args:
         columns: Names of the user's columns here.
-        cut: The log α at which gates open; None for no scores.
+        opening: The log α at which gates open; None for no scores.
         gates: The gates of the model.
         drop: Whether rows of missing nodes go.
     """
     wanted = list(columns)
-    if cut is not None:
+    if opening is not None:
         loop = f"reason = {int(Reason.LOOP)}"
         score = "CAST(score AS DOUBLE)"
-        moved = f"({score} - ({cut:.17E}))"
+        moved = f"({score} - ({opening:.17E}))"
         temperature = f"{gates.temperature:.17E}"
         threshold = f"{gates.threshold:.17E}"
         relaxed = _sigmoid(f"({moved} + ({threshold})) / {temperature}")
@@ -212,9 +242,11 @@ def output(columns: list[str], cut: float | None, gates: Gates, drop: bool) -> s
             )
         wanted += [
             "score AS log_alpha",
-            f"CAST(CASE WHEN {loop} THEN 1E0 ELSE {probability} END AS FLOAT)"
-            " AS probability",
-            f"CAST(CASE WHEN {loop} THEN 1E0 ELSE {gate} END AS FLOAT) AS gate",
+            *(
+                f"CAST(CASE WHEN {loop} THEN 1E0 WHEN score IS NOT NULL THEN {value}"
+                f" END AS FLOAT) AS {name}"
+                for name, value in (("probability", probability), ("gate", gate))
+            ),
         ]
     gone = [Reason.REMOVED, Reason.MISSING] if drop else [Reason.REMOVED]
     codes = ", ".join(str(int(reason)) for reason in gone)

@@ -86,7 +86,7 @@ def prune_run(
         watch: Called with the engine once it runs.
 
     Returns:
-        The numbers: rows, kept, removed, reasons, cut, seconds, and so on.
+        The numbers: rows, kept, removed, reasons, seconds, and so on.
 
     Raises:
         ValueError: If the request or the table is bad; nothing is written then.
@@ -234,7 +234,7 @@ def _summary(
         "kept_share": pruned.kept / pruned.rows if pruned.rows else None,
         "reasons": pruned.reasons,
         "missing": request.missing,
-        "cut": pruned.cut,
+        "opening": pruned.opening,
         "seconds": round(seconds, 3),
         "notes": list(pruned.notes),
         "measure": measured,

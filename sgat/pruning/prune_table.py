@@ -93,16 +93,16 @@ class Pruned:
         rows: Number of rows read.
         kept: Number of rows written.
         reasons: Number of rows for each `Reason` that occurs, by its label.
-        cut: The log α at which gates open.
+        opening: The log α at which gates open.
         is_model: Whether what is kept, and with which gates, is exactly what the model
-            keeps whose gate bias is moved to the cut.
+            keeps whose threshold is moved there.
         notes: What a user should know, one sentence each.
     """
 
     rows: int
     kept: int
     reasons: dict[str, int]
-    cut: float
+    opening: float
     is_model: bool
     notes: tuple[str, ...] = ()
 
@@ -152,10 +152,12 @@ def prune_table(
     if task.missing == "refuse" and counts.get(Reason.MISSING):
         raise _missing_fault(task, engine, counts)
     gone = {Reason.REMOVED} | ({Reason.MISSING} if task.missing == "drop" else set())
-    tell("writing")
     columns = [inner for inner, _ in task.columns]
+    if task.edges.format != "parquet" and out.format == "parquet":
+        columns = _typed(columns, engine)
+    tell("writing")
     names = [name for _, name in task.columns]
-    shown = decision.cut if task.with_scores else None
+    shown = decision.opening if task.with_scores else None
     gates = task.nodes.model.gating.gates
     query = expression.output(columns, shown, gates, task.missing == "drop")
     if task.with_scores:
@@ -166,10 +168,24 @@ def prune_table(
         rows=sum(counts.values()),
         kept=sum(number for reason, number in counts.items() if reason not in gone),
         reasons={r.label: counts[r] for r in Reason if counts.get(r)},
-        cut=decision.cut,
+        opening=decision.opening,
         is_model=decision.is_model,
         notes=tuple(notes),
     )
+
+
+def _typed(columns: list[str], engine: Engine) -> list[str]:
+    """Columns of text as the numbers they hold, where nothing is lost by it."""
+    [found] = engine.query(expression.text_types("given", columns))
+    kinds = zip(found[::2], found[1::2], strict=True)
+    return [
+        f"CAST({name} AS BIGINT)"
+        if is_whole
+        else f"CAST({name} AS DOUBLE)"
+        if is_number
+        else name
+        for name, (is_whole, is_number) in zip(columns, kinds, strict=True)
+    ]
 
 
 def match_ids(task: Task, name: str, table: StoredTable) -> str:
@@ -302,13 +318,13 @@ class _Decision:
     Attributes:
         by_score: Condition under which the score alone keeps a row.
         filled: Condition for rows that are not guaranteed; None without guarantees.
-        cut: The log α at which gates open.
+        opening: The log α at which gates open.
         is_model: See `Pruned`.
     """
 
     by_score: str
     filled: str | None
-    cut: float
+    opening: float
     is_model: bool
 
 
@@ -325,9 +341,14 @@ def _decide(
     )
     threshold = gating.gates.threshold
     if rules.keep is None:
-        cut = rules.cut_at(threshold, None, None)
-        condition = f"s.score > {float_literal(cut)}"
-        return _Decision(condition, condition if guarantees else None, cut, is_model)
+        limit = threshold if rules.threshold is None else rules.threshold
+        condition = f"s.score > {float_literal(limit)}"
+        return _Decision(
+            condition,
+            condition if guarantees else None,
+            rules.opening(threshold),
+            is_model and limit <= threshold,
+        )
     tell("finding the cut")
     [(rows,)] = engine.query("SELECT COUNT(*) FROM links")
     wanted = round(rules.keep * rows)
@@ -343,12 +364,11 @@ def _decide(
             notes.append(too_many_guaranteed(count, wanted, rules.keep))
     # Rows of one score of which only some are kept: no model tells them apart.
     is_split = alone.lowest_kept == alone.highest_removed
-    return _Decision(
-        alone.condition("s"),
-        filled,
-        rules.cut_at(threshold, alone.lowest_kept, alone.highest_removed),
-        is_model and not is_split,
-    )
+    opening = rules.opening(threshold, alone.lowest_kept, alone.highest_removed)
+    # Above its own threshold the model hears edges that are removed here.
+    is_less = alone.highest_removed is not None and alone.highest_removed > opening
+    is_model = is_model and not is_split and not is_less
+    return _Decision(alone.condition("s"), filled, opening, is_model)
 
 
 @contextlib.contextmanager

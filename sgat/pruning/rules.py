@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 Combination = Literal["max", "min", "mean"]
 MARGIN = 1e-3
-"""How far the cut stays from the scores where all edges, or none, are kept."""
+"""How far below the lowest score gates open where all edges are kept."""
 
 
 class Reason(enum.IntEnum):
@@ -80,29 +80,30 @@ class Rules:
                 f" {self.min_degree}."
             )
 
-    def cut_at(
+    def opening(
         self,
         threshold: float,
-        lowest_kept: float | None,
-        highest_removed: float | None,
+        lowest_kept: float | None = None,
+        highest_removed: float | None = None,
     ) -> float:
-        """The log α at which gates open (see `chosen_scores`).
+        """The log α at which gates open: where the scores are cut, or the model's own.
+
+        Of the two the lower. Rules that keep more than the model would move its
+        threshold down, so that all that the score keeps is heard; rules that keep less
+        leave the gates of what stays as they are.
 
         Args:
             threshold: The model's own.
             lowest_kept: Lowest score among the round(keep · E) best; None without any.
             highest_removed: Highest score among the others; None without any.
         """
-        if self.keep is None:
-            return threshold if self.threshold is None else self.threshold
-        if lowest_kept is None and highest_removed is None:
+        if self.threshold is not None:
+            return min(self.threshold, threshold)
+        if self.keep is None or lowest_kept is None:
             return threshold
-        if lowest_kept is None:
-            assert highest_removed is not None
-            return highest_removed + MARGIN
         if highest_removed is None:
             return min(threshold, lowest_kept - MARGIN)
-        return (lowest_kept + highest_removed) / 2
+        return min(threshold, (lowest_kept + highest_removed) / 2)
 
 
 def too_many_guaranteed(guaranteed: int, wanted: int, keep: float) -> str:

@@ -52,12 +52,14 @@ class Spark:
             settings["spark.driver.bindAddress"] = "127.0.0.1"
             settings["spark.sql.shuffle.partitions"] = "8"
         self.session = _start(master, settings)
+        self.reads: Path | None = None
         self.stored: dict[str, Any] = {}
         self.files: dict[str, Path] = {}
 
     def read(self, name: str, table: StoredTable) -> None:
         """Name a stored table; its columns are c0, c1 and so on."""
         reader = self.session.read
+        self.reads = self.reads or table.path
         files = [str(file.absolute()) for file in table.files]
         with _sentences(table.path):
             if table.format == "parquet":
@@ -89,12 +91,12 @@ class Spark:
 
     def define(self, name: str, query: str) -> None:
         """Name a query; it runs whenever it is used."""
-        with _sentences():
+        with _sentences(self.reads):
             self.session.sql(query).createOrReplaceTempView(name)
 
     def store(self, name: str, query: str) -> None:
         """Name the rows of a query; it runs once."""
-        with _sentences():
+        with _sentences(self.reads):
             frame = self.session.sql(query).persist()
             frame.createOrReplaceTempView(name)
         self.stored[name] = frame
@@ -105,7 +107,7 @@ class Spark:
 
     def query(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query that has few."""
-        with _sentences():
+        with _sentences(self.reads):
             return [tuple(row) for row in self.session.sql(query).collect()]
 
     def batches(self, query: str) -> Iterator[tuple[Array, ...]]:
@@ -114,7 +116,7 @@ class Spark:
 
         if query not in self.files:
             path = self.scratch / f"batches-{len(self.files)}"
-            with _sentences():
+            with _sentences(self.reads):
                 self.session.sql(query).write.parquet(str(path.absolute()))
             self.files[query] = path
         stored = pyarrow.dataset.dataset(self.files[query], format="parquet")

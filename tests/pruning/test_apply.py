@@ -55,12 +55,12 @@ def test_without_rules_nothing_changes(block):
     )
 
 
-def test_keep_predicts_as_the_model_with_its_bias_moved(block):
+def test_keeping_more_predicts_as_the_model_with_its_bias_moved(block):
     classifier, data = block
-    small = classifier.sparsify(data, keep=0.2)
+    small = classifier.sparsify(data, keep=0.8)
     model = classifier.model_
     score = classifier.score_edges(data)["log_alpha"].sort_values().to_numpy()
-    number = round(0.2 * len(score))
+    number = round(0.8 * len(score))
     middle = (float(score[-number]) + float(score[-number - 1])) / 2
     with torch.no_grad():
         pruned = model(data.x, ops.all_open(small.graph))
@@ -70,6 +70,17 @@ def test_keep_predicts_as_the_model_with_its_bias_moved(block):
         model.gating.gate_bias.copy_(before)
     assert len(small.graph.src) == number
     assert torch.allclose(pruned, moved, atol=1e-5)
+    assert not torch.allclose(pruned, model(data.x, data.graph), atol=1e-3)
+
+
+def test_keeping_less_leaves_the_gates_of_what_stays(block):
+    classifier, data = block
+    small = classifier.sparsify(data, keep=0.2).graph
+    table = classifier.edges_.set_index(["src", "dst"])
+    pairs = list(zip(small.src.tolist(), small.dst.tolist(), strict=True))
+    assert len(pairs) == round(0.2 * data.graph.num_edges)
+    expected = table.loc[pairs]["gate"].to_numpy()
+    assert np.allclose(small.weight, expected, atol=1e-6)
 
 
 def test_arrays_and_tensors_come_back_as_they_came(block):

@@ -112,7 +112,7 @@ def test_a_threshold_keeps_what_is_above(graph, threshold):
     choice = graph.choose(Rules(threshold=threshold))
     used = HardConcrete().threshold if threshold is None else threshold
     assert choice.kept.tolist() == [s > np.float32(used) for s in graph.score]
-    assert choice.cut == used
+    assert choice.opening == min(used, HardConcrete().threshold)
 
 
 @given(graphs(), st.sampled_from(["max", "min", "mean"]), shares | st.none())
@@ -226,7 +226,7 @@ def test_guarantees_hold_together_and_count_towards_the_share(graph, rules, data
 
 @settings(deadline=None)  # the first call compiles
 @given(graphs(), all_rules())
-def test_gates_of_kept_edges_are_positive_and_follow_the_cut(graph, rules):
+def test_gates_of_kept_edges_are_positive_and_follow_where_they_open(graph, rules):
     choice = graph.choose(rules)
     edges = torch.tensor(graph.pairs, dtype=torch.long).reshape(-1, 2).T
     order = np.lexsort(graph.ends)
@@ -240,7 +240,7 @@ def test_gates_of_kept_edges_are_positive_and_follow_the_cut(graph, rules):
     found = chosen_scores(plain, sorted_choice, built, gates)
     assert bool((found.gate[found.kept] > 0).all())
     assert bool((found.gate[~found.kept] == 0).all())
-    moved = gates.value(log_alpha + (gates.threshold - choice.cut))
+    moved = gates.value(log_alpha.double() + (gates.threshold - choice.opening)).float()
     is_open = found.kept & (moved > 0)
     assert torch.equal(found.gate[is_open], moved[is_open])
     assert bool((found.gate[found.kept & ~is_open] <= 1 / 12 + 1e-6).all())
@@ -271,8 +271,11 @@ def test_rules_worked_out_by_hand():
     choice = graph.choose(Rules(keep=0.5), protected=protected)
     assert choice.reason.tolist() == [1, 0, 1, 0, 0, 2]
     assert choice.count() == {"removed": 3, "score": 2, "protected": 1}
-    # Halfway between 3, the last of the best three, and 1.
-    assert choice.cut == 2.0
+    # Less than the model would keep: its gates stay as they are.
+    assert choice.opening == HardConcrete().threshold
+    # More: halfway between -2, the last of the best five, and -5.
+    assert graph.choose(Rules(keep=5 / 6)).opening == -3.5
+    assert graph.choose(Rules(keep=1.0)).opening == pytest.approx(-5.001)
 
 
 def test_more_guarantees_than_the_share_are_told():
