@@ -35,11 +35,16 @@ def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
     labels = ["a" if i % 2 else "b" for i in range(40)]
     nodes = pd.DataFrame({"id": ids, "length": range(40), "y": labels})
     nodes.to_csv("nodes.csv", index=False)
-    command = next(line for line in README.splitlines() if "--edges edges.csv" in line)
-    assert main(shlex.split(command)[1:]) == 0
+    first = README.index("    sgat fit --edges edges.csv")
+    for line in README[first:].split("\n\n")[0].splitlines():
+        command = shlex.split(line, comments=True)[1:]
+        assert main([word for word in command if word != "--open"]) == 0, line
     edges = pd.read_parquet("runs/mine/edges.parquet")
     assert edges["src"].tolist() == ids
     assert edges["kept"].mean() == pytest.approx(0.3, abs=0.02)
+    kept = edges.loc[edges["kept"], ["src", "dst"]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(pd.read_csv("small.csv")[["src", "dst"]], kept)
+    assert Path("runs/mine/report.html").stat().st_size > 10_000
 
 
 def test_every_file_the_readme_names_exists():
