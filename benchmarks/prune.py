@@ -1,0 +1,192 @@
+"""Pruning stored tables of edges with `sgat prune`: time and peak memory.
+
+python -m benchmarks.prune [--rows 100e6] [--strings 10e6] [--folder /tmp]
+    [--memory 2GB] [--only integer-threshold integer-keep …]
+
+Random edges between a fiftieth as many nodes with 8 features, in one Parquet file: two
+ids and one further column. The run is trained on a sample of a thousand nodes and
+scores all others by their features (`--nodes`). Each row of `results/prune.csv` is one
+`sgat prune` in a process of its own, imports, scoring and writing included;
+`peak_gib` is the largest resident set of the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import append, table
+
+CHUNK = 5_000_000
+FEATURES = 8
+VARIANTS: dict[str, tuple[str, list[str]]] = {
+    "integer-threshold": ("integer", []),
+    "integer-keep": ("integer", ["--keep", "0.2"]),
+    "integer-min-degree": ("integer", ["--keep", "0.2", "--min-degree", "1"]),
+    "integer-connected": ("integer", ["--keep", "0.2", "--keep-connected"]),
+    "integer-symmetric": ("integer", ["--keep", "0.2", "--symmetric", "mean"]),
+    "string-threshold": ("string", []),
+    "string-keep": ("string", ["--keep", "0.2"]),
+}
+COLUMNS = [
+    *("name", "rows", "nodes", "ids", "kept", "seconds", "peak_gib", "in_gib"),
+    *("out_gib", "memory", "in_order"),
+]
+
+
+def node_ids(num_nodes: int, kind: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    generator = np.random.default_rng(0)
+    # Sparse ids, so that no reader can take them for positions.
+    ids = pa.array(np.unique(generator.integers(0, 2**60, num_nodes * 2))[:num_nodes])
+    if kind == "integer":
+        return ids
+    return pc.binary_join_element_wise("node", ids.cast(pa.string()), "-")
+
+
+def write_nodes(path: Path, ids: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=(len(ids), FEATURES)).astype(np.float32)
+    columns = {f"x{k}": x[:, k] for k in range(FEATURES)}
+    labels = np.where(x[:, 0] > 0, "a", "b")
+    pq.write_table(pa.table({"id": ids, **columns, "y": labels}), path)
+
+
+def write_edges(path: Path, ids: Any, num_rows: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    generator = np.random.default_rng(2)
+    writer = None
+    for start in range(0, num_rows, CHUNK):
+        size = min(CHUNK, num_rows - start)
+        ends = generator.integers(0, len(ids), (2, size))
+        part = pa.table(
+            {
+                "src": ids.take(pa.array(ends[0])),
+                "dst": ids.take(pa.array(ends[1])),
+                "number": np.arange(start, start + size),
+            }
+        )
+        if writer is None:
+            writer = pq.ParquetWriter(path, part.schema, compression="zstd")
+        writer.write_table(part)
+    assert writer is not None
+    writer.close()
+
+
+def sgat(*arguments: str) -> list[str]:
+    code = "import sys; from sgat.cli import main; sys.exit(main(sys.argv[1:]))"
+    return [sys.executable, "-c", code, *arguments]
+
+
+def train(folder: Path, kind: str) -> Path:
+    """A run on a thousand nodes with the same columns."""
+    edges, nodes = folder / f"{kind}-few.parquet", folder / f"{kind}-sample.parquet"
+    ids = node_ids(1000, kind)
+    write_nodes(nodes, ids)
+    write_edges(edges, ids, 20_000)
+    run = folder / f"{kind}-run"
+    files = ["--edges", str(edges), "--nodes", str(nodes), "--label", "y"]
+    options = ["--drop", "number", "--keep", "0.2", "--epochs", "30", "--quiet"]
+    subprocess.run(
+        sgat("fit", *files, *options, "--out", str(run)),
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return run
+
+
+def timed(command: list[str]) -> tuple[dict[str, Any], float, float]:
+    """What a process prints as JSON, its seconds and its peak in GiB."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command[3:])} failed")
+        said.seek(0)
+        found: dict[str, Any] = json.loads(said.read())
+    return found, time.perf_counter() - start, usage.ru_maxrss / 2**20
+
+
+def is_in_order(path: Path) -> bool:
+    """Whether the rows of the output stand as in the input."""
+    import pyarrow.parquet as pq
+
+    last = -1
+    for batch in pq.ParquetFile(path).iter_batches(columns=["number"]):
+        number = batch.column(0).to_numpy()
+        if len(number) and (number[0] <= last or (np.diff(number) <= 0).any()):
+            return False
+        last = int(number[-1]) if len(number) else last
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=float, default=100e6)
+    parser.add_argument("--strings", type=float, default=10e6)
+    parser.add_argument("--folder", default=None)
+    parser.add_argument("--memory", default="2GB")
+    parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    arguments = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as place:
+        folder = Path(place)
+        for kind, size in (("integer", arguments.rows), ("string", arguments.strings)):
+            chosen = [name for name in arguments.only if VARIANTS[name][0] == kind]
+            if not chosen:
+                continue
+            num_rows = int(size)
+            ids = node_ids(max(num_rows // 50, 100), kind)
+            edges, nodes = folder / f"{kind}.parquet", folder / f"{kind}-nodes.parquet"
+            write_nodes(nodes, ids)
+            write_edges(edges, ids, num_rows)
+            run = train(folder, kind)
+            for name in chosen:
+                out = folder / "out.parquet"
+                tables = ["--edges", str(edges), "--nodes", str(nodes)]
+                options = ["--memory", arguments.memory, "--json", *VARIANTS[name][1]]
+                command = sgat(
+                    "prune", str(run), *tables, "--out", str(out), "--quiet", *options
+                )
+                found, seconds, peak = timed(command)
+                row = {
+                    "name": name,
+                    "rows": num_rows,
+                    "nodes": len(ids),
+                    "ids": kind,
+                    "kept": found["kept"],
+                    "seconds": round(seconds, 1),
+                    "peak_gib": round(peak, 2),
+                    "in_gib": round(edges.stat().st_size / 2**30, 2),
+                    "out_gib": round(out.stat().st_size / 2**30, 2),
+                    "memory": arguments.memory,
+                    "in_order": is_in_order(out),
+                }
+                print(json.dumps(row), flush=True)
+                append("prune", [row], "cpu")
+                results.append(row)
+                out.unlink()
+            edges.unlink()
+    print(table(results, COLUMNS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import sgat
+from sgat.cli import main
+from sgat.finished_run import open_run
+from sgat.graph import Graph
+from sgat.pruning import duckdb_engine
+
+pytest.importorskip("duckdb", reason="duckdb is not installed")
+SIZE = 60
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with edges.csv, nodes.csv, and the run `mine` on them."""
+    folder = tmp_path_factory.mktemp("trained")
+    generator = np.random.default_rng(0)
+    ids = np.array([f"n{i:02d}" for i in range(SIZE)])
+    ends = generator.integers(0, SIZE, (2, 400))
+    ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
+    edges = pd.DataFrame(
+        {
+            "src": ids[ends[0]],
+            "dst": ids[ends[1]],
+            "weight": generator.integers(1, 4, ends.shape[1]) / 2,
+        }
+    )
+    edges.sample(frac=1, random_state=0).to_csv(folder / "edges.csv", index=False)
+    nodes = pd.DataFrame(
+        {
+            "id": ids,
+            "size": generator.normal(size=SIZE),
+            "colour": generator.choice(["red", "green"], SIZE),
+            "y": np.where(np.arange(SIZE) % 2, "odd", "even"),
+        }
+    )
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    files = ["--edges", str(folder / "edges.csv"), "--nodes", str(folder / "nodes.csv")]
+    quick = ["--label", "y", "--keep", "0.5", "--epochs", "5", "--quiet"]
+    run = ["--out", str(folder / "mine"), "--snapshots", "0"]
+    assert main(["fit", *files, *quick, *run]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_a_new_folder(trained, tmp_path, monkeypatch):
+    for name in ("edges.csv", "nodes.csv"):
+        shutil.copy(trained / name, tmp_path / name)
+    shutil.copytree(trained / "mine", tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def prune(*arguments):
+    return main(["prune", "mine", *arguments])
+
+
+def test_two_files_become_a_pruned_one(capsys):
+    assert prune("--edges", "edges.csv", "--out", "small.csv") == 0
+    output = capsys.readouterr()
+    assert "rows read           " in output.out and "removed" in output.out
+    assert "written to          small.csv" in output.out
+    assert "reading the table" in output.err and "writing" in output.err
+    scores = pd.read_parquet("mine/edges.parquet")
+    expected = scores[scores["kept"]].reset_index(drop=True)
+    found = pd.read_csv("small.csv")
+    for name in ("src", "dst", "weight"):
+        assert found[name].tolist() == expected[name].tolist()
+    for name in ("log_alpha", "probability", "gate"):
+        assert np.allclose(found[name], expected[name], atol=1e-6)
+
+
+def test_without_edges_it_prunes_those_of_the_run(capsys):
+    assert prune("--out", "small.parquet", "--json", "--quiet") == 0
+    output = capsys.readouterr()
+    summary = json.loads(output.out)
+    assert output.err == ""
+    kept = int(pd.read_parquet("mine/edges.parquet")["kept"].sum())
+    assert summary["kept"] == kept == len(pq.read_table("small.parquet"))
+    assert summary["rows"] == summary["kept"] + summary["removed"]
+    assert summary["reasons"] == {"removed": summary["removed"], "score": kept}
+    names = pq.read_table("small.parquet").column_names
+    assert names == ["src", "dst", "weight", "log_alpha", "probability", "gate"]
+
+
+def test_the_rules_of_the_command_are_those_of_python(capsys):
+    pd.DataFrame({"src": ["n00"], "dst": ["n07"]}).to_csv("p.csv", index=False)
+    options = ["--keep", "0.3", "--symmetric", "max", "--min-degree", "1"]
+    options += ["--keep-connected", "--protect", "p.csv", "--json", "--quiet"]
+    assert prune("--out", "small.parquet", *options) == 0
+    run = open_run("mine")
+    classifier = sgat.load("mine")
+    small = classifier.sparsify(
+        run.graphs[0],
+        keep=0.3,
+        symmetric="max",
+        min_degree=1,
+        keep_connected=True,
+        protect=[("n00", "n07")],
+    ).graph
+    found = pd.read_parquet("small.parquet")
+    ids = run.graphs[0].node_ids
+    weight = {
+        (ids[s], ids[d]): w
+        for s, d, w in zip(
+            small.src.tolist(), small.dst.tolist(), small.weight.tolist(), strict=True
+        )
+    }
+    named = list(zip(found["src"], found["dst"], strict=True))
+    assert sorted(named) == sorted(weight)
+    wanted = [weight[pair] for pair in named]
+    assert np.allclose(found["weight"] * found["gate"], wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "rules", [[], ["--keep", "0.2"], ["--keep", "0.8"], ["--min-degree", "1"]]
+)
+def test_measure_shows_that_predictions_stay(rules, capsys):
+    assert prune("--out", "small.parquet", "--measure", "--json", *rules) == 0
+    found = json.loads(capsys.readouterr().out)["measure"]
+    assert found["difference"] < 1e-5 < found["largest"]
+    assert found["predictions_changed"] == 0
+    assert found["speedup_over_all"] == found["all_edges_ms"] / found["pruned_ms"]
+    is_model = rules in ([], ["--keep", "0.8"])
+    assert (found["compared_with"] == "the gated full graph") == is_model
+    if not rules:
+        assert found["changed_from_training"] == 0
+        table = pd.read_parquet("small.parquet")
+        run = open_run("mine")
+        position = {name: k for k, name in enumerate(run.graphs[0].node_ids)}
+        index = [[position[name] for name in table[end]] for end in ("src", "dst")]
+        weight = torch.tensor((table["weight"] * table["gate"]).to_numpy()).float()
+        graph = Graph.from_edges(torch.tensor(index), SIZE, weight)
+        gated = run.logits[0]
+        # A bias that opens all gates: the file alone tells what is heard.
+        bias = run.model.gating.gate_bias
+        assert bias is not None
+        with torch.no_grad():
+            bias += 999.0
+            plain = run.model(run.graphs[0].x, graph)
+        assert torch.allclose(plain, gated, atol=1e-5)
+        assert graph.num_edges == found["edges_kept"]
+    assert main(["prune", "mine", "--out", "b.csv", "--measure", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "all edges heard" in shown and "with gates" in shown
+
+
+def test_new_nodes_are_scored_by_their_features():
+    nodes = pd.read_csv("nodes.csv")
+    other = nodes.iloc[::-1].assign(id=[f"new{k}" for k in range(SIZE)])
+    other.drop(columns="y").to_csv("other.csv", index=False)
+    names = dict(zip(nodes["id"], other["id"].iloc[::-1], strict=True))
+    edges = pd.read_csv("edges.csv")
+    edges.assign(src=edges["src"].map(names), dst=edges["dst"].map(names)).to_csv(
+        "new.csv", index=False
+    )
+    # The data of the run may be gone: the folder knows how to read features.
+    config = Path("mine/config.toml")
+    config.write_text(config.read_text().replace("edges.csv", "gone.csv"))
+    assert prune("--edges", "edges.csv", "--out", "small.csv") == 1
+    options = ["--edges", "new.csv", "--nodes", "other.csv", "--out", "small.csv"]
+    assert prune(*options, "--threshold", "-99") == 0
+    expected = pd.read_parquet("mine/edges.parquet")
+    found = pd.read_csv("small.csv")
+    assert found["src"].tolist() == expected["src"].map(names).tolist()
+    assert np.allclose(found["log_alpha"], expected["log_alpha"], atol=1e-5)
+
+
+def test_missing_nodes_are_counted_and_nothing_is_written(capsys, tmp_path):
+    edges = pd.read_csv("edges.csv")
+    edges.loc[3, "dst"] = "nobody"
+    edges.to_csv("more.csv", index=False)
+    before = sorted(tmp_path.rglob("*"))
+    assert prune("--edges", "more.csv", "--out", "small.csv", "--quiet") == 1
+    error = capsys.readouterr().err
+    assert f"more.csv: 1 of {len(edges)} rows name a node that has no score" in error
+    assert "dst 'nobody'" in error and error.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+    drop = ["--missing", "drop", "--out", "small.csv"]
+    assert prune("--edges", "more.csv", *drop) == 0
+    assert "  node missing        1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "edges.csv"], "`--out` must not be the table of `--edges`"),
+        (["--out", "taken.csv"], "taken.csv exists already; choose another `--out`"),
+        (["--out", "mine/nodes.parquet"], "must not be a file of the run folder"),
+        (["--out", "mine"], "`--out` must not be"),
+        (["--out", "a/b.csv"], "must be in a folder that exists, got a/b.csv"),
+        (["--out", "b.xlsx"], "b.xlsx: cannot use the suffix '.xlsx' here; choose"),
+        (["--out", "b.csv", "--keep", "2"], "`keep` must be in (0, 1], got 2.0"),
+        (["--out", "b.csv", "--engine", "pandas"], "must be duckdb or spark, got"),
+        (["--out", "b.csv", "--memory", "lots"], "must be at least 100MB, such as"),
+        (["--out", "b.csv", "--missing", "x"], "must be refuse, keep or drop, got 'x'"),
+        (["--out", "b.csv", "--src", "from"], "no column 'from' for the source; the"),
+        (["--out", "b.csv", "--measure", "--no-scores"], "does not go with `--no-sc"),
+        (["--out", "b.csv", "--nodes", "gone.csv"], "gone.csv: No such file"),
+        (["--out", "b.csv", "--protect", "bad.csv"], "bad.csv: no column 'dst' for"),
+        (["--out", "full"], "`--overwrite` replaces a folder of Parquet files, and"),
+    ],
+)
+def test_bad_requests_are_one_sentence_and_change_nothing(
+    options, message, capsys, tmp_path
+):
+    (tmp_path / "taken.csv").write_text("mine\n")
+    (tmp_path / "bad.csv").write_text("src\nn01\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("x")
+    if "full" in options:
+        options = [*options, "--overwrite"]
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+    assert prune("--edges", "edges.csv", "--quiet", *options) == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    after = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+    assert after == before
+
+
+def test_an_existing_table_is_replaced_when_asked(tmp_path):
+    for out in ("small.csv", "folder"):
+        for _ in range(2):
+            assert prune("--out", out, "--overwrite", "--quiet") == 0
+    assert len(pq.read_table("folder")) == len(pd.read_csv("small.csv"))
+    hidden = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert hidden == []
+
+
+def test_a_full_disk_leaves_what_was_there(capsys, tmp_path, monkeypatch):
+    def fail(self, query, names, to, at):
+        at.write_text("half")
+        raise OSError(28, "No space left on device", str(to.path))
+
+    (tmp_path / "small.csv").write_text("before\n")
+    monkeypatch.setattr(duckdb_engine.DuckDB, "write", fail)
+    assert prune("--out", "small.csv", "--overwrite", "--quiet") == 1
+    assert capsys.readouterr().err == "error: small.csv: No space left on device.\n"
+    assert (tmp_path / "small.csv").read_text() == "before\n"
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_package_that_is_missing_is_named(capsys, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyspark", None)
+    assert prune("--out", "small.csv", "--engine", "spark", "--quiet") == 1
+    assert "pip install sgat[spark]" in capsys.readouterr().err
+
+
+def test_transductive_gates_are_refused(capsys):
+    files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
+    quick = ["--epochs", "2", "--quiet", "--snapshots", "0", "--out", "free"]
+    assert main(["fit", *files, *quick, "--gate-mode", "transductive"]) == 0
+    capsys.readouterr()
+    assert main(["prune", "free", "--out", "small.csv", "--quiet"]) == 1
+    error = capsys.readouterr().err
+    assert "are transductive" in error and "edges.parquet" in error
+
+
+def test_features_of_a_named_data_set_have_no_columns(capsys):
+    quick = ["--epochs", "2", "--quiet", "--snapshots", "0", "--out", "club"]
+    assert main(["fit", "karate", *quick]) == 0
+    capsys.readouterr()
+    options = ["--out", "b.csv", "--nodes", "nodes.csv", "--quiet"]
+    assert main(["prune", "club", *options]) == 1
+    assert "was trained on a named data set" in capsys.readouterr().err
+
+
+def test_rows_without_direction_follow_the_run():
+    files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
+    quick = ["--epochs", "3", "--keep", "0.4", "--quiet", "--snapshots", "0"]
+    options = ["--undirected", "--out", "both"]
+    assert main(["fit", *files, *quick, *options]) == 0
+    assert main(["prune", "both", "--edges", "edges.csv", "--out", "small.csv"]) == 0
+    scores = pd.read_parquet("both/edges.parquet")
+    expected = scores[scores["kept"]]
+    found = pd.read_csv("small.csv")
+    assert found["src"].tolist() == expected["src"].tolist()
+    assert np.allclose(found["gate"], expected["gate"], atol=1e-6)
+
+
+def test_help_shows_examples(capsys):
+    assert main(["prune", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "sgat prune runs/mine --edges edges.csv --out small.csv --keep 0.3" in shown

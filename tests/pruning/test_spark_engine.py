@@ -1,0 +1,181 @@
+"""DuckDB and Spark give the same rows, whatever the rules, ids and formats."""
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pruning.tables import (
+    edge_table,
+    node_scores,
+    pairs,
+    read,
+    write,
+)
+
+from sgat.pruning import Rules
+from sgat.pruning.engine import start_engine
+from sgat.pruning.prune_table import Task, prune_table
+from sgat.pruning.stored_table import Destination, open_table
+
+pytest.importorskip("duckdb", reason="duckdb is not installed")
+pytest.importorskip("pyspark", reason="pyspark is not installed")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Java is not installed", allow_module_level=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_session():
+    """Spark starts once; the tests share its session."""
+    yield
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        running.stop()
+
+
+def rows(task, name, out):
+    scratch = out.parent / f"scratch-{name}-{out.name}"
+    scratch.mkdir()
+    engine = start_engine(name, scratch=scratch, memory="1GB", master="local[2]")
+    pruned = prune_table(task, engine, Destination.from_path(out), lambda stage: None)
+    if name == "duckdb":
+        engine.close()
+    return pruned, read(out)
+
+
+def assert_equal(task, tmp_path, suffix=".parquet"):
+    one, first = rows(task, "duckdb", tmp_path / f"duckdb{suffix}")
+    other, second = rows(task, "spark", tmp_path / f"spark{suffix}")
+    assert dataclasses.replace(one, opening=0.0) == dataclasses.replace(
+        other, opening=0.0
+    )
+    assert one.opening == other.opening
+    assert list(first.columns) == list(second.columns)
+    order = list(first.columns)
+    first, second = (
+        frame.sort_values(order).reset_index(drop=True) for frame in (first, second)
+    )
+    pd.testing.assert_frame_equal(first, second, check_dtype=False, rtol=0, atol=0)
+    return one
+
+
+def awkward_table(path):
+    """String ids, duplicates, ties, loops, missing nodes and empty cells."""
+    nodes, ends = node_scores(levels=2), pairs(share=0.15)
+    generator = np.random.default_rng(3)
+    repeated = np.concatenate([ends, ends[generator.integers(0, len(ends), 40)]])
+    frame = edge_table(nodes, repeated)
+    others = pd.DataFrame(
+        {
+            "src": ["n03", "n01", "nobody", None, "x"],
+            "note": [-1, -2, -3, -4, -5],
+            "dst": ["n03", "someone", "n02", "n01", "x"],
+        }
+    )
+    whole = pd.concat([frame, others]).sample(frac=1, random_state=0)
+    return nodes, whole, write(whole, path)
+
+
+MORE_RULES = [
+    Rules(keep=0.31, symmetric="mean", min_degree=1, keep_connected=True),
+    Rules(threshold=0.4),
+    Rules(keep=0.3),
+    Rules(keep=1.0),
+    Rules(symmetric="max"),
+    Rules(keep=0.4, symmetric="min"),
+    Rules(threshold=1.0, min_degree=2),
+    Rules(threshold=2.0, keep_connected=True),
+    Rules(keep=0.02, min_degree=2),
+]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(), *(pytest.param(r, marks=pytest.mark.slow) for r in MORE_RULES)],
+    ids=str,
+)
+def test_both_engines_give_the_same_rows(rules, tmp_path):
+    nodes, whole, table = awkward_table(tmp_path / "edges.parquet")
+    protect = write(whole[["src", "dst"]][5:9].dropna(), tmp_path / "protect.csv")
+    known = set(nodes.ids)
+    shielded = pd.read_csv(tmp_path / "protect.csv")
+    assert set(shielded["src"]) | set(shielded["dst"]) <= known
+    task = Task(table, nodes, rules, protect=protect, missing="keep")
+    pruned = assert_equal(task, tmp_path)
+    assert pruned.reasons["loop"] == 1 and pruned.reasons["missing"] == 4
+    assert pruned.rows == len(whole)
+
+
+@pytest.mark.slow
+def test_missing_nodes_are_refused_or_dropped_by_both(tmp_path):
+    nodes, whole, table = awkward_table(tmp_path / "edges.csv")
+    said = []
+    for name in ("duckdb", "spark"):
+        out = tmp_path / f"{name}-refused.parquet"
+        with pytest.raises(
+            ValueError, match=f"4 of {len(whole)} rows name a node"
+        ) as e:
+            rows(Task(table, nodes, Rules()), name, out)
+        said.append(str(e.value).partition("such as")[0])
+        assert not out.exists()
+    assert said[0] == said[1]
+    pruned = assert_equal(Task(table, nodes, Rules(), missing="drop"), tmp_path)
+    assert pruned.reasons["missing"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["string", "integer"])
+def test_text_in_and_out(kind, tmp_path):
+    nodes, ends = node_scores(kind), pairs(share=0.05)
+    frame = edge_table(nodes, ends)
+    frame["note"] = [f'a "b", \n{k}' if k % 2 else None for k in range(len(frame))]
+    table = write(frame, tmp_path / "edges.tsv")
+    assert_equal(Task(table, nodes, Rules(keep=0.5)), tmp_path, ".csv.gz")
+    kinds = []
+    for name in ("duckdb", "spark"):
+        out = tmp_path / f"{name}-typed.parquet"
+        rows(Task(table, nodes, Rules()), name, out)
+        kinds.append(pq.read_schema(out).field("src").type)
+    assert kinds == [pa.int64() if kind == "integer" else pa.string()] * 2
+
+
+@pytest.mark.slow
+def test_folders_in_and_out(tmp_path):
+    nodes, ends = node_scores(), pairs()
+    frame = edge_table(nodes, ends)
+    frame["part"] = [f"0{k % 3}" for k in range(len(frame))]
+    pq.write_to_dataset(
+        pa.Table.from_pandas(frame), tmp_path / "in", partition_cols=["part"]
+    )
+    table = open_table(tmp_path / "in")
+    assert_equal(Task(table, nodes, Rules(keep=0.5)), tmp_path, "")
+    assert all(file.suffix == ".parquet" for file in (tmp_path / "spark").iterdir())
+
+
+@pytest.mark.slow
+def test_the_command_line_hides_what_spark_says(tmp_path):
+    code = (
+        "import sys; from sgat.cli import main;"
+        " main(['fit', 'karate', '--epochs', '3', '--out', 'run', '--quiet',"
+        " '--snapshots', '0']);"
+        " sys.exit(main(['prune', 'run', '--out', 'small.csv', '--engine', 'spark',"
+        " '--master', 'local[1]', '--quiet']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert (tmp_path / "small.csv").read_text().startswith("src,dst,")
