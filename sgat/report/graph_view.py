@@ -154,9 +154,9 @@ def _part(data: NodeData, most_edges: int, most_nodes: int) -> tuple[Array, Arra
     degree = graph.row_ptr.diff().numpy()
     order = np.random.default_rng(0).permutation(data.num_nodes)
     order = order[degree[order] <= most_edges]
-    # The node with the most neighbours is where the view starts.
-    hub = order[degree[order].argmax()]
-    order = np.concatenate([[hub], order[order != hub]])[:most_nodes]
+    # The node with the most neighbours, where the view starts, comes first.
+    is_hub = degree[order] == degree[order].max(initial=0)
+    order = np.concatenate([order[is_hub], order[~is_hub]])[:most_nodes]
     size = int(np.searchsorted(degree[order].cumsum(), most_edges, side="right"))
     while True:
         is_chosen = np.zeros(data.num_nodes, dtype=bool)

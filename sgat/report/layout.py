@@ -120,10 +120,10 @@ def _start(springs: Any) -> Array:
 
 
 def _push_exactly(place: Array, mass: Array) -> Array:
-    offset = place[:, None, :] - place[None, :, :]  # [N, N, 2]
-    square = np.maximum((offset**2).sum(axis=2), 0.01)
-    weight = mass[:, None] * mass[None, :] / square
-    return np.asarray((weight[:, :, None] * offset).sum(axis=1))
+    norm = (place**2).sum(axis=1)
+    square = norm[:, None] + norm[None, :] - 2 * place @ place.T
+    weight = mass[:, None] * mass[None, :] / np.maximum(square, 0.01)
+    return np.asarray(weight.sum(axis=1, keepdims=True) * place - weight @ place)
 
 
 def _push_on_mesh(place: Array, mass: Array) -> Array:

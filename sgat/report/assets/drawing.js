@@ -29,7 +29,6 @@ class Drawing {
     this.labelColumn = 0;
     this.alone = null;
     this.selected = null;
-    this.hovered = null;
     this.showIds = true;
     this.style = {
       threshold: data.threshold,
@@ -193,7 +192,6 @@ class Drawing {
 
   #look(node, attributes) {
     const kind = this.kindOf(node);
-    const isNear = this.near === undefined || this.near.has(node);
     const isFaded =
       (this.alone !== null && kind !== this.alone) ||
       (this.selected !== null && this.data.isWhole && !this.#isNeighbour(node));
@@ -206,7 +204,7 @@ class Drawing {
       faded: isFaded,
       highlighted: isChosen,
       label: this.showIds || isChosen ? attributes.label : "",
-      forceLabel: isNear && isChosen,
+      forceLabel: isChosen,
       zIndex: isChosen ? 2 : isFaded ? 0 : 1,
     };
   }

@@ -46,7 +46,7 @@ void main() {
   gl_Position = vec4(place / u_screen, 0.0, 1.0);
   v_colour = kept > 0.5 ? mix(u_kept, u_focus, focus) : u_removed;
   v_colour.a = focus > 0.5 ? max(v_colour.a, 0.85) : v_colour.a;
-  if (a_emphasis < 0.5) v_colour.a *= 0.12;
+  v_colour.a *= a_emphasis < 0.25 ? 0.12 : a_emphasis < 0.75 ? 0.4 : 1.0;
 }`;
 
 const EDGE_FRAGMENT = `

@@ -1,0 +1,75 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from small_data import block_graph, several_graphs
+
+from sgat.report.confusion import confusion, label_scores, scored_nodes
+
+
+def random_logits(data, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(data.num_nodes, data.num_classes, generator=generator)
+
+
+def test_counts_are_those_of_the_test_nodes_of_all_graphs(seed):
+    graphs = [block_graph(), block_graph(seed=5)]
+    logits = [random_logits(data, seed + k) for k, data in enumerate(graphs)]
+    found = confusion(graphs, logits)
+    true = torch.cat([data.y[data.test] for data in graphs])
+    parts = zip(graphs, logits, strict=True)
+    predicted = torch.cat([part.argmax(1)[data.test] for data, part in parts])
+    expected = confusion_matrix(true, predicted, labels=range(3))
+    assert np.array_equal(found.counts, expected)
+    assert found.names == graphs[0].classes
+    assert found.nodes == "test nodes"
+
+
+def test_rare_classes_share_a_row(seed):
+    data = block_graph(num_classes=11)
+    logits = random_logits(data, seed)
+    whole, merged = confusion([data], [logits]), confusion([data], [logits], most=4)
+    assert merged.counts.shape == (4, 4) and merged.names[-1] is None
+    assert merged.counts.sum() == whole.counts.sum()
+    kept = [data.classes.index(name) for name in merged.names[:-1]]
+    assert kept == sorted(kept)
+    assert np.array_equal(merged.counts[:3, :3], whole.counts[np.ix_(kept, kept)])
+    rest = [k for k in range(11) if k not in kept]
+    assert merged.counts[3, 3] == whole.counts[np.ix_(rest, rest)].sum()
+
+
+def test_without_test_nodes_others_are_judged():
+    data = block_graph()
+    nobody = torch.zeros_like(data.test)
+    for roles, text in (
+        ((data.train, data.val, nobody), "validation nodes"),
+        ((data.train, nobody, nobody), "training nodes"),
+        ((nobody, nobody, nobody), "no nodes"),
+    ):
+        assert scored_nodes([data.with_split(*roles)])[1] == text
+
+
+def test_labels_are_scored_as_scikit_learn_does(seed):
+    graphs = several_graphs()
+    # A label nobody has and nobody is predicted to have.
+    graphs = [dataclasses.replace(d, y=d.y * (torch.arange(7) != 2)) for d in graphs]
+    logits = [random_logits(data, seed + k) for k, data in enumerate(graphs)]
+    logits = [part - 99.0 * (torch.arange(7) == 2) for part in logits]
+    found, nodes = label_scores(graphs, logits)
+    (data,), (part,) = graphs[-1:], logits[-1:]
+    precision, recall, f1, support = precision_recall_fscore_support(
+        data.y > 0, part > 0, zero_division=np.nan
+    )
+    assert nodes == "test nodes"
+    for k, label in enumerate(found):
+        assert label.support == support[k]
+        for value, expected in (
+            (label.precision, precision[k]),
+            (label.recall, recall[k]),
+            (label.f1, f1[k]),
+        ):
+            is_none = value is None and np.isnan(expected)
+            assert is_none or value == pytest.approx(expected)
+    assert found[2].f1 is None

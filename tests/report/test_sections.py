@@ -1,0 +1,95 @@
+"""The sections of the page: what their numbers are, and what is said without any."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_data import block_graph
+
+from sgat.removal import describe_removal
+from sgat.report.removal_curve import RemovalPoint
+from sgat.report.removed import removal_section
+from sgat.report.scores import score_section
+from sgat.report.training import training_section
+
+CURVE = [
+    RemovalPoint(0.0, -9.0, 0.5, 0.25),
+    RemovalPoint(0.5, -1.0, 0.75, 0.5, is_trained=True),
+]
+
+
+@pytest.mark.parametrize("case", ["spread", "all above", "all below", "one value"])
+def test_bins_of_scores_count_every_edge_on_its_side(case):
+    random = np.random.default_rng(0)
+    threshold = -1.5986
+    scores = {
+        "spread": random.standard_normal(500) - 1.5,
+        "all above": random.uniform(0, 1, 70),
+        "all below": random.uniform(-9, -2, 70),
+        "one value": np.full(13, threshold),
+    }[case].astype(np.float32)
+    _, (chart, _) = score_section(scores, threshold, CURVE, "accuracy")
+    kept, removed = map(np.array, chart.data["y"])
+    assert kept.sum() == (scores > threshold).sum()
+    assert removed.sum() == (scores <= threshold).sum()
+    if case != "one value":
+        # A bin ends at the threshold, so no bar is of both kinds.
+        assert not (kept * removed).any()
+    assert "threshold −1.599" in chart.svg
+
+
+def test_the_curve_of_removal_is_drawn_as_it_is():
+    html, (_, chart) = score_section(np.zeros(3), -1.0, CURVE, "accuracy")
+    assert chart.data["x"] == [0.0, 0.5]
+    assert chart.data["names"] == ["validation", "test"]
+    assert chart.data["y"] == [[0.5, 0.75], [0.25, 0.5]]
+    assert "this run: 50.0" in html
+
+
+def test_a_graph_without_edges_has_no_scores_to_show():
+    html, charts = score_section(np.zeros(0), -1.0, CURVE[1:], "accuracy")
+    assert charts == [] and "no edges" in html
+
+
+def test_degrees_are_counted_in_growing_bins():
+    data = block_graph()
+    kept = data.graph.src > data.graph.dst
+    removal = describe_removal(data, kept)
+    html, (chart,) = removal_section(removal, "Loops left out.")
+    before = np.bincount(data.graph.dst, minlength=data.num_nodes)
+    after = np.bincount(data.graph.dst[kept], minlength=data.num_nodes)
+    for label, *shares in zip(chart.data["labels"], *chart.data["y"], strict=True):
+        ends = [int(end) for end in re.findall(r"\d+", label)]
+        low, high = ends[0], 10**9 if label.endswith("+") else ends[-1]
+        for share, degree in zip(shares, (before, after), strict=True):
+            expected = ((degree >= low) & (degree <= high)).mean()
+            assert share == pytest.approx(expected)
+    assert sum(chart.data["y"][0]) == pytest.approx(1)
+    assert f"<td>{data.graph.num_edges:,}</td><td>{int(kept.sum()):,}</td>" in html
+
+
+def test_curves_over_epochs_have_the_recorded_values():
+    history = pd.DataFrame(
+        {
+            "epoch": [1, 2, 3],
+            "data_loss": [1.0, np.nan, 0.25],
+            "val_loss": [None, None, None],
+            "val": [0.5, 0.75, 1.0],
+            "train": [0.5, 0.5, 0.5],
+            "kept_share": [1.0, 0.5, 0.25],
+            "open_share": [1.0, 0.5, 0.25],
+            "expected_open": [1.0, 0.5, 0.25],
+        }
+    )
+    html, (loss, score, edges) = training_section(history, 2, "accuracy")
+    assert loss.data["names"] == ["training labels"]
+    assert loss.data["y"] == [[1.0, None, 0.25]]
+    assert score.data["names"] == ["validation", "training"]
+    assert edges.data["y"][0] == [1.0, 0.5, 0.25]
+    assert "model of epoch 2" in html and "Validation chooses" in html
+
+
+def test_a_run_without_records_says_so():
+    html, charts = training_section(pd.DataFrame(), 1, "accuracy")
+    assert charts == [] and "No epoch was recorded" in html
