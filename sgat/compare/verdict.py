@@ -13,7 +13,7 @@ from sgat.compare.results import Results, budget_name
 
 CONFIDENCE = 0.95
 """Of the interval outside of which a difference is one."""
-Status = Literal["ahead", "level", "behind"]
+Status = Literal["ahead", "undecided", "behind"]
 
 
 class Difference(NamedTuple):
@@ -35,11 +35,11 @@ class Difference(NamedTuple):
         from scipy.stats import t
 
         if self.runs < 2:
-            return "level"
+            return "undecided"
         reach = float(t.ppf((1 + CONFIDENCE) / 2, self.runs - 1)) * self.error
         # Equal scores differ by rounding alone.
         if abs(self.mean) <= max(reach, 1e-9):
-            return "level"
+            return "undecided"
         return "ahead" if self.mean > 0 else "behind"
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ def contests(
 def verdict(
     results: Results, budgets: Sequence[float], *, splits_vary: bool
 ) -> list[str]:
-    """Sentences on where SGAT is ahead, level or behind, and whether it was worth it.
+    """Sentences on where SGAT is ahead or behind, and whether it was worth it.
 
     Empty where there is nothing to compare.
 
@@ -116,9 +116,9 @@ def verdict(
     speakers = {model: f"{RETRAINED[model]} on SGAT's edges" for model in RETRAINED}
     speakers[SGAT] = "SGAT itself"
     lines: list[str] = []
-    worth: list[str] = []
-    in_vain: list[str] = []
-    behind_mlp: list[bool] = []
+    won: dict[str, list[Contest]] = {}
+    lost: dict[str, set[float]] = {}
+    against_mlp: list[Contest] = []
     runs = 0
     for model, speaker in speakers.items():
         # SGAT itself is no retrained model: its rival may be either of them.
@@ -133,56 +133,81 @@ def verdict(
             lines.append(f"{speaker} against the MLP, which has no edges:")
             lines[-1] += f" {_told(alone)}."
         runs = max([runs, *(c.difference.runs for c in [*unlearned, *alone])])
-        lost = {c.budget for c in alone if c.difference.status == "behind"}
-        won = [c.budget for c in unlearned if c.difference.status == "ahead"]
-        for shares, said in (
-            ([budget for budget in won if budget not in lost], worth),
-            ([budget for budget in won if budget in lost], in_vain),
-        ):
-            if shares:
-                said.append(f"{speaker} at {', '.join(map(budget_name, shares))}")
-        behind_mlp += [contest.budget in lost for contest in alone]
+        against_mlp += alone
+        won[model] = [c for c in unlearned if c.difference.status == "ahead"]
+        lost[model] = {c.budget for c in alone if c.difference.status == "behind"}
     if not lines:
         return []
     if runs < 2:
         return ["One run cannot tell methods apart; take `--runs 3` or more."]
-    is_behind_mlp = bool(behind_mlp) and all(behind_mlp)
-    lines.append(_conclusion(worth, in_vain, runs, is_behind_mlp=is_behind_mlp))
+    worth = {m: [c.budget for c in won[m] if c.budget not in lost[m]] for m in won}
+    vain = {m: [c.budget for c in won[m] if c.budget in lost[m]] for m in won}
+    lines.append(
+        " ".join(
+            [
+                _on_edges(_where(speakers, worth), _where(speakers, vain), runs),
+                *([_ITSELF.format(_shares(worth[SGAT]))] if worth[SGAT] else []),
+                *([_NO_EDGES] if _all_behind(against_mlp) else []),
+            ]
+        )
+    )
     lines.append(_basis(results, runs, splits_vary))
     return lines
 
 
-def _conclusion(
-    worth: Sequence[str], in_vain: Sequence[str], runs: int, *, is_behind_mlp: bool
-) -> str:
+_ITSELF = (
+    "Training SGAT to the budget and using it as it is was worth it at {}; it hears"
+    " edges in training that it closes in the end, so this says little about the edges"
+    " it chose."
+)
+_NO_EDGES = (
+    "The MLP is ahead of SGAT at every budget: here the edges do harm, and none are"
+    " better than some."
+)
+
+
+def _where(speakers: Mapping[str, str], shares: Mapping[str, list[float]]) -> str:
+    """The retrained models and budgets at which something holds."""
+    return "; ".join(
+        f"{speakers[model]} at {_shares(shares[model])}"
+        for model in RETRAINED
+        if shares[model]
+    )
+
+
+def _on_edges(worth: str, vain: str, runs: int) -> str:
+    """Whether the edges that SGAT chose are worth having."""
     if worth:
-        text = f"Learning which edges to keep was worth it for {'; '.join(worth)}."
+        text = f"Learning which edges to keep was worth it for {worth}."
     else:
         text = "Learning which edges to keep was not worth it here, as far as"
         text += f" {runs} runs can tell"
-        if not in_vain:
-            text += ": at no budget is SGAT ahead of the best unlearned method"
+        if not vain:
+            text += ": on SGAT's edges no model is ahead of the best unlearned method"
         text += (
-            ". Its gate adds a score of one end to a score of the other, so it ranks"
+            ". The gate adds a score of one end to a score of the other, so it ranks"
             " the neighbours of every node alike and cannot tell which pairs match."
         )
-    if in_vain:
+    if vain:
         text += (
-            " It chose better edges than the best unlearned method for"
-            f" {'; '.join(in_vain)}, but the MLP, which needs none, is ahead of that."
-        )
-    if is_behind_mlp:
-        text += (
-            " The MLP is ahead of SGAT at every budget: here the edges do harm, and"
-            " none are better than some."
+            f" It chose better edges than the best unlearned method for {vain}, but the"
+            " MLP, which needs none, is ahead of that."
         )
     return text
+
+
+def _all_behind(found: Sequence[Contest]) -> bool:
+    return bool(found) and all(c.difference.status == "behind" for c in found)
+
+
+def _shares(budgets: Sequence[float]) -> str:
+    return ", ".join(map(budget_name, budgets))
 
 
 def _basis(results: Results, runs: int, splits_vary: bool) -> str:
     chosen = "validation" if results.val else "test nodes, as there is no validation"
     text = (
-        f"Level means that the {budget_name(CONFIDENCE)} interval of the paired"
+        f"Undecided means that the {budget_name(CONFIDENCE)} interval of the paired"
         f" difference over {runs} runs holds 0 (Student's t, no correction for several"
         f" budgets); after ± stands its standard error; the best unlearned method was"
         f" chosen by {chosen}."
@@ -200,7 +225,7 @@ def _told(found: Sequence[Contest]) -> str:
     groups: dict[Status, list[Contest]] = {}
     for contest in found:
         groups.setdefault(contest.difference.status, []).append(contest)
-    order: tuple[Status, ...] = ("ahead", "level", "behind")
+    order: tuple[Status, ...] = ("ahead", "undecided", "behind")
     return "; ".join(
         f"{status} at {', '.join(map(_one, groups[status]))}"
         for status in order

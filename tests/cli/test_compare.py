@@ -12,9 +12,15 @@ import pytest
 
 from sgat.cli import main
 from sgat.cli.compare import parse_budgets, parse_methods
+from sgat.compare import inference
 from sgat.experiments import trial
 
 SMALL = ["--budgets", "0.5", "--epochs", "2", "--device", "cpu", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    monkeypatch.setattr(inference, "ROUNDS", 5)
 
 
 def compare(folder: Path, *arguments: str) -> int:
