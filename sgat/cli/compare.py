@@ -122,6 +122,7 @@ def compare(
     from sgat.compare.picture import draw
     from sgat.compare.plan import Comparison
     from sgat.compare.results import gather
+    from sgat.compare.shapes import shapes
     from sgat.compare.table import csv_text, document, render, rows
     from sgat.compare.verdict import verdict
     from sgat.data.configured import load_configured
@@ -180,7 +181,8 @@ def compare(
     costs = measure(comparison, store, folder / "inference.json", device)
     results = gather(comparison, store)
     told = verdict(results, shares, splits_vary=comparison.splits_vary)
-    found = rows(comparison, results, costs)
+    left = shapes(comparison, store)
+    found = rows(comparison, results, left, costs)
     draw(comparison, results, drawing)
     write_text(table, csv_text(found))
     if as_json:
@@ -188,7 +190,8 @@ def compare(
         content["files"] = {"picture": str(drawing), "csv": str(table)}
         typer.echo(json.dumps(content, indent=2))
         return
-    typer.echo(render(comparison, results, costs, told, markdown=markdown), nl=False)
+    text = render(comparison, results, left, costs, told, markdown=markdown)
+    typer.echo(text, nl=False)
     if not quiet:
         print(f"\nwritten to {drawing} and {table}", file=sys.stderr)
 

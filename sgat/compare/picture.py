@@ -33,6 +33,7 @@ def draw(comparison: Comparison, results: Results, path: Path) -> None:
                 _curve(axis, comparison, results, method, trained, shift)
             _reference(axis, results, Place(FULL, None, model), "all edges", "-")
             _reference(axis, results, Place(MLP, None, MLP), "MLP, no edges", "--")
+            axis.margins(y=0.06)
             axis.set_xlabel("edges kept (%)")
             axis.set_ylabel(f"test {metric} (%)")
             axis.set_xticks([100 * budget for budget in comparison.budgets])

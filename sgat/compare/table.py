@@ -12,6 +12,7 @@ from sgat.compare.inference import Costs
 from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
 from sgat.compare.pruners import PRUNERS, SGAT
 from sgat.compare.results import Results, budget_name, summary
+from sgat.compare.shapes import Shape, Shapes
 from sgat.experiments.text_table import aligned, heading, percent
 
 WIDTH = 88
@@ -23,12 +24,13 @@ MOST_MISSED = 0.02
 def render(
     comparison: Comparison,
     results: Results,
+    shapes: Shapes,
     costs: Costs,
     verdict: Sequence[str],
     *,
     markdown: bool = False,
 ) -> str:
-    """The tables of scores and costs, the settings, and the verdict."""
+    """The tables of scores, of what is left and what it costs, and the verdict."""
     budgets = comparison.budgets
     columns = [budget_name(budget) for budget in budgets]
     title = f"{_name(comparison)}: who keeps the better edges?"
@@ -55,6 +57,7 @@ def render(
         table.append(["MLP, no edges", _score(results, Place(MLP, None, MLP))])
     lines += [*aligned(table, markdown=markdown), ""]
     if comparison.pruners:
+        lines += _left(comparison, shapes, markdown=markdown)
         lines += _inference(comparison, costs, markdown=markdown)
     lines += _text([_settings(comparison), *_missed(results), *verdict], markdown)
     return "\n".join(lines).rstrip() + "\n"
@@ -97,6 +100,26 @@ def _links(comparison: Comparison) -> str:
 
 def _score(results: Results, place: Place) -> str:
     return percent(list(results.test.get(place, {}).values()))
+
+
+def _left(comparison: Comparison, shapes: Shapes, *, markdown: bool) -> list[str]:
+    """Isolated nodes and homophily by method and budget."""
+    table = [["what is left by", *(budget_name(b) for b in comparison.budgets)]]
+    for method in comparison.pruners:
+        found = [shapes.get((method, budget)) for budget in comparison.budgets]
+        table.append([PRUNERS[method], *map(_shape, found)])
+    caption = (
+        "Nodes without an edge / edges that join nodes of one class, in per cent"
+        f" ({_shape(shapes[FULL, 1.0])} with all edges):"
+    )
+    return [*_text([caption], markdown), *aligned(table, markdown=markdown), ""]
+
+
+def _shape(shape: Shape | None) -> str:
+    if shape is None:
+        return ""
+    agree = "–" if shape.homophily is None else f"{100 * shape.homophily:.0f}"
+    return f"{100 * shape.isolated:.0f} / {agree}"
 
 
 def _inference(comparison: Comparison, costs: Costs, *, markdown: bool) -> list[str]:
@@ -171,7 +194,7 @@ def _missed(results: Results) -> list[str]:
 
 
 def rows(
-    comparison: Comparison, results: Results, costs: Costs
+    comparison: Comparison, results: Results, shapes: Shapes, costs: Costs
 ) -> list[dict[str, Any]]:
     """One row per method, budget and model, for machines; shares are of 1."""
     found = []
@@ -179,6 +202,7 @@ def rows(
         cost = costs.get(place)
         budget = {FULL: 1.0, MLP: 0.0}.get(place.method, place.budget)
         assert budget is not None
+        shape = None if place.model == SGAT else shapes.get((place.method, budget))
         row = {
             "data": _name(comparison),
             "split": comparison.split or "",
@@ -189,6 +213,8 @@ def rows(
             "runs": len(test),
             **_prefixed("test", summary(test)),
             **_prefixed("val", summary(results.val.get(place, {}))),
+            "isolated": None if shape is None else shape.isolated,
+            "homophily": None if shape is None else shape.homophily,
             "seconds": None if cost is None else cost.seconds,
             "bytes": None if cost is None else cost.bytes,
             "time_share": None if cost is None else cost.time,

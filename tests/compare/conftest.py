@@ -5,6 +5,7 @@ import pytest
 from sgat.compare.inference import Cost
 from sgat.compare.plan import Comparison, Place
 from sgat.compare.results import Results
+from sgat.compare.shapes import Shape
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
@@ -58,3 +59,12 @@ def results() -> Results:
 @pytest.fixture
 def costs() -> dict[Place, Cost]:
     return made_costs()
+
+
+@pytest.fixture
+def shapes() -> dict[tuple[str, float], Shape]:
+    found = {("full", 1.0): Shape(0.02, 0.81)}
+    for number, method in enumerate(("random", "jaccard", "sgat")):
+        found[method, 0.5] = Shape((number + 1) / 10, 0.5 + 0.1 * number)
+        found[method, 0.25] = Shape(0.55, None)
+    return found

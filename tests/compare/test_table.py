@@ -8,8 +8,10 @@ from sgat.compare.plan import Place
 from sgat.compare.table import csv_text, document, render, rows
 
 
-def test_scores_costs_settings_and_verdict_are_printed(comparison, results, costs):
-    text = render(comparison, results, costs, ["So it is."])
+def test_scores_costs_settings_and_verdict_are_printed(
+    comparison, results, shapes, costs
+):
+    text = render(comparison, results, shapes, costs, ["So it is."])
     lines = text.splitlines()
     assert lines[0] == "karate: who keeps the better edges?"
     assert "mean ± standard deviation of 2 runs, seeds 0 to 1" in text
@@ -21,28 +23,34 @@ def test_scores_costs_settings_and_verdict_are_printed(comparison, results, cost
     assert ("MLP,", "no", "edges", "37.5", "±", "17.7") in cells
     assert ("GCN:", "time", "2.00", "ms", "50–52", "25–27") in cells
     assert ("GCN:", "memory", "3.00", "MiB", "50", "25") in cells
+    assert ("SGAT", "30", "/", "70", "55", "/", "–") in cells
+    assert "(2 / 81 with all edges)" in text.replace("\n", " ")
     assert "GCN (width 64, elu, dropout 0.5, lr 0.01" in text
     assert lines[-1] == "So it is."
     assert "kept" not in lines[-3]
 
 
-def test_lines_fit_a_terminal_but_markdown_is_not_broken(comparison, results, costs):
+def test_lines_fit_a_terminal_but_markdown_is_not_broken(
+    comparison, results, shapes, costs
+):
     told = ["word " * 50]
-    plain = render(comparison, results, costs, told)
+    plain = render(comparison, results, shapes, costs, told)
     assert max(map(len, plain.splitlines())) <= 88
-    marked = render(comparison, results, costs, told, markdown=True)
+    marked = render(comparison, results, shapes, costs, told, markdown=True)
     assert marked.startswith("## karate") and ("word " * 50).strip() in marked
     assert "| SGAT " in marked
 
 
-def test_a_missed_budget_is_told(comparison, results, costs):
+def test_a_missed_budget_is_told(comparison, results, shapes, costs):
     kept = {Place("sgat", 0.5, "sgat"): {0: 1.0, 1: 0.5}}
-    text = render(comparison, dataclasses.replace(results, kept=kept), costs, [])
+    text = render(
+        comparison, dataclasses.replace(results, kept=kept), shapes, costs, []
+    )
     assert "SGAT itself kept 75.0 % for 50 %" in text
 
 
-def test_csv_has_a_row_for_every_cell(comparison, results, costs):
-    text = csv_text(rows(comparison, results, costs))
+def test_csv_has_a_row_for_every_cell(comparison, results, shapes, costs):
+    text = csv_text(rows(comparison, results, shapes, costs))
     found = list(csv.DictReader(io.StringIO(text)))
     assert len(found) == 1 + 2 + 2 * 3 * 2 + 2
     by_cell = {(row["method"], row["budget"], row["model"]): row for row in found}
@@ -53,10 +61,12 @@ def test_csv_has_a_row_for_every_cell(comparison, results, costs):
     # round(0.25 · 78) = round(19.5) = 20.
     assert small["links"] == "20" and float(small["time_share"]) == 0.26
     assert by_cell["mlp", "0.0", "mlp"]["seconds"] == ""
+    assert by_cell["sgat", "0.5", "gcn"]["isolated"] == "0.3"
+    assert by_cell["sgat", "0.5", "sgat"]["isolated"] == ""
 
 
-def test_the_document_has_every_run(comparison, results, costs):
-    found = rows(comparison, results, costs)
+def test_the_document_has_every_run(comparison, results, shapes, costs):
+    found = rows(comparison, results, shapes, costs)
     content = document(comparison, results, found, ["a", "b"])
     assert content["verdict"] == ["a", "b"] and content["seeds"] == [0, 1]
     assert content["splits_vary"] is False and content["split"] == "leaders"
@@ -71,8 +81,10 @@ def test_the_document_has_every_run(comparison, results, costs):
     } in content["runs"]
 
 
-def test_a_single_run_has_no_spread(comparison, results, costs):
+def test_a_single_run_has_no_spread(comparison, results, shapes, costs):
     comparison.seeds = (7,)
     single = {place: {7: runs[0]} for place, runs in results.test.items()}
-    text = render(comparison, dataclasses.replace(results, test=single), costs, [])
+    text = render(
+        comparison, dataclasses.replace(results, test=single), shapes, costs, []
+    )
     assert "one run with seed 7" in text and "±" not in text
