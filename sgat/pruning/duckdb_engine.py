@@ -18,6 +18,8 @@ from sgat.pruning.stored_table import DELIMITERS, Destination, StoredTable
 BATCH = 1 << 20
 """Rows that are fetched at a time."""
 ROW_GROUP = 122_880
+MOST_ROWS = 2**40
+"""Rows that one file has at most."""
 GLOB = re.compile(r"[*?\[\]{}]")
 FILE_SIZE = "512MB"
 """How large one file of a folder may get."""
@@ -27,7 +29,8 @@ Array = np.ndarray[Any, Any]
 class DuckDB:
     """See `sgat.pruning.engine.Engine`.
 
-    Rows keep the order of the input as long as the nodes fit into memory.
+    Rows are written in the order of the input: joins lose it, so the rows that stay are
+    sorted by their place in the end, on disk where they do not fit into memory.
 
     Args:
         scratch: A folder for what does not fit into memory.
@@ -45,10 +48,12 @@ class DuckDB:
             "preserve_insertion_order = true",
             "enable_progress_bar = true",
             "enable_progress_bar_print = false",
-            # Both would build on the rows and stream the nodes, which loses the order.
+            # The number of rows of a text table is not known, and taken for small.
             "disabled_optimizers = 'join_order,build_side_probe_side'",
         ):
             self.connection.execute(f"SET {setting}")
+
+    place: str | None = "place"
 
     @property
     def progress(self) -> float:
@@ -65,13 +70,15 @@ class DuckDB:
             )
             is_hive = "true" if table.partitions else "false"
             rows = (
-                f"SELECT {names} FROM read_parquet([{files}],"
+                f"SELECT {names}, CAST(file_index AS BIGINT) * {MOST_ROWS} +"
+                f" file_row_number AS place FROM read_parquet([{files}],"
                 f" hive_partitioning = {is_hive}, hive_types_autocast = false)"
             )
         else:
             kinds = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(table.columns)))
             rows = (
-                f"SELECT * FROM read_csv({files}, auto_detect = false, header = true,"
+                f"SELECT *, ROW_NUMBER() OVER () AS place FROM read_csv({files},"
+                " auto_detect = false, header = true,"
                 f" delim = {_text(table.delimiter)}, quote = '\"', escape = '\"',"
                 f" columns = {{{kinds}}}, nullstr = '', allow_quoted_nulls = false)"
             )
@@ -131,8 +138,8 @@ class DuckDB:
             )
         with _sentences(to.path):
             self.connection.execute(
-                f"COPY (SELECT {outer} FROM ({query}) AS rows({inner}))"
-                f" TO {_text(at)} ({how})"
+                f"COPY (SELECT {outer} FROM ({query}) AS rows({inner}, place)"
+                f" ORDER BY place) TO {_text(at)} ({how})"
             )
 
     def close(self) -> None:

@@ -16,7 +16,15 @@ Array = np.ndarray[Any, Any]
 
 
 class Engine(Protocol):
-    """A database that reads, joins and writes tables larger than memory."""
+    """A database that reads, joins and writes tables larger than memory.
+
+    Attributes:
+        place: Column of a table that was read with the place of each row, by which rows
+            are written; `write` expects it as the last column of the query. None if
+            rows come in any order.
+    """
+
+    place: str | None
 
     def read(self, name: str, table: StoredTable) -> None:
         """Name a stored table; its columns are c0, c1 and so on."""

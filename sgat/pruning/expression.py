@@ -210,7 +210,14 @@ def judged(base: str, by_score: str, filled: str | None) -> str:
     )
 
 
-def output(columns: list[str], opening: float | None, gates: Gates, drop: bool) -> str:
+def output(
+    columns: list[str],
+    opening: float | None,
+    gates: Gates,
+    *,
+    drop: bool,
+    place: str | None,
+) -> str:
     """The kept rows with the columns of the user and, if wanted, those of the scores.
 
     Gates are those of `sgat.pruning.chosen_scores`. A loop has no log α, and its
@@ -221,6 +228,7 @@ def output(columns: list[str], opening: float | None, gates: Gates, drop: bool) 
         opening: The log α at which gates open; None for no scores.
         gates: The gates of the model.
         drop: Whether rows of missing nodes go.
+        place: Column with the place of each row, to come last; None without.
     """
     wanted = list(columns)
     if opening is not None:
@@ -248,6 +256,8 @@ def output(columns: list[str], opening: float | None, gates: Gates, drop: bool) 
                 for name, value in (("probability", probability), ("gate", gate))
             ),
         ]
+    if place is not None:
+        wanted.append(place)
     gone = [Reason.REMOVED, Reason.MISSING] if drop else [Reason.REMOVED]
     codes = ", ".join(str(int(reason)) for reason in gone)
     return f"SELECT {', '.join(wanted)} FROM judged WHERE reason NOT IN ({codes})"

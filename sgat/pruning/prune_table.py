@@ -159,7 +159,9 @@ def prune_table(
     names = [name for _, name in task.columns]
     shown = decision.opening if task.with_scores else None
     gates = task.nodes.model.gating.gates
-    query = expression.output(columns, shown, gates, task.missing == "drop")
+    query = expression.output(
+        columns, shown, gates, drop=task.missing == "drop", place=engine.place
+    )
     if task.with_scores:
         names += WRITTEN_SCORES
     with _in_place_of(out) as temporary:

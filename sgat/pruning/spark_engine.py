@@ -56,6 +56,8 @@ class Spark:
         self.stored: dict[str, Any] = {}
         self.files: dict[str, Path] = {}
 
+    place: str | None = None
+
     def read(self, name: str, table: StoredTable) -> None:
         """Name a stored table; its columns are c0, c1 and so on."""
         reader = self.session.read

@@ -243,6 +243,31 @@ def test_every_format_in_and_out(kind, source, target, tmp_path):
     assert leftovers == {f"scratch-out{target}"}
 
 
+@pytest.mark.parametrize("source", ["edges.parquet", "edges.csv", "folder"])
+def test_rows_keep_their_order_however_many_threads_work(source, tmp_path):
+    nodes = node_scores("integer")
+    generator = np.random.default_rng(0)
+    ends = generator.integers(0, NODES, (300_000, 2))
+    frame = edge_table(nodes, ends)
+    path = tmp_path / source
+    if source == "folder":
+        path.mkdir()
+        for part in range(3):
+            rows = frame.iloc[part * 100_000 : (part + 1) * 100_000]
+            whole = pa.Table.from_pandas(rows, preserve_index=False)
+            pq.write_table(whole, path / f"{part}.parquet", row_group_size=10_000)
+    elif source == "edges.parquet":
+        whole = pa.Table.from_pandas(frame, preserve_index=False)
+        pq.write_table(whole, path, row_group_size=10_000)
+    else:
+        frame.to_csv(path, index=False)
+    task = Task(open_table(path), nodes, Rules(threshold=-1.0))
+    pruned = run(task, tmp_path / "out.parquet")
+    found = read(tmp_path / "out.parquet")
+    assert 100_000 < len(found) == pruned.kept < 300_000
+    assert found["note"].is_monotonic_increasing
+
+
 def test_a_partitioned_folder_keeps_its_columns(tmp_path):
     nodes, ends = node_scores(), pairs()
     frame = edge_table(nodes, ends)
