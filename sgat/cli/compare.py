@@ -17,7 +17,6 @@ from sgat.cli.fit import DATA, RUN, TRAIN, option
 
 if TYPE_CHECKING:
     from sgat.config import DataConfig
-    from sgat.data.configured import Loaded
 
 BUDGETS = "0.9,0.7,0.5,0.3,0.1"
 NAMES = "random, local-degree, k-neighbor, jaccard, gat-attention, sgat, mlp"
@@ -118,16 +117,11 @@ def compare(
     same command goes on where it was stopped.
     """
     from sgat.cli.progress import trainings_progress
-    from sgat.compare.inference import measure
+    from sgat.compare.outcome import run
     from sgat.compare.picture import draw
-    from sgat.compare.plan import Comparison
-    from sgat.compare.results import gather
-    from sgat.compare.shapes import shapes
-    from sgat.compare.table import csv_text, document, render, rows
-    from sgat.compare.verdict import verdict
+    from sgat.compare.plan import Comparison, check_comparable
+    from sgat.compare.table import csv_text, document, render
     from sgat.data.configured import load_configured
-    from sgat.experiments.record import Store
-    from sgat.experiments.runner import run_planned
     from sgat.run_folder import write_text
     from sgat.runs import Request
     from sgat.train import chosen_device
@@ -143,7 +137,7 @@ def compare(
     chosen_device(device)
     with download_bar(data.name or "data", quiet=quiet) as progress:
         loaded = load_configured(data, root=root, seed=seed, progress=progress)
-    _check_data(loaded)
+    check_comparable(loaded.graphs)
     folder.mkdir(parents=True, exist_ok=True)
     comparison = Comparison(
         data,
@@ -154,46 +148,32 @@ def compare(
         epochs=epochs,
         quick=quick,
     )
-    if not quiet:
-        for note in loaded.notes:
-            print(f"note: {_for_each_run(note, comparison.seeds)}", file=sys.stderr)
-    store = Store(folder / "records")
+    notes = [_for_each_run(note, comparison.seeds) for note in loaded.notes]
+    say = _silent if quiet else _say
+    for note in notes:
+        say(f"note: {note}")
     try:
         with trainings_progress("compare", quiet=quiet) as show:
-            run_planned(
-                lambda: list(comparison.tasks(store).values()),
-                store,
+            outcome = run(
+                comparison,
+                folder,
                 processes=processes,
                 device=device,
                 root=root,
-                progress=None
-                if show is None
-                else lambda done, _: show(done, comparison.num_tasks),
+                progress=show,
+                on_trained=lambda: say("compare: measuring forward passes"),
             )
     except KeyboardInterrupt:
-        print(
-            f"interrupted; what is finished is in {folder}, the same command goes on",
-            file=sys.stderr,
-        )
+        _say(f"interrupted; what is finished is in {folder}, the same command goes on")
         raise
-    if not quiet:
-        print("compare: measuring forward passes", file=sys.stderr, flush=True)
-    costs = measure(comparison, store, folder / "inference.json", device)
-    results = gather(comparison, store)
-    told = verdict(results, shares, splits_vary=comparison.splits_vary)
-    left = shapes(comparison, store)
-    found = rows(comparison, results, left, costs)
-    draw(comparison, results, drawing)
-    write_text(table, csv_text(found))
+    draw(comparison, outcome.results, drawing)
+    write_text(table, csv_text(outcome))
     if as_json:
-        content = document(comparison, results, found, told)
-        content["files"] = {"picture": str(drawing), "csv": str(table)}
-        typer.echo(json.dumps(content, indent=2))
-        return
-    text = render(comparison, results, left, costs, told, markdown=markdown)
-    typer.echo(text, nl=False)
-    if not quiet:
-        print(f"\nwritten to {drawing} and {table}", file=sys.stderr)
+        files = {"picture": str(drawing), "csv": str(table)}
+        typer.echo(json.dumps(document(outcome) | {"files": files}, indent=2))
+    else:
+        typer.echo(render(outcome, markdown=markdown), nl=False)
+    say(f"written to {drawing} and {table}")
 
 
 DATA_OPTIONS = (
@@ -293,20 +273,12 @@ def _is_same_file(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _check_data(loaded: Loaded) -> None:
-    """Refuse data on which there is nothing to compare.
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
-    Raises:
-        ValueError: If the data is bad, or has no edges or test nodes.
-    """
-    from sgat.data.node_data import check
 
-    check(loaded.graphs)
-    name = loaded.graphs[0].name
-    if not sum(data.graph.num_edges for data in loaded.graphs):
-        raise ValueError(f"{name!r} has no edges to choose from.")
-    if not any(bool(data.test.any()) for data in loaded.graphs):
-        raise ValueError(f"{name!r} has no test nodes to judge by; choose a `--split`.")
+def _silent(text: str) -> None:
+    """Say nothing."""
 
 
 def _for_each_run(note: str, seeds: Sequence[int]) -> str:

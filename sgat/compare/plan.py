@@ -13,7 +13,7 @@ from sgat.compare.pruners import ATTENTION, PRUNERS, SGAT, PrunedTask, kept_edge
 from sgat.config import Config, DataConfig
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
-from sgat.data.node_data import NodeData, fingerprint
+from sgat.data.node_data import NodeData, check, fingerprint
 from sgat.experiments.options import Options
 from sgat.experiments.probes import unpacked
 from sgat.experiments.record import Store
@@ -53,6 +53,20 @@ def splits_vary(data: DataConfig, loaded: Loaded) -> bool:
         split = CATALOGUE[data.name].default_split
     drawn = ("random-", "stratified-", "uniform-")
     return split == "geom-gcn" or (split or "").startswith(drawn)
+
+
+def check_comparable(graphs: Sequence[NodeData]) -> None:
+    """Refuse data on which there is nothing to compare.
+
+    Raises:
+        ValueError: If the data is bad, or has no edges or test nodes.
+    """
+    check(graphs)
+    name = graphs[0].name
+    if not sum(data.graph.num_edges for data in graphs):
+        raise ValueError(f"{name!r} has no edges to choose from.")
+    if not any(bool(data.test.any()) for data in graphs):
+        raise ValueError(f"{name!r} has no test nodes to judge by; choose a `--split`.")
 
 
 class Comparison:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgat.compare.inference import Costs
+from sgat.compare.outcome import Outcome
 from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
 from sgat.compare.pruners import PRUNERS, SGAT
 from sgat.compare.results import Results, budget_name, summary
@@ -21,16 +22,9 @@ MOST_MISSED = 0.02
 """Difference of the share that SGAT keeps from its budget that is not worth a word."""
 
 
-def render(
-    comparison: Comparison,
-    results: Results,
-    shapes: Shapes,
-    costs: Costs,
-    verdict: Sequence[str],
-    *,
-    markdown: bool = False,
-) -> str:
+def render(outcome: Outcome, *, markdown: bool = False) -> str:
     """The tables of scores, of what is left and what it costs, and the verdict."""
+    comparison, results, shapes, costs, verdict = outcome
     budgets = comparison.budgets
     columns = [budget_name(budget) for budget in budgets]
     title = f"{_name(comparison)}: who keeps the better edges?"
@@ -193,10 +187,9 @@ def _missed(results: Results) -> list[str]:
     ]
 
 
-def rows(
-    comparison: Comparison, results: Results, shapes: Shapes, costs: Costs
-) -> list[dict[str, Any]]:
+def rows(outcome: Outcome) -> list[dict[str, Any]]:
     """One row per method, budget and model, for machines; shares are of 1."""
+    comparison, results, shapes, costs, _ = outcome
     found = []
     for place, test in results.test.items():
         cost = costs.get(place)
@@ -228,8 +221,9 @@ def _prefixed(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{name}_{key}": value for key, value in values.items()}
 
 
-def csv_text(found: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(outcome: Outcome) -> str:
     """The rows as CSV; what is not known is empty."""
+    found = rows(outcome)
     text = io.StringIO()
     writer = csv.DictWriter(text, list(found[0]), lineterminator="\n")
     writer.writeheader()
@@ -237,20 +231,16 @@ def csv_text(found: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def document(
-    comparison: Comparison,
-    results: Results,
-    found: Sequence[Mapping[str, Any]],
-    verdict: Sequence[str],
-) -> dict[str, Any]:
+def document(outcome: Outcome) -> dict[str, Any]:
     """All of a comparison for machines: rows, scores of every run, circumstances."""
+    comparison, results = outcome.comparison, outcome.results
     return {
         "data": _name(comparison),
         "split": comparison.split,
         "splits_vary": comparison.splits_vary,
         "links": comparison.num_links,
         "seeds": list(comparison.seeds),
-        "rows": list(found),
+        "rows": rows(outcome),
         "runs": [
             {
                 **place._asdict(),
@@ -261,7 +251,7 @@ def document(
             for place, scores in results.test.items()
             for seed, score in scores.items()
         ],
-        "verdict": list(verdict),
+        "verdict": outcome.verdict,
         "devices": list(results.devices),
         "dates": list(results.dates),
         "commits": list(results.commits),

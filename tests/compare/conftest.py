@@ -3,6 +3,7 @@
 import pytest
 
 from sgat.compare.inference import Cost
+from sgat.compare.outcome import Outcome
 from sgat.compare.plan import Comparison, Place
 from sgat.compare.results import Results
 from sgat.compare.shapes import Shape
@@ -68,3 +69,8 @@ def shapes() -> dict[tuple[str, float], Shape]:
         found[method, 0.5] = Shape((number + 1) / 10, 0.5 + 0.1 * number)
         found[method, 0.25] = Shape(0.55, None)
     return found
+
+
+@pytest.fixture
+def outcome(comparison, results, shapes, costs) -> Outcome:
+    return Outcome(comparison, results, shapes, costs, ["So it is."])

@@ -8,10 +8,8 @@ from sgat.compare.plan import Place
 from sgat.compare.table import csv_text, document, render, rows
 
 
-def test_scores_costs_settings_and_verdict_are_printed(
-    comparison, results, shapes, costs
-):
-    text = render(comparison, results, shapes, costs, ["So it is."])
+def test_scores_costs_settings_and_verdict_are_printed(outcome):
+    text = render(outcome)
     lines = text.splitlines()
     assert lines[0] == "karate: who keeps the better edges?"
     assert "mean ± standard deviation of 2 runs, seeds 0 to 1" in text
@@ -30,27 +28,24 @@ def test_scores_costs_settings_and_verdict_are_printed(
     assert "kept" not in lines[-3]
 
 
-def test_lines_fit_a_terminal_but_markdown_is_not_broken(
-    comparison, results, shapes, costs
-):
+def test_lines_fit_a_terminal_but_markdown_is_not_broken(outcome):
     told = ["word " * 50]
-    plain = render(comparison, results, shapes, costs, told)
+    plain = render(outcome._replace(verdict=told))
     assert max(map(len, plain.splitlines())) <= 88
-    marked = render(comparison, results, shapes, costs, told, markdown=True)
+    marked = render(outcome._replace(verdict=told), markdown=True)
     assert marked.startswith("## karate") and ("word " * 50).strip() in marked
     assert "| SGAT " in marked
 
 
-def test_a_missed_budget_is_told(comparison, results, shapes, costs):
+def test_a_missed_budget_is_told(outcome):
     kept = {Place("sgat", 0.5, "sgat"): {0: 1.0, 1: 0.5}}
-    text = render(
-        comparison, dataclasses.replace(results, kept=kept), shapes, costs, []
-    )
+    results = dataclasses.replace(outcome.results, kept=kept)
+    text = render(outcome._replace(results=results))
     assert "SGAT itself kept 75.0 % for 50 %" in text
 
 
-def test_csv_has_a_row_for_every_cell(comparison, results, shapes, costs):
-    text = csv_text(rows(comparison, results, shapes, costs))
+def test_csv_has_a_row_for_every_cell(outcome):
+    text = csv_text(outcome)
     found = list(csv.DictReader(io.StringIO(text)))
     assert len(found) == 1 + 2 + 2 * 3 * 2 + 2
     by_cell = {(row["method"], row["budget"], row["model"]): row for row in found}
@@ -65,10 +60,10 @@ def test_csv_has_a_row_for_every_cell(comparison, results, shapes, costs):
     assert by_cell["sgat", "0.5", "sgat"]["isolated"] == ""
 
 
-def test_the_document_has_every_run(comparison, results, shapes, costs):
-    found = rows(comparison, results, shapes, costs)
-    content = document(comparison, results, found, ["a", "b"])
-    assert content["verdict"] == ["a", "b"] and content["seeds"] == [0, 1]
+def test_the_document_has_every_run(outcome):
+    found = rows(outcome)
+    content = document(outcome)
+    assert content["verdict"] == ["So it is."] and content["seeds"] == [0, 1]
     assert content["splits_vary"] is False and content["split"] == "leaders"
     assert len(content["runs"]) == 2 * len(found)
     assert {
@@ -81,10 +76,9 @@ def test_the_document_has_every_run(comparison, results, shapes, costs):
     } in content["runs"]
 
 
-def test_a_single_run_has_no_spread(comparison, results, shapes, costs):
-    comparison.seeds = (7,)
-    single = {place: {7: runs[0]} for place, runs in results.test.items()}
-    text = render(
-        comparison, dataclasses.replace(results, test=single), shapes, costs, []
-    )
+def test_a_single_run_has_no_spread(outcome):
+    outcome.comparison.seeds = (7,)
+    single = {place: {7: runs[0]} for place, runs in outcome.results.test.items()}
+    results = dataclasses.replace(outcome.results, test=single)
+    text = render(outcome._replace(results=results, verdict=[]))
     assert "one run with seed 7" in text and "±" not in text
