@@ -165,10 +165,9 @@ def _settings(comparison: Comparison) -> str:
             f"{train.epochs} epochs",
         ]
         told.append(f"{name.upper()} ({', '.join(parts)})")
-    return (
-        f"Settings, the same whatever chose the edges: {'; '.join(told)}; model of the"
-        " best validation."
-    )
+    has_val = any(bool(data.val.any()) for data in comparison.graphs)
+    chosen = "model of the best validation" if has_val else "model of the last epoch"
+    return f"Settings, the same whatever chose the edges: {'; '.join(told)}; {chosen}."
 
 
 def _missed(results: Results) -> list[str]:

@@ -113,7 +113,7 @@ def verdict(
         budgets: In the order to speak of them.
         splits_vary: Whether every seed has a split of its own.
     """
-    speakers = {model: f"{RETRAINED[model]} on SGAT's edges" for model in RETRAINED}
+    speakers = {model: f"{model.upper()} on SGAT's edges" for model in RETRAINED}
     speakers[SGAT] = "SGAT itself"
     lines: list[str] = []
     won: dict[str, list[Contest]] = {}

@@ -23,6 +23,7 @@ def test_scores_costs_settings_and_verdict_are_printed(outcome):
     assert ("GCN:", "memory", "3.00", "MiB", "50", "25") in cells
     assert ("SGAT", "30", "/", "70", "55", "/", "–") in cells
     assert "(2 / 81 with all edges)" in text.replace("\n", " ")
+    assert "model of the last epoch." in text.replace("\n", " ")
     assert "GCN (width 64, elu, dropout 0.5, lr 0.01" in text
     assert lines[-1] == "So it is."
     assert "kept" not in lines[-3]
