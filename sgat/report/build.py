@@ -15,6 +15,7 @@ from sgat.data.statistics import side_by_side
 from sgat.finished_run import FinishedRun
 from sgat.removal import Removal, describe_removal
 from sgat.report.charts import Chart
+from sgat.report.class_edges import class_edges_card
 from sgat.report.graph_view import GraphView, build_view
 from sgat.report.markup import escape, json_block, name
 from sgat.report.page import assemble
@@ -186,7 +187,10 @@ def _page(
     scores, more = score_section(log_alpha, threshold, curve, title)
     several = len(run.graphs) > 1
     scope = f"All {len(run.graphs)} graphs together." if several else "Loops left out."
-    removed, last = removal_section(removal, scope)
+    classes = ""
+    if not data.is_multilabel:
+        classes = class_edges_card(run.graphs, run.scores, run.logits)
+    removed, last = removal_section(removal, scope, classes)
     sections = [training, prediction_section(run), scores, removed, _settings(run)]
     summary = run.summary
     heading = str(summary["data"])

@@ -84,16 +84,33 @@ def confusion(
         predicted = scores.argmax(dim=1)[mask]
         pair = data.y[mask] * size + predicted
         counts += torch.bincount(pair, minlength=size**2).numpy().reshape(size, size)
-    names: list[Any] = list(graphs[0].classes)
-    if size > most:
-        frequency = counts.sum(axis=1) + counts.sum(axis=0)
-        common = np.sort(np.argsort(-frequency, kind="stable")[: most - 1])
-        group = np.full(size, most - 1)
-        group[common] = np.arange(most - 1)
-        merged = np.zeros((most, most), dtype=np.int64)
-        np.add.at(merged, (group[:, None], group[None, :]), counts)
-        counts, names = merged, [*(names[k] for k in common), None]
-    return Confusion(tuple(names), counts, nodes)
+    names, (counts,) = merge_rare(graphs[0].classes, [counts], most)
+    return Confusion(names, counts, nodes)
+
+
+def merge_rare(
+    names: tuple[Any, ...], counts: Sequence[Array], most: int = MOST_CLASSES
+) -> tuple[tuple[Any, ...], list[Array]]:
+    """Put all but the most frequent classes into one row and column, named None.
+
+    Args:
+        names: Names of the classes.
+        counts: Counts by pairs of classes, [C, C]; the first says what is frequent.
+        most: Rows that are left at most.
+    """
+    size = len(names)
+    if size <= most:
+        return names, list(counts)
+    frequency = counts[0].sum(axis=1) + counts[0].sum(axis=0)
+    common = np.sort(np.argsort(-frequency, kind="stable")[: most - 1])
+    group = np.full(size, most - 1)
+    group[common] = np.arange(most - 1)
+    merged = []
+    for table in counts:
+        small = np.zeros((most, most), dtype=np.int64)
+        np.add.at(small, (group[:, None], group[None, :]), table)
+        merged.append(small)
+    return (*(names[k] for k in common), None), merged
 
 
 def label_scores(

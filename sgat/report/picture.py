@@ -79,7 +79,7 @@ def _has_reverse(src: Array, dst: Array) -> Array:
 
 def node_radius(degree: Array, num_nodes: int) -> Array:
     """Pixels of a node in the view by its degree; smaller where there are many."""
-    least = float(np.clip(130 / np.sqrt(max(num_nodes, 1)), 2.4, 5.5))
+    least = float(np.clip(110 / np.sqrt(max(num_nodes, 1)), 1.7, 5.5))
     grown = np.sqrt(degree / max(float(degree.max(initial=0)), 1.0))
     return np.asarray(least * (1 + 2.2 * grown))
 

@@ -15,8 +15,16 @@ from sgat.report.markup import escape, number, percent
 Array = np.ndarray[Any, Any]
 
 
-def removal_section(removal: Removal, scope: str) -> tuple[str, list[Chart]]:
-    """The graph before and after, and how removed edges differ from kept ones."""
+def removal_section(
+    removal: Removal, scope: str, more: str = ""
+) -> tuple[str, list[Chart]]:
+    """The graph before and after, and how removed edges differ from kept ones.
+
+    Args:
+        removal: The numbers.
+        scope: What they are of, in words.
+        more: Another card.
+    """
     before, after = removal.before, removal.after
     rows = [
         ("edges", number(before.edges), number(after.edges)),
@@ -69,7 +77,7 @@ def removal_section(removal: Removal, scope: str) -> tuple[str, list[Chart]]:
             bars=True,
         ),
     ]
-    body = f'<div class="grid">{"".join(cards)}</div>'
+    body = f'<div class="grid">{"".join(cards)}{more}</div>'
     return section("removed", "What was removed", body), [degrees]
 
 

@@ -71,6 +71,7 @@ class Drawing {
   readTheme() {
     const lines = Math.max(this.graph?.size ?? this.data.numEdges, 1);
     const strength = Math.min(0.9, Math.max(0.28, 9 / Math.sqrt(lines) + 0.18));
+    this.style.width = lines > 4000 ? 0.9 : 1.5;
     this.style.kept = [...themeColour("--kept"), strength];
     this.style.removed = [...themeColour("--removed"), Math.min(0.8, strength)];
     this.style.focus = [...themeColour("--focus"), 0.95];
@@ -302,7 +303,7 @@ class Drawing {
   #addNode(graph, node, x, y, number) {
     const { data } = this;
     this.largest ??= Math.max(data.degree(data.hub), 1);
-    const least = Math.min(5.5, Math.max(2.4, 130 / Math.sqrt(number)));
+    const least = Math.min(5.5, Math.max(1.7, 110 / Math.sqrt(number)));
     graph.addNode(String(node), {
       x,
       y,
@@ -320,7 +321,6 @@ class Drawing {
       position: edge,
       half: hasReverse && !data.isSymmetric,
       taper: !hasReverse,
-      size: data.numEdges > 4000 && data.isWhole ? 0.9 : 1.5,
     });
   }
 

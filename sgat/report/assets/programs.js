@@ -1,5 +1,7 @@
 // What the graphics card does: edges that know their score, nodes that have a shape.
-// The threshold is one number for all edges, so moving it sends no edge again.
+// The threshold is one number for all edges, so moving it sends no edge again. Corners
+// are written out rather than drawn as instances, which take ten times as long where
+// there is no graphics card.
 
 const { EdgeProgram, NodeProgram, Graph, Sigma, floatColor } = sigmaBundle;
 const { FLOAT, UNSIGNED_BYTE, TRIANGLES } = WebGLRenderingContext;
@@ -8,12 +10,11 @@ const EDGE_VERTEX = `
 attribute vec2 a_start;
 attribute vec2 a_end;
 attribute float a_score;
-attribute float a_width;
 attribute float a_emphasis;
 attribute float a_taper;
-attribute float a_along;
-attribute float a_side;
+attribute float a_corner;
 uniform mat3 u_matrix;
+uniform float u_width;
 uniform vec2 u_screen;
 uniform float u_pixel;
 uniform float u_threshold;
@@ -27,6 +28,8 @@ varying float v_distance;
 varying vec4 v_colour;
 
 void main() {
+  float along = a_corner > 1.5 ? 1.0 : 0.0;
+  float side = mod(a_corner, 2.0) * 2.0 - 1.0;
   vec2 start = (u_matrix * vec3(a_start, 1.0)).xy * u_screen;
   vec2 end = (u_matrix * vec3(a_end, 1.0)).xy * u_screen;
   float reach = length(end - start);
@@ -36,13 +39,13 @@ void main() {
     return;
   }
   vec2 direction = (end - start) / reach;
-  float taper = a_taper > 0.5 ? mix(0.45, 1.7, a_along) : 1.0;
+  float taper = a_taper > 0.5 ? mix(0.45, 1.7, along) : 1.0;
   float focus = a_emphasis > 1.5 ? 1.0 : 0.0;
-  v_half = 0.5 * a_width * taper * u_pixel * (1.0 + 0.8 * focus);
+  v_half = 0.5 * u_width * taper * u_pixel * (1.0 + 0.8 * focus);
   float reach_across = v_half + u_pixel;
-  v_across = a_side * reach_across;
-  v_distance = a_along * reach / u_pixel;
-  vec2 place = mix(start, end, a_along) + vec2(-direction.y, direction.x) * v_across;
+  v_across = side * reach_across;
+  v_distance = along * reach / u_pixel;
+  vec2 place = mix(start, end, along) + vec2(-direction.y, direction.x) * v_across;
   gl_Position = vec4(place / u_screen, 0.0, 1.0);
   v_colour = kept > 0.5 ? mix(u_kept, u_focus, focus) : u_removed;
   v_colour.a = focus > 0.5 ? max(v_colour.a, 0.85) : v_colour.a;
@@ -65,6 +68,35 @@ void main() {
   gl_FragColor = vec4(v_colour.rgb * alpha, alpha);
 }`;
 
+/** The two triangles of a quad, by the numbers of their corners. */
+const CORNERS = [0, 1, 2, 2, 1, 3];
+
+/** Write the values of an item once for every corner. */
+function writeCorners(program, values, start) {
+  const { array } = program;
+  let at = start;
+  for (const corner of CORNERS) {
+    for (let k = 0; k < values.length; k++) array[at++] = values[k];
+    array[at++] = corner;
+  }
+  program.version = (program.version ?? 0) + 1;
+}
+
+/** Bind the attributes, and send the values only if they have changed. */
+function bindOnce(program, info) {
+  const { gl, buffer } = info;
+  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+  let offset = 0;
+  for (const attribute of program.ATTRIBUTES) {
+    offset += program.bindAttribute(attribute, info, offset);
+  }
+  if (info.version !== program.version) {
+    gl.bufferData(gl.ARRAY_BUFFER, program.array, gl.DYNAMIC_DRAW);
+    info.version = program.version;
+  }
+  gl.bindBuffer(gl.ARRAY_BUFFER, null);
+}
+
 /** Programs read how things look now from `style`, which the drawing owns. */
 function makeEdgeProgram(style) {
   return class extends EdgeProgram {
@@ -76,21 +108,16 @@ function makeEdgeProgram(style) {
         METHOD: TRIANGLES,
         UNIFORMS: [
           "u_matrix", "u_screen", "u_pixel", "u_threshold", "u_pass",
-          "u_kept", "u_removed", "u_focus",
+          "u_width", "u_kept", "u_removed", "u_focus",
         ],
         ATTRIBUTES: [
           { name: "a_start", size: 2, type: FLOAT },
           { name: "a_end", size: 2, type: FLOAT },
           { name: "a_score", size: 1, type: FLOAT },
-          { name: "a_width", size: 1, type: FLOAT },
           { name: "a_emphasis", size: 1, type: FLOAT },
           { name: "a_taper", size: 1, type: FLOAT },
+          { name: "a_corner", size: 1, type: FLOAT },
         ],
-        CONSTANT_ATTRIBUTES: [
-          { name: "a_along", size: 1, type: FLOAT },
-          { name: "a_side", size: 1, type: FLOAT },
-        ],
-        CONSTANT_DATA: [[0, 1], [0, -1], [1, 1], [1, 1], [0, -1], [1, -1]],
       };
     }
 
@@ -103,11 +130,14 @@ function makeEdgeProgram(style) {
         target.x,
         target.y,
         style.scoreOf(edge.position),
-        edge.size,
         style.emphasisOf(edge.position),
         edge.taper ? 1 : 0,
       ];
-      this.array.set(values, start);
+      writeCorners(this, values, start);
+    }
+
+    bindProgram(program) {
+      bindOnce(this, program);
     }
 
     setUniforms(params, { gl, uniformLocations: at }) {
@@ -116,6 +146,7 @@ function makeEdgeProgram(style) {
       gl.uniform2f(at.u_screen, (params.width * pixel) / 2, (params.height * pixel) / 2);
       gl.uniform1f(at.u_pixel, pixel);
       gl.uniform1f(at.u_threshold, style.threshold);
+      gl.uniform1f(at.u_width, style.width);
       gl.uniform4fv(at.u_kept, style.kept);
       gl.uniform4fv(at.u_removed, style.removed);
       gl.uniform4fv(at.u_focus, style.focus);
@@ -143,7 +174,7 @@ attribute float a_size;
 attribute float a_shape;
 attribute float a_ring;
 attribute float a_faded;
-attribute vec2 a_corner;
+attribute float a_corner;
 uniform mat3 u_matrix;
 uniform vec2 u_screen;
 uniform float u_pixel;
@@ -157,7 +188,8 @@ varying float v_faded;
 
 void main() {
   v_radius = a_size / u_sizeRatio * u_pixel;
-  v_at = a_corner * 1.75;
+  vec2 corner = vec2(mod(a_corner, 2.0), a_corner > 1.5 ? 1.0 : 0.0) * 2.0 - 1.0;
+  v_at = corner * 1.4;
   vec2 centre = (u_matrix * vec3(a_place, 1.0)).xy * u_screen;
   gl_Position = vec4((centre + v_at * v_radius) / u_screen, 0.0, 1.0);
   v_shape = a_shape;
@@ -226,9 +258,8 @@ function makeNodeProgram(style) {
           { name: "a_shape", size: 1, type: FLOAT },
           { name: "a_ring", size: 1, type: FLOAT },
           { name: "a_faded", size: 1, type: FLOAT },
+          { name: "a_corner", size: 1, type: FLOAT },
         ],
-        CONSTANT_ATTRIBUTES: [{ name: "a_corner", size: 2, type: FLOAT }],
-        CONSTANT_DATA: [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]],
       };
     }
 
@@ -237,7 +268,11 @@ function makeNodeProgram(style) {
         node.x, node.y, node.size, floatColor(node.color), id,
         node.shape, node.ring ? 1 : 0, node.faded ? 1 : 0,
       ];
-      for (let k = 0; k < values.length; k++) this.array[start + k] = values[k];
+      writeCorners(this, values, start);
+    }
+
+    bindProgram(program) {
+      bindOnce(this, program);
     }
 
     setUniforms(params, { gl, uniformLocations: at }) {
