@@ -11,6 +11,8 @@ from sgat.report.markup import escape, number, percent
 
 WIDTH, HEIGHT = 440, 270
 LEFT, RIGHT, TOP, BOTTOM = 64, 12, 26, 44
+LETTER = 7.5
+"""Width of a letter of a tick, about."""
 Unit = Literal["share", "number"]
 
 
@@ -84,7 +86,13 @@ def frame(
     if names is None:
         marks = [(across.at(tick), across.text(tick)) for tick in across.ticks]
     else:
-        marks = [(across.at(n + 0.5), name) for n, name in enumerate(names)]
+        # Names that would run into each other are left out in turn.
+        room = across.at(1) - across.at(0)
+        widest = max((len(name) for name in names), default=0) * LETTER
+        every = max(math.ceil(widest / room), 1)
+        marks = [
+            (across.at(n + 0.5), name) for n, name in enumerate(names) if n % every == 0
+        ]
     for x, text in marks:
         parts.append(
             f'<text class="tick middle" x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}">'

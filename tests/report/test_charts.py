@@ -1,3 +1,4 @@
+import itertools
 import re
 
 import pytest
@@ -115,3 +116,16 @@ def test_text_in_a_chart_is_escaped():
     )
     assert "&lt;t&gt;" in chart.svg
     assert chart.svg.count("</svg>") == 1
+
+
+def test_names_below_bars_do_not_run_into_each_other():
+    labels = [f"{10**k}–{10 ** (k + 1)}" for k in range(9)]
+    chart = bar_chart("k", "t", labels, [("a", [1.0] * 9)], **titles())
+    shown = re.findall(
+        r'class="tick middle" x="([\d.]+)" y="[\d.]+">([^<]*)<', chart.svg
+    )
+    places = [float(x) for x, _ in shown]
+    assert 1 < len(shown) < 9
+    longest = max(len(name) for _, name in shown)
+    assert min(b - a for a, b in itertools.pairwise(places)) > 6 * longest
+    assert chart.data["labels"] == labels
