@@ -7,7 +7,8 @@ Random edges between a fiftieth as many nodes with 8 features, in one Parquet fi
 ids and one further column. The run is trained on a sample of a thousand nodes and
 scores all others by their features (`--nodes`). Each row of `results/prune.csv` is one
 `sgat prune` in a process of its own, imports, scoring and writing included;
-`peak_gib` is the largest resident set of the whole process.
+`peak_gib` is the largest resident set of the whole process, and `cpu_seconds` what it
+took of both cores, which is the number to compare where others were at work (`load`).
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ VARIANTS: dict[str, tuple[str, list[str]]] = {
     "string-keep": ("string", ["--keep", "0.2"]),
 }
 COLUMNS = [
-    *("name", "rows", "nodes", "ids", "kept", "seconds", "peak_gib", "in_gib"),
-    *("out_gib", "memory", "in_order"),
+    *("name", "rows", "nodes", "ids", "kept", "seconds", "cpu_seconds"),
+    *("peak_gib", "in_gib", "out_gib", "memory", "in_order"),
 ]
 
 
@@ -111,8 +112,8 @@ def train(folder: Path, kind: str) -> Path:
     return run
 
 
-def timed(command: list[str]) -> tuple[dict[str, Any], float, float]:
-    """What a process prints as JSON, its seconds and its peak in GiB."""
+def timed(command: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
+    """What a process prints as JSON, and its seconds, processor seconds and peak."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, stdout=said)
@@ -122,7 +123,11 @@ def timed(command: list[str]) -> tuple[dict[str, Any], float, float]:
             raise SystemExit(f"{' '.join(command[3:])} failed")
         said.seek(0)
         found: dict[str, Any] = json.loads(said.read())
-    return found, time.perf_counter() - start, usage.ru_maxrss / 2**20
+    return found, {
+        "seconds": round(time.perf_counter() - start, 1),
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
+        "peak_gib": round(usage.ru_maxrss / 2**20, 2),
+    }
 
 
 def is_in_order(path: Path) -> bool:
@@ -166,15 +171,14 @@ def main() -> None:
                 command = sgat(
                     "prune", str(run), *tables, "--out", str(out), "--quiet", *options
                 )
-                found, seconds, peak = timed(command)
+                found, cost = timed(command)
                 row = {
                     "name": name,
                     "rows": num_rows,
                     "nodes": len(ids),
                     "ids": kind,
                     "kept": found["kept"],
-                    "seconds": round(seconds, 1),
-                    "peak_gib": round(peak, 2),
+                    **cost,
                     "in_gib": round(edges.stat().st_size / 2**30, 2),
                     "out_gib": round(out.stat().st_size / 2**30, 2),
                     "memory": arguments.memory,
