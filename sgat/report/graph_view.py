@@ -29,7 +29,7 @@ MOST_EDGES = 500_000
 """Edges that are in the page at most."""
 MOST_NODES = 200_000
 """Nodes that are in the page at most."""
-MOST_ID_BYTES = 2_000_000
+MOST_ID_BYTES = 5_000_000
 """Bytes of all node ids beyond which long ones are cut off."""
 LEAST_ID = 8
 """Characters of an id that are never cut off."""
@@ -83,6 +83,9 @@ def build_view(
     graph = data.graph
     num_lines = -(-graph.num_edges // 2) if is_symmetric else graph.num_edges
     is_whole = max(num_lines, data.num_nodes) <= most_lines
+    if not is_whole:
+        # Rather fewer nodes than ids that cannot be told apart.
+        most_nodes = min(most_nodes, max(MOST_ID_BYTES // _id_size(data), most_lines))
     node, edge = _part(data, most_edges, most_nodes)
     src, dst = (end.numpy().astype(np.int64) for end in (graph.src, graph.dst))
     number = np.full(data.num_nodes, -1, dtype=np.int64)
@@ -122,6 +125,7 @@ def build_view(
         "allNodes": data.num_nodes,
         "allEdges": graph.num_edges,
         "ids": ids,
+        "longestId": longest,
         "split": packed(_splits(data)[node], "u1"),
         "pointer": packed(pointer, "i4"),
         "src": packed(number[src[edge]], "i4"),
@@ -166,6 +170,14 @@ def _part(data: NodeData, most_edges: int, most_nodes: int) -> tuple[Array, Arra
         if len(ends) <= most_nodes or size <= 1:
             return ends, edge
         size = max(int(0.95 * size * most_nodes / len(ends)), 1)
+
+
+def _id_size(data: NodeData) -> int:
+    """Bytes of an id in the page, by the first thousands of them."""
+    if data.node_ids is None or not data.num_nodes:
+        return 1
+    some = data.node_ids[:: max(data.num_nodes // 5_000, 1)].tolist()
+    return -(-sum(len(json.dumps(str(value))) for value in some) // len(some))
 
 
 def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, int | None]:

@@ -12,8 +12,10 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from sgat.report import write_report
 from sgat.run_folder import read_records
 
+NUM_NODES = 61
 IDS = ("hostile_run", "undirected_run", "large_run", "several_run")
 
 
@@ -173,6 +175,18 @@ def test_search_offers_matches_for_the_arrow_keys(browser, page_of, hostile_run)
     browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
     assert browser.graph["selected"] == offered[1]
     assert not browser.find("#matches").is_displayed()
+
+
+def test_search_finds_an_id_that_was_cut_off(
+    browser, hostile_run, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sgat.report.graph_view.MOST_ID_BYTES", NUM_NODES * 30)
+    write_report(hostile_run, tmp_path / "cut.html", steps=1)
+    browser.open(tmp_path / "cut.html")
+    long = max(hostile_run.graphs[0].node_ids, key=len)
+    browser.search(long)
+    assert browser.graph["selected"] == long[:29] + "…"
+    assert "cut off after 30 characters" in browser.find("#view .note").text
 
 
 def test_search_says_what_it_does_not_find(browser, page_of, hostile_run):

@@ -108,7 +108,18 @@ def test_long_ids_are_cut_off_only_where_they_are_too_much(monkeypatch):
     monkeypatch.setattr(graph_view, "MOST_ID_BYTES", 211 * 20)
     view, *_ = view_of(data)
     assert view.payload["ids"] == [text[:19] + "…" for text in ids]
+    assert view.payload["longestId"] == 20
     assert "cut off after 20 characters" in view.notes[-1]
+
+
+def test_rather_fewer_nodes_than_ids_that_are_cut_off(monkeypatch):
+    ids = np.array([f"{k:050d}" for k in range(211)], dtype=object)
+    data = dataclasses.replace(block_graph(), node_ids=ids)
+    monkeypatch.setattr(graph_view, "MOST_ID_BYTES", 52 * 60)
+    view, *_ = view_of(data, most_lines=10)
+    assert 10 < view.payload["nodes"] <= 60
+    assert set(view.payload["ids"]) <= set(ids)
+    assert view.payload["longestId"] is None
 
 
 def test_several_labels_travel_as_bits():

@@ -23,6 +23,7 @@ class GraphData {
       numNodes: view.nodes,
       numEdges: view.edges,
       ids: view.ids,
+      longestId: view.longestId,
       split: unpack(view.split, Uint8Array),
       pointer: unpack(view.pointer, Int32Array),
       src: unpack(view.src, Int32Array),
@@ -114,11 +115,12 @@ class GraphData {
 
   /** Nodes whose id holds a text: the same id first, then beginnings, then the rest. */
   search(text, most) {
-    const wanted = text.toLowerCase();
+    const whole = this.longestId ? shorten(text, this.longestId) : text;
+    const wanted = whole.toLowerCase();
     const same = [], starting = [], holding = [];
     for (let node = 0; node < this.numNodes; node++) {
       const id = this.id(node);
-      if (id === text) same.push(node);
+      if (id === whole) same.push(node);
       else if (holding.length + starting.length < 50_000) {
         const found = id.toLowerCase().indexOf(wanted);
         if (found === 0) starting.push(node);
