@@ -1,0 +1,98 @@
+import gzip
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sgat.pruning.stored_table import Destination, open_table, overlaps
+
+
+def test_columns_and_kinds_of_every_format(tmp_path):
+    frame = pd.DataFrame({"src": ["a"], "dst": [1], "weight": [0.5]})
+    frame.to_parquet(tmp_path / "e.pq")
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    frame.to_csv(tmp_path / "e.tsv.gz", index=False, sep="\t")
+    for name in ("e.pq", "e.csv", "e.tsv.gz"):
+        table = open_table(tmp_path / name)
+        assert table.columns == ("src", "dst", "weight")
+        kinds = [table.kind("src"), table.kind("dst")]
+        assert kinds == (["string", "integer"] if name == "e.pq" else ["text"] * 2)
+    assert table.delimiter == "\t"
+    with pytest.raises(ValueError, match="ids must be integers or strings, got double"):
+        open_table(tmp_path / "e.pq").kind("weight")
+    coded = pa.table({"src": pa.array(["a"]).dictionary_encode()})
+    pq.write_table(coded, tmp_path / "coded.parquet")
+    assert open_table(tmp_path / "coded.parquet").kind("src") == "string"
+
+
+def test_a_byte_order_mark_and_blank_lines_are_skipped(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_bytes("\ufeff\n\nsrc,dst\n1,2\n".encode())
+    assert open_table(path).columns == ("src", "dst")
+
+
+def test_folders_list_their_files_and_leave_hidden_ones_out(tmp_path):
+    frame = pd.DataFrame({"src": [1], "dst": [2]})
+    for name in ("b.parquet", "a.parquet", "_temporary.parquet", ".x.parquet"):
+        frame.to_parquet(tmp_path / name)
+    table = open_table(tmp_path)
+    assert [file.name for file in table.files] == ["a.parquet", "b.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("e.txt", b"x", r"cannot use the suffix '.txt' here; choose .parquet"),
+        ("e.parquet.gz", b"x", r"cannot use the suffix '.parquet.gz'"),
+        ("e.csv", b"", "the file is empty"),
+        ("e.csv", b"\n\n", "no header line"),
+        ("e.csv", b"a,b,a\n", "column 'a' occurs more than once"),
+        ("e.csv", b"src,SRC\n", "'src' and 'SRC' differ by case alone"),
+        ("e.csv", b"\xff\xfe\n", "not a readable text table"),
+        ("e.parquet", b"PAR1xxPAR1", "cut short or damaged"),
+        ("e.csv.gz", b"no gzip", "not a readable text table"),
+    ],
+)
+def test_what_is_no_table_is_refused(name, content, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        open_table(path)
+
+
+def test_a_folder_without_tables_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="the folder holds no Parquet file"):
+        open_table(tmp_path)
+    with pytest.raises(OSError, match="No such file"):
+        open_table(tmp_path / "gone.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "is_folder", "compressed"),
+    [
+        ("o.parquet", "parquet", False, False),
+        ("o.CSV", "csv", False, False),
+        ("o.tsv.gz", "tsv", False, True),
+        ("out", "parquet", True, False),
+    ],
+)
+def test_destinations_go_by_their_names(name, format, is_folder, compressed, tmp_path):
+    found = Destination.from_path(tmp_path / name)
+    assert found == Destination(tmp_path / name, format, is_folder, compressed)
+
+
+def test_paths_that_overlap(tmp_path):
+    (tmp_path / "a.csv").write_text("x")
+    (tmp_path / "b.csv").hardlink_to(tmp_path / "a.csv")
+    (tmp_path / "c.csv").symlink_to(tmp_path / "a.csv")
+    assert overlaps(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert overlaps(tmp_path / "a.csv", tmp_path / "c.csv")
+    assert overlaps(tmp_path / "new", tmp_path / "new" / "part.parquet")
+    assert not overlaps(tmp_path / "a.csv", tmp_path / "d.csv")
+
+
+def test_text_under_gzip_is_read_to_its_header(tmp_path):
+    with gzip.open(tmp_path / "e.csv.gz", "wt") as file:
+        file.write('"a ""b""",dst\n')
+    assert open_table(tmp_path / "e.csv.gz").columns == ('a "b"', "dst")
