@@ -166,8 +166,7 @@ _SPECTRA: list[Array] = []
 def _apart(place: Array) -> Array:
     """Move nodes that lie on each other a little apart."""
     extent = float(np.ptp(place, axis=0).max()) or 1.0
-    wanted = 0.45 * extent / np.sqrt(max(len(place), 40))
-    wanted = min(wanted, 0.012 * extent)
+    wanted = min(0.45 / np.sqrt(len(place)), 0.05) * extent
     random = np.random.default_rng(1)
     place = place + random.standard_normal(place.shape) * 1e-4 * extent
     for _ in range(12):

@@ -72,7 +72,7 @@ def score_section(
         ),
         card(
             removal,
-            f"{score_title.capitalize()} against edges removed",
+            f"{score_title[0].upper()}{score_title[1:]} against edges removed",
             "This model with its lowest-scored edges removed, not trained again."
             " Choose a share by the validation line; the test line is to be looked at"
             " once.",

@@ -31,7 +31,7 @@ def tiles(run: FinishedRun, removal: Removal) -> str:
     """The numbers to look at first."""
     summary = run.summary
     key = "micro_f1" if run.graphs[0].is_multilabel else "accuracy"
-    title = key.replace("_", "-")
+    title = "accuracy" if key == "accuracy" else "micro-F1"
     tested = summary["test_nodes"]
     cells = []
     if summary[key] is not None:

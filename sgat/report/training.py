@@ -68,7 +68,7 @@ def training_section(
     )
     cards = [
         card(loss, "Loss", "Lower is better; validation rising means overfitting."),
-        card(score, score_title.capitalize(), validated),
+        card(score, score_title[0].upper() + score_title[1:], validated),
         card(edges, "Open edges", "How the graph gets smaller while the model learns."),
     ]
     body = f'<div class="grid">{"".join(cards)}</div>'

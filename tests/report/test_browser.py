@@ -334,6 +334,12 @@ def test_one_of_several_labels_gives_the_colour(browser, page_of, several_run):
         str(name) for name in several_run.classes
     ]
     before = pixels(browser)
+    chosen = browser.find("input[name='colour-by']:checked")
+    assert chosen.get_attribute("value") == "prediction"
+    browser.find("input[name='colour-by'][value='label']").click()
+    assert differ(pixels(browser), before) > 0.001
+    chosen.click()
+    assert differ(pixels(browser), before) < 0.0005
     options[3].click()
     assert differ(pixels(browser), before) > 0.001
     assert "one of the 5 graphs" in browser.find("#view .note").text

@@ -25,7 +25,7 @@ class Drawing {
     this.container = container;
     this.data = data;
     this.onSelect = onSelect;
-    this.colourBy = data.isMultilabel ? "label" : "prediction";
+    this.colourBy = "prediction";
     this.labelColumn = 0;
     this.alone = null;
     this.selected = null;
