@@ -1,6 +1,6 @@
 // What the graphics card does: edges that know their score, nodes that have a shape.
 // The threshold is one number for all edges, so moving it sends no edge again. Corners
-// are written out rather than drawn as instances, which take ten times as long where
+// are written out rather than drawn as instances, which take three times as long where
 // there is no graphics card.
 
 const { EdgeProgram, NodeProgram, Graph, Sigma, floatColor } = sigmaBundle;
