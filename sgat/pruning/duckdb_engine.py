@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -23,7 +24,10 @@ MOST_ROWS = 2**40
 GLOB = re.compile(r"[*?\[\]{}]")
 FILE_SIZE = "512MB"
 """How large one file of a folder may get."""
+PATIENCE = 0.1
+"""Seconds between two looks for Ctrl-C."""
 Array = np.ndarray[Any, Any]
+Result = TypeVar("Result")
 
 
 class DuckDB:
@@ -90,7 +94,7 @@ class DuckDB:
         """Name a `pyarrow.Table` in memory."""
         with _sentences(self.reads):
             self.connection.register("added", table)
-            self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM added")
+            self._execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM added")
             self.connection.unregister("added")
 
     def define(self, name: str, query: str) -> None:
@@ -101,7 +105,7 @@ class DuckDB:
     def store(self, name: str, query: str) -> None:
         """Name the rows of a query; it runs once."""
         with _sentences(self.reads):
-            self.connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+            self._execute(f"CREATE TEMP TABLE {name} AS {query}")
 
     def drop(self, name: str) -> None:
         """Let go of stored rows."""
@@ -110,8 +114,7 @@ class DuckDB:
     def query(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query that has few."""
         with _sentences(self.reads):
-            found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
-        return found
+            return self._wait(lambda: self.connection.execute(query).fetchall())
 
     def batches(self, query: str) -> Iterator[tuple[Array, ...]]:
         """The columns of a query that has many rows, some rows at a time."""
@@ -137,7 +140,7 @@ class DuckDB:
                 f" COMPRESSION {'gzip' if to.compressed else 'none'}"
             )
         with _sentences(to.path):
-            self.connection.execute(
+            self._execute(
                 f"COPY (SELECT {outer} FROM ({query}) AS rows({inner}, place)"
                 f" ORDER BY place) TO {_text(at)} ({how})"
             )
@@ -145,6 +148,37 @@ class DuckDB:
     def close(self) -> None:
         """End it."""
         self.connection.close()
+
+    def _execute(self, statement: str) -> None:
+        self._wait(lambda: self.connection.execute(statement))
+
+    def _wait(self, work: Callable[[], Result]) -> Result:
+        """What the work returns; Ctrl-C stops it at once, not at its end."""
+        found: list[Result] = []
+        faults: list[BaseException] = []
+
+        # An event, since a thread that is joined when Ctrl-C comes is taken for ended.
+        is_over = threading.Event()
+
+        def do() -> None:
+            try:
+                found.append(work())
+            except BaseException as fault:
+                faults.append(fault)
+            finally:
+                is_over.set()
+
+        threading.Thread(target=do, daemon=True).start()
+        try:
+            while not is_over.wait(PATIENCE):
+                pass
+        except KeyboardInterrupt:
+            self.connection.interrupt()
+            is_over.wait()
+            raise
+        if faults:
+            raise faults[0]
+        return found[0]
 
     def _plain(self, file: Path, table: StoredTable) -> Path:
         """A path to a file without letters that stand for others."""
@@ -169,6 +203,11 @@ def _sentences(path: Path | None = None) -> Iterator[None]:
     """Turn an error of the database into one sentence about the file."""
     try:
         yield
+    except RuntimeError as error:
+        # How it tells of Ctrl-C while rows are fetched.
+        if "interrupted" in str(error):
+            raise KeyboardInterrupt from error
+        raise
     except duckdb.OutOfMemoryException as error:
         raise ValueError(
             "The engine ran out of memory or of room on the disk; raise `--memory`, or"
