@@ -18,8 +18,9 @@ from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import reference
 from sgat.pruning.engine import Engine
-from sgat.pruning.prune_table import Pruned, Task, match_ids
+from sgat.pruning.prune_table import Pruned
 from sgat.pruning.stored_table import open_table
+from sgat.pruning.task import Task, match_ids
 
 REPEATS = 9
 """Rounds in which every pass is timed once."""

@@ -14,15 +14,10 @@ from sgat.models import SGAT
 from sgat.pruning.engine import Engine, EngineName, start_engine
 from sgat.pruning.measure import measure
 from sgat.pruning.node_scores import NodeScores
-from sgat.pruning.prune_table import (
-    Missing,
-    Pruned,
-    Task,
-    prune_table,
-    scratch_folder,
-)
+from sgat.pruning.prune_table import Pruned, prune_table, scratch_folder
 from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import Destination, open_table, overlaps
+from sgat.pruning.task import Missing, Task
 from sgat.run_folder import RunFolder, load
 
 

@@ -16,8 +16,9 @@ from sgat.gates import BinaryGates
 from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, chosen_scores
 from sgat.pruning.engine import start_engine
-from sgat.pruning.prune_table import Task, prune_table
+from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table
+from sgat.pruning.task import Task
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 

@@ -21,8 +21,9 @@ from pruning.tables import (
 
 from sgat.pruning import Rules
 from sgat.pruning.engine import start_engine
-from sgat.pruning.prune_table import Task, prune_table
+from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table
+from sgat.pruning.task import Task
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 pytest.importorskip("pyspark", reason="pyspark is not installed")

@@ -1,0 +1,147 @@
+"""What a score must be for a row to stay, and what stays whatever its score."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from sgat.pruning import expression
+from sgat.pruning.cut import find_cut
+from sgat.pruning.engine import Engine
+from sgat.pruning.expression import Scoring, float_literal
+from sgat.pruning.forest import spanning_forest
+from sgat.pruning.rules import Reason, too_many_guaranteed
+from sgat.pruning.task import Task, match_ids
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """What a score must be.
+
+    Attributes:
+        by_score: Condition under which the score alone keeps a row.
+        filled: Condition for rows that are not guaranteed; None without guarantees.
+        opening: The log α at which gates open.
+        is_model: Whether what is kept, and with which gates, is exactly what the model
+            keeps whose threshold is moved there.
+    """
+
+    by_score: str
+    filled: str | None
+    opening: float
+    is_model: bool
+
+
+def store_links(scoring: Scoring, engine: Engine, tell: Callable[[str], None]) -> None:
+    """The gated rows with score and key, to be looked at several times."""
+    columns = "m.src, m.dst"
+    if not scoring.needs_pairs:
+        engine.define("links", scoring.scored("gated", columns))
+        return
+    tell("finding edges that go both ways")
+    engine.store("pairs", expression.PAIRS)
+    engine.store("links", scoring.scored("gated", columns))
+    engine.drop("gated")
+
+
+def store_guarantees(
+    task: Task, engine: Engine, tell: Callable[[str], None], notes: list[str]
+) -> bool:
+    """Store the keys that stay whatever their score; whether there are such rules."""
+    scoring, rules = task.scoring, task.rules
+    parts: dict[Reason, str] = {}
+    if task.protect is not None:
+        tell("reading protected edges")
+        _protect(task, engine, notes)
+        parts[Reason.PROTECTED] = "SELECT key FROM shielded"
+    if rules.min_degree:
+        parts[Reason.MIN_DEGREE] = scoring.best_in_edges(rules.min_degree)
+    if rules.keep_connected:
+        tell("finding the spanning forest")
+        import pyarrow as pa
+
+        edges = "SELECT src, dst, score, key FROM links"
+        keys = spanning_forest(scoring.num_nodes, lambda: engine.batches(edges))
+        engine.add("forest", pa.table({"key": keys}))
+        parts[Reason.CONNECTED] = "SELECT key FROM forest"
+    if not parts:
+        return False
+    tell("collecting guaranteed edges")
+    engine.store("guaranteed", expression.guaranteed(parts))
+    return True
+
+
+def _protect(task: Task, engine: Engine, notes: list[str]) -> None:
+    assert task.protect is not None
+    engine.read("protect", task.protect)
+    engine.define("protect_matched", match_ids(task, "protect", task.protect))
+    unknown = engine.query(
+        "SELECT c{}, c{} FROM protect_matched"
+        " WHERE src IS NULL OR dst IS NULL LIMIT 1".format(
+            *(task.protect.position(name, "ids") for name in (task.src, task.dst))
+        )
+    )
+    if unknown:
+        [(src, dst)] = unknown
+        raise ValueError(
+            f"{task.protect.path}: {task.src} {src!r}, {task.dst} {dst!r} names a node"
+            " that has no score; leave the row out."
+        )
+    protected = task.scoring.scored("protect_matched", "m.src, m.dst")
+    engine.store(
+        "shielded", f"SELECT DISTINCT key FROM ({protected}) AS p WHERE src <> dst"
+    )
+    rows = "links" if task.needs_passes else f"({task.scoring.scored('matched')})"
+    [(absent,)] = engine.query(
+        f"SELECT COUNT(*) FROM shielded AS h LEFT JOIN (SELECT DISTINCT l.key FROM"
+        f" {rows} AS l JOIN shielded AS k ON k.key = l.key) AS f ON f.key = h.key"
+        " WHERE f.key IS NULL"
+    )
+    if absent:
+        notes.append(
+            f"{absent:,} edges of {task.protect.path} are not in {task.edges.path}"
+        )
+
+
+def decide(
+    task: Task,
+    engine: Engine,
+    guarantees: bool,
+    tell: Callable[[str], None],
+    notes: list[str],
+) -> Decision:
+    """Find where the scores are cut; `notes` gets what a user should know."""
+    rules, gating = task.rules, task.nodes.model.gating
+    is_model = not guarantees and (
+        gating.symmetric or (rules.symmetric is None and not task.undirected)
+    )
+    threshold = gating.gates.threshold
+    if rules.keep is None:
+        limit = threshold if rules.threshold is None else rules.threshold
+        condition = f"s.score > {float_literal(limit)}"
+        return Decision(
+            condition,
+            condition if guarantees else None,
+            rules.opening(threshold),
+            is_model and limit <= threshold,
+        )
+    tell("finding the cut")
+    [(rows,)] = engine.query("SELECT COUNT(*) FROM links")
+    wanted = round(rules.keep * rows)
+    alone = find_cut(engine.query, "links", wanted)
+    filled = None
+    if guarantees:
+        [(count,)] = engine.query(
+            "SELECT COUNT(*) FROM links AS l JOIN guaranteed AS g ON g.key = l.key"
+        )
+        engine.define("free", expression.FREE)
+        filled = find_cut(engine.query, "free", wanted - count).condition("s")
+        if count > wanted:
+            notes.append(too_many_guaranteed(count, wanted, rules.keep))
+    # Rows of one score of which only some are kept: no model tells them apart.
+    is_split = alone.lowest_kept == alone.highest_removed
+    opening = rules.opening(threshold, alone.lowest_kept, alone.highest_removed)
+    # Above its own threshold the model hears edges that are removed here.
+    is_less = alone.highest_removed is not None and alone.highest_removed > opening
+    is_model = is_model and not is_split and not is_less
+    return Decision(alone.condition("s"), filled, opening, is_model)
