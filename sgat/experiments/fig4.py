@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgat.experiments.options import Options
-from sgat.experiments.plots import band, panels
+from sgat.experiments.plots import band, legend_below, panels
 from sgat.experiments.record import Store, Task
 from sgat.experiments.settings import settings
 from sgat.experiments.text_table import aligned, heading
@@ -67,4 +67,4 @@ def draw(options: Options, store: Store, path: Path) -> None:
             axis.set_xlabel("epoch")
             axis.set_ylabel("per cent")
             axis.set_ylim(-3, 103)
-        axes[0].legend(frameon=False, fontsize=8)
+        legend_below(axes)

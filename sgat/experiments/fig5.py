@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgat.experiments.options import Options
-from sgat.experiments.plots import band, panels
+from sgat.experiments.plots import band, legend_below, panels
 from sgat.experiments.probes import SHARES
 from sgat.experiments.record import Store, Task
 from sgat.experiments.settings import settings
@@ -61,4 +61,4 @@ def draw(options: Options, store: Store, path: Path) -> None:
                 band(axis, [100 * share for share in SHARES], runs, style, label)
             axis.set_xlabel("edges removed (%)")
             axis.set_ylabel("test accuracy (%)")
-        axes[0].legend(frameon=False, fontsize=8)
+        legend_below(axes)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sgat.config import Config
 from sgat.experiments.options import Options
-from sgat.experiments.plots import band, panels
+from sgat.experiments.plots import band, legend_below, panels
 from sgat.experiments.record import Record, Store, Task
 from sgat.experiments.settings import settings
 from sgat.experiments.text_table import aligned, heading, percent
@@ -87,4 +87,4 @@ def draw(options: Options, store: Store, path: Path) -> None:
             axis.set_xlabel("λ")
             axis.set_ylabel("per cent")
             axis.set_ylim(-3, 103)
-        axes[0].legend(frameon=False, fontsize=8)
+        legend_below(axes)

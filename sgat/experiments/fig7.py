@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sgat.config import Config
 from sgat.experiments.options import Options
-from sgat.experiments.plots import band, panels
+from sgat.experiments.plots import band, legend_below, panels
 from sgat.experiments.record import Record, Store, Task
 from sgat.experiments.settings import settings
 from sgat.experiments.text_table import aligned, heading, percent
@@ -71,4 +71,4 @@ def draw(options: Options, store: Store, path: Path) -> None:
             axis.set_xticks(list(HEADS), [str(heads) for heads in HEADS])
             axis.set_xlabel("heads")
             axis.set_ylabel("test accuracy (%)")
-        axes[0].legend(frameon=False, fontsize=8)
+        legend_below(axes)

@@ -46,6 +46,18 @@ def panels(path: Path, titles: Sequence[str], *, height: float = 3.3) -> Iterato
         figure.savefig(temporary, format="png", dpi=150)
 
 
+def legend_below(axes: Sequence[Any]) -> None:
+    """One legend for all panels, below them, where it hides no line."""
+    lines = axes[0].get_legend_handles_labels()
+    axes[0].figure.legend(
+        *lines,
+        loc="outside lower center",
+        ncols=2 * len(axes),
+        frameon=False,
+        fontsize=8,
+    )
+
+
 def band(
     axis: Any,
     x: Sequence[float],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgat.experiments.options import Options
-from sgat.experiments.plots import band, panels
+from sgat.experiments.plots import band, legend_below, panels
 from sgat.experiments.record import Record, Store, Task
 from sgat.experiments.settings import settings, title
 from sgat.experiments.text_table import aligned, heading, percent
@@ -42,6 +42,12 @@ def _task(
     return Task(row, config, (kind, rate), "added_edges")
 
 
+def _noisy(options: Options, store: Store) -> dict[str, list[Record]]:
+    """Records of the graphs of which some were trained with noise."""
+    found = store.by_data(plan(options, store))
+    return {d: records for d, records in found.items() if any(r.noise for r in records)}
+
+
 def _cells(records: list[Record], kind: str) -> dict[str, dict[float, list[Record]]]:
     """Records with this kind of noise, or none, by row and rate."""
     found: dict[str, dict[float, list[Record]]] = {}
@@ -57,7 +63,7 @@ def _cells(records: list[Record], kind: str) -> dict[str, dict[float, list[Recor
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """Scores, and how well the added edges were told from the original ones."""
     lines = []
-    for data, records in store.by_data(plan(options, store)).items():
+    for data, records in _noisy(options, store).items():
         for kind in KINDS:
             rates = sorted({r.noise[1] if r.noise else 0.0 for r in records})
             header = ["method", *(f"+{rate:.0%}" for rate in rates)]
@@ -94,7 +100,7 @@ def _detection(records: list[Record]) -> str:
 
 def draw(options: Options, store: Store, path: Path) -> None:
     """One panel per graph, cross-class edges: accuracy against their amount."""
-    shown = store.by_data(plan(options, store))
+    shown = _noisy(options, store)
     with panels(path, [f"{DATA[d]}, cross-class edges" for d in shown]) as axes:
         for axis, records in zip(axes, shown.values(), strict=True):
             for style, (row, groups) in enumerate(_cells(records, KINDS[1]).items()):
@@ -107,8 +113,4 @@ def draw(options: Options, store: Store, path: Path) -> None:
                 band(axis, [100 * rate for rate in rates], runs, style, title(row))
             axis.set_xlabel("edges added (% of those there)")
             axis.set_ylabel("test accuracy (%)")
-        lines = axes[0].get_legend_handles_labels()
-        columns = 2 * len(shown)
-        axes[0].figure.legend(
-            *lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=8
-        )
+        legend_below(axes)
