@@ -55,6 +55,14 @@ class DataConfig:
     nodes: str | None = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that are read, by what they hold: edges, nodes, split."""
+        is_file = self.split is not None and self.split.endswith(".npz")
+        found = {"edges": self.edges, "nodes": self.nodes}
+        found["split"] = self.split if is_file else None
+        return {what: path for what, path in found.items() if path is not None}
+
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:

@@ -111,7 +111,11 @@ class Graph:
         num_merged = len(key) - len(unique_key)
         if num_merged and say_merged:
             logger.warning(
-                "%d duplicate edges were merged; their weights were added.", num_merged
+                "%d duplicate edges were merged; %s.",
+                num_merged,
+                "an edge named twice weighs double"
+                if edge_weight is None
+                else "their weights were added",
             )
 
         weight = None

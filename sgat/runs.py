@@ -219,11 +219,7 @@ def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> Non
         ValueError: If an input or the smaller graph is a file of the run folder, or
             the smaller graph is an input.
     """
-    data = settings.data
-    is_split_file = data.split is not None and data.split.endswith(".npz")
-    inputs = {"edges": data.edges, "nodes": data.nodes}
-    inputs["split"] = data.split if is_split_file else None
-    given = {key: Path(path) for key, path in inputs.items() if path is not None}
+    given = {key: Path(path) for key, path in settings.data.files.items()}
     if pruned is not None:
         for key, path in given.items():
             if os.path.realpath(path) == os.path.realpath(pruned) or (

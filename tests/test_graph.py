@@ -59,6 +59,14 @@ def test_duplicates_become_one_edge_with_the_sum_of_weights(
     ]
 
 
+def test_duplicates_without_weights_are_told_to_weigh_double(caplog):
+    with caplog.at_level(logging.WARNING, "sgat.graph"):
+        graph_of((1, 0), (2, 0), (1, 0))
+    assert caplog.messages == [
+        "1 duplicate edges were merged; an edge named twice weighs double."
+    ]
+
+
 def test_duplicates_without_weights_count():
     graph = graph_of((1, 0), (2, 0), (1, 0))
     assert graph.weight.tolist() == [2.0, 1.0]

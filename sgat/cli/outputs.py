@@ -56,13 +56,7 @@ def check_outputs(
 
 def inputs_of(config: DataConfig) -> dict[str, str | None]:
     """The files that a run read, by what they are."""
-    split = config.split
-    is_file = split is not None and split.endswith(".npz")
-    return {
-        "the edges of the run": config.edges,
-        "the nodes of the run": config.nodes,
-        "the split of the run": split if is_file else None,
-    }
+    return {f"the {what} of the run": path for what, path in config.files.items()}
 
 
 def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> None:

@@ -146,9 +146,8 @@ def prune(
                 stages.share = lambda: float(running.progress)
 
         summary = prune_run(request, stages.tell, watch)
-    if not quiet:
-        for note in summary["notes"]:
-            print(f"note: {note}", file=sys.stderr)
+    for note in summary["notes"]:
+        print(f"note: {note}", file=sys.stderr)
     typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))
 
 

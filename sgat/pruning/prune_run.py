@@ -91,6 +91,12 @@ def prune_run(
     out = _checked_out(request)
     tell("opening the run")
     nodes, config, is_undirected = _node_scores(request)
+    for what, path in config.data.files.items():
+        if overlaps(Path(path), out.path):
+            raise ValueError(
+                f"`--out` must not be the file of the {what} that the run was trained"
+                f" on, got {out.path}."
+            )
     options = config.data.options
     delimiter = request.delimiter or options.get("delimiter")
     folder = RunFolder(request.run)
@@ -109,6 +115,7 @@ def prune_run(
         undirected=is_undirected,
         missing=request.missing,
         with_scores=request.with_scores,
+        is_score_table=request.edges is None,
     )
     weight = options.get("weight") or "weight"
     with scratch_folder(out.path) as scratch:

@@ -17,9 +17,7 @@ from sgat.pruning.decision import decide, store_guarantees, store_links
 from sgat.pruning.engine import Engine
 from sgat.pruning.rules import Reason
 from sgat.pruning.stored_table import Destination
-from sgat.pruning.task import Task, match_ids
-
-WRITTEN_SCORES = ("log_alpha", "probability", "gate")
+from sgat.pruning.task import WRITTEN_SCORES, Task, match_ids
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +68,7 @@ def prune_table(
     engine.read("given", task.edges)
     engine.define("matched", match_ids(task, "given", task.edges))
     counts = _outside(task, engine, tell)
-    notes: list[str] = []
+    notes = _replaced_note(task)
     if task.needs_passes:
         store_links(scoring, engine, tell)
     guarantees = store_guarantees(task, engine, tell, notes)
@@ -191,3 +189,15 @@ def scratch_folder(path: Path) -> Iterator[Path]:
         yield Path(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _replaced_note(task: Task) -> list[str]:
+    """Tell that columns of the user's make room for scores."""
+    found = [name for name in task.edges.columns if name in task.replaced]
+    if not found or task.is_score_table:
+        return []
+    names = ", ".join(found)
+    return [
+        f"{task.edges.path}: new scores take the place of {names}; `--no-scores` keeps"
+        " the columns as they are"
+    ]

@@ -109,6 +109,6 @@ class Rules:
 def too_many_guaranteed(guaranteed: int, wanted: int, keep: float) -> str:
     """The note that guarantees alone are more than the share to keep."""
     return (
-        f"the rules guarantee {guaranteed:,} edges, more than the {wanted:,} of"
-        f" `keep` {keep:g}; all of them stay and no edge is kept by its score alone"
+        f"the rules guarantee {guaranteed:,} edges, more than the {wanted:,} of a"
+        f" share of {keep:g}; all of those stay, and no others"
     )

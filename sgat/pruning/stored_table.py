@@ -199,11 +199,14 @@ def _header(path: Path, delimiter: str) -> list[str]:
         ) as raw:
             text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
             reader = csv.reader(text, delimiter=delimiter, strict=True)
-            found = next((cells for cells in reader if cells), None)
+            found = next(reader, None)
     except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
         raise ValueError(f"{path}: not a readable text table ({error}).") from error
-    if found is None:
-        raise ValueError(f"{path}: the file has no header line.")
+    if not found:
+        raise ValueError(
+            f"{path}: the file has no header line; the first line must name the"
+            " columns."
+        )
     return found
 
 

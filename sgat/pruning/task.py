@@ -15,6 +15,10 @@ from sgat.pruning.stored_table import StoredTable
 Missing = Literal["refuse", "keep", "drop"]
 
 
+WRITTEN_SCORES = ("log_alpha", "probability", "gate")
+"""Columns that are added to the kept rows."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """What to prune, and how.
@@ -29,6 +33,7 @@ class Task:
         undirected: Whether each row stands for both directions.
         missing: What becomes of rows whose nodes have no score.
         with_scores: Whether to add the columns log_alpha, probability and gate.
+        is_score_table: Whether the rows come from a run, with scores of its own.
     """
 
     edges: StoredTable
@@ -40,6 +45,7 @@ class Task:
     undirected: bool = False
     missing: Missing = "refuse"
     with_scores: bool = True
+    is_score_table: bool = False
 
     @property
     def scoring(self) -> Scoring:
@@ -66,12 +72,18 @@ class Task:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Columns to write: what they are called within, and by the user."""
-        replaced = SCORES if self.with_scores else ()
         return [
             (f"c{place}", name)
             for place, name in enumerate(self.edges.columns)
-            if name not in replaced
+            if name not in self.replaced
         ]
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Names of columns that are not taken over."""
+        if self.is_score_table:
+            return SCORES
+        return WRITTEN_SCORES if self.with_scores else ()
 
 
 def match_ids(task: Task, name: str, table: StoredTable) -> str:

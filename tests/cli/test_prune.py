@@ -16,6 +16,7 @@ from sgat.pruning import duckdb_engine
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 SIZE = 60
+QUIET = "--quiet"
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +234,35 @@ def test_an_existing_table_is_replaced_when_asked(tmp_path):
     assert len(pq.read_table("folder")) == len(pd.read_csv("small.csv"))
     hidden = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert hidden == []
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "nodes.csv"])
+def test_files_that_the_run_was_trained_on_are_never_replaced(trained, name, capsys):
+    before = (trained / name).read_bytes()
+    out = ["--out", str(trained / name), "--overwrite"]
+    assert main(["prune", "mine", *out]) == 1
+    assert "that the run was trained on" in capsys.readouterr().err
+    assert (trained / name).read_bytes() == before
+
+
+def test_columns_named_like_scores_are_the_users_own(capsys):
+    edges = pd.read_csv("edges.csv")
+    edges["kept"], edges["attention"], edges["gate"] = "yes", 7, 8
+    edges.to_csv("named.csv", index=False)
+    assert main(["prune", "mine", "--edges", "named.csv", "--out", "a.csv", QUIET]) == 0
+    assert "named.csv: new scores take the place of gate" in capsys.readouterr().err
+    found = pd.read_csv("a.csv")
+    assert set(found["kept"]) == {"yes"} and set(found["attention"]) == {7}
+    assert (found["gate"] <= 1).all()
+    plain = ["--edges", "named.csv", "--no-scores", "--out", "b.csv", QUIET]
+    assert main(["prune", "mine", *plain]) == 0
+    assert list(pd.read_csv("b.csv")) == list(edges)
+
+
+def test_a_share_that_guarantees_exceed_is_told_even_quietly(capsys):
+    rules = ["--keep", "0.05", "--min-degree", "2"]
+    assert main(["prune", "mine", "--out", "a.csv", *rules, QUIET]) == 0
+    assert "more than the" in capsys.readouterr().err
 
 
 def test_a_full_disk_leaves_what_was_there(capsys, tmp_path, monkeypatch):

@@ -149,7 +149,7 @@ def test_lists_keep_the_rules_for_each_graph():
 def test_a_note_is_logged_where_guarantees_exceed_the_share(block, caplog):
     classifier, data = block
     classifier.sparsify(data, keep=0.01, min_degree=1)
-    assert "more than the" in caplog.text and "of `keep` 0.01" in caplog.text
+    assert "more than the" in caplog.text and "of a share of 0.01" in caplog.text
 
 
 @pytest.mark.parametrize(

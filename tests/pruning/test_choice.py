@@ -283,8 +283,8 @@ def test_more_guarantees_than_the_share_are_told():
     choice = graph.choose(Rules(keep=0.3, min_degree=1))
     assert choice.kept.all()
     assert choice.notes == (
-        "the rules guarantee 3 edges, more than the 1 of `keep` 0.3; all of them stay"
-        " and no edge is kept by its score alone",
+        "the rules guarantee 3 edges, more than the 1 of a share of 0.3; all of those"
+        " stay, and no others",
     )
 
 

@@ -47,6 +47,7 @@ def test_folders_list_their_files_and_leave_hidden_ones_out(tmp_path):
         ("e.parquet.gz", b"x", r"cannot use the suffix '.parquet.gz'"),
         ("e.csv", b"", "the file is empty"),
         ("e.csv", b"\n\n", "no header line"),
+        ("e.csv", b"\nsrc,dst\na,b\n", "no header line"),
         ("e.csv", b"a,b,a\n", "column 'a' occurs more than once"),
         ("e.csv", b"src,SRC\n", "'src' and 'SRC' differ by case alone"),
         ("e.csv", b"\xff\xfe\n", "not a readable text table"),

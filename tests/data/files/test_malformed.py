@@ -306,6 +306,12 @@ CASES = [
         options={"label": "class"},
     ),
     node_case(
+        "label column not found, and the one that was meant has gaps",
+        "id,f,y\na,1,p\nb,2,\nc,3,q\n",
+        "n.csv: no column 'class' for the label; the columns are 'id', 'f', 'y'.",
+        options={"label": "class"},
+    ),
+    node_case(
         "one class only",
         "id,y\na,p\nb,p\nc,\n",
         "n.csv, column 'y': must hold at least 2 classes, got 'p' in 3 rows.",
