@@ -339,15 +339,19 @@ def test_ids_of_another_type_are_refused_as_by_fit(tmp_path):
         run(Task(floats, numbers, Rules()), out)
 
 
-def test_columns_of_earlier_scores_are_replaced(tmp_path):
+def test_scores_take_the_place_of_columns_of_their_names(tmp_path):
     nodes, ends = node_scores(), pairs()
     frame = edge_table(nodes, ends).assign(kept=True, gate=7.0, attention=0.0)
     table = write(frame, tmp_path / "edges.parquet")
     run(Task(table, nodes, Rules()), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
-    names = ["src", "note", "dst", "log_alpha", "probability", "gate"]
-    assert list(found.columns) == names
+    users = ["src", "note", "dst", "kept", "attention"]
+    assert list(found.columns) == [*users, "log_alpha", "probability", "gate"]
     assert (found["gate"] <= 1).all()
+    of_a_run = Task(table, nodes, Rules(), is_score_table=True)
+    run(of_a_run, tmp_path / "own.parquet")
+    found = read(tmp_path / "own.parquet")
+    assert list(found.columns) == [*users[:3], "log_alpha", "probability", "gate"]
     run(Task(table, nodes, Rules(), with_scores=False), tmp_path / "plain.parquet")
     plain = read(tmp_path / "plain.parquet")
     assert list(plain.columns) == list(frame.columns) and (plain["gate"] == 7).all()

@@ -26,9 +26,9 @@ def test_columns_and_kinds_of_every_format(tmp_path):
     assert open_table(tmp_path / "coded.parquet").kind("src") == "string"
 
 
-def test_a_byte_order_mark_and_blank_lines_are_skipped(tmp_path):
+def test_a_byte_order_mark_is_skipped(tmp_path):
     path = tmp_path / "e.csv"
-    path.write_bytes("\ufeff\n\nsrc,dst\n1,2\n".encode())
+    path.write_bytes("\ufeffsrc,dst\n1,2\n".encode())
     assert open_table(path).columns == ("src", "dst")
 
 

@@ -76,9 +76,10 @@ def read_nodes(
         options = _without_missing(source, options)
     split = options.split or _if_present(source, "split", options)
     # Told before the column that was meant is read, and refused, as a feature.
-    for name in options.labels or (options.label,):
-        if name is not None:
-            source.column(name, "the label")
+    for name in options.labels:
+        source.column(name, "a label")
+    if options.label is not None:
+        source.column(options.label, "the label")
     names = _feature_names(source, options, split)
     features = (
         fit_columns(source, names, options) if encoding is None else encoding.features
