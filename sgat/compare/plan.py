@@ -47,8 +47,7 @@ def splits_vary(data: DataConfig, loaded: Loaded) -> bool:
     """Whether every seed has nodes of its own to train, validate and test on."""
     split = data.split
     if split is None and loaded.files is not None:
-        # A split that was drawn for the user comes with a note that says so.
-        return bool(loaded.notes)
+        return loaded.drew_split
     if split is None and data.name in CATALOGUE:
         split = CATALOGUE[data.name].default_split
     drawn = ("random-", "stratified-", "uniform-")

@@ -27,11 +27,13 @@ class Loaded(NamedTuple):
         graphs: One graph, or several in the inductive setting.
         files: The user's tables, where the data came from files.
         notes: Choices made for the user, one sentence each.
+        drew_split: Whether nodes of files were split at random.
     """
 
     graphs: list[NodeData]
     files: FileGraph | None = None
     notes: tuple[str, ...] = ()
+    drew_split: bool = False
 
 
 def load_configured(
@@ -145,7 +147,8 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
     files = read_graph(edges, nodes, options=chosen)
     data, notes = files.data, []
     has_roles = bool((data.train | data.val | data.test).any())
-    if config.split is not None or not has_roles:
+    draws_split = config.split is not None or not has_roles
+    if draws_split:
         split = config.split or DEFAULT_FILE_SPLIT
         if data.is_multilabel and config.split is None:
             split = "uniform-60-20-20"
@@ -162,7 +165,7 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
             )
             notes.append(f"{why}: nodes are split {split} at random (seed {seed})")
     files = dataclasses.replace(files, data=data)
-    return Loaded([data], files, tuple(notes))
+    return Loaded([data], files, tuple(notes), draws_split)
 
 
 def _check_columns(options: FileOptions) -> None:
