@@ -11,16 +11,12 @@ from typing import Any
 
 import typer
 
-from sgat.cli import INTERRUPTED, app
+from sgat.cli import INTERRUPTED, app, data_options
+from sgat.cli.data_options import option
 from sgat.cli.downloads import download_bar
 from sgat.config import ModelConfig, TrainConfig
 
-DATA, MODEL, TRAIN, RUN = "Data", "Model", "Training", "Run"
-
-
-def option(panel: str, text: str, *names: str) -> Any:
-    """An option that is None unless given, so that configs keep their say."""
-    return typer.Option(None, *names, help=text, rich_help_panel=panel)
+MODEL, TRAIN, RUN = "Model", "Training", "Run"
 
 
 def setting(name: str, panel: str, text: str, *names: str) -> Any:
@@ -36,47 +32,27 @@ def setting(name: str, panel: str, text: str, *names: str) -> Any:
     "sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.3 --out runs/mine"
 )
 def fit(
-    name: str | None = typer.Argument(
-        None, help="Name of a data set; see `sgat data list`."
-    ),
-    data_root: Path | None = option(
-        DATA, "Folder with the data sets; else $SGAT_DATA, else the user's cache."
-    ),
-    split: str | None = option(DATA, "Split, e.g. random-60-20-20."),
-    normalise_features: bool | None = option(
-        DATA,
-        "Divide each row of a data set's features by its sum.",
-        "--normalise-features/--no-normalise-features",
-    ),
-    largest_component: bool | None = option(
-        DATA, "Only the largest component of a data set.", "--largest-component"
-    ),
-    edges: Path | None = option(
-        DATA, "Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
-    ),
-    nodes: Path | None = option(DATA, "Your node file: CSV, TSV, Parquet or NPZ."),
-    label: str | None = option(DATA, "Column of the node file with the class."),
-    labels: str | None = option(DATA, "0/1 columns for several labels: A,B,C."),
-    features: str | None = option(
-        DATA, "Feature columns, A,B,C; '' for none; else all without other meaning."
-    ),
-    categorical: str | None = option(
-        DATA, "Feature columns of categories that look like numbers: A,B,C."
-    ),
-    drop: str | None = option(DATA, "Columns that mean nothing here: A,B,C."),
-    delimiter: str | None = option(DATA, "What separates the cells of a text table."),
-    id: str | None = option(DATA, "Column with the id of each node [id]."),
-    src: str | None = option(DATA, "Column with the source of each edge [src]."),
-    dst: str | None = option(DATA, "Column with the target of each edge [dst]."),
-    weight: str | None = option(DATA, "Column with the weight of each edge."),
-    split_column: str | None = option(DATA, "Column with train, val, test [split]."),
-    undirected: bool | None = option(
-        DATA, "Each edge stands for both directions.", "--undirected"
-    ),
-    standardise: bool | None = option(
-        DATA, "Scale numeric features to mean 0, deviation 1.", "--standardise"
-    ),
-    fill_missing: str | None = option(DATA, "Missing features become zero or mean."),
+    name: str | None = data_options.NAME,
+    data_root: Path | None = data_options.DATA_ROOT,
+    split: str | None = data_options.SPLIT,
+    normalise_features: bool | None = data_options.NORMALISE_FEATURES,
+    largest_component: bool | None = data_options.LARGEST_COMPONENT,
+    edges: Path | None = data_options.EDGES,
+    nodes: Path | None = data_options.NODES,
+    label: str | None = data_options.LABEL,
+    labels: str | None = data_options.LABELS,
+    features: str | None = data_options.FEATURES,
+    categorical: str | None = data_options.CATEGORICAL,
+    drop: str | None = data_options.DROP,
+    delimiter: str | None = data_options.DELIMITER,
+    id: str | None = data_options.ID,
+    src: str | None = data_options.SRC,
+    dst: str | None = data_options.DST,
+    weight: str | None = data_options.WEIGHT,
+    split_column: str | None = data_options.SPLIT_COLUMN,
+    undirected: bool | None = data_options.UNDIRECTED,
+    standardise: bool | None = data_options.STANDARDISE,
+    fill_missing: str | None = data_options.FILL_MISSING,
     hidden: int | None = setting("hidden", MODEL, "Width of each head."),
     heads: int | None = setting("heads", MODEL, "Number of heads."),
     layers: int | None = setting("layers", MODEL, "Number of attention layers."),

@@ -51,8 +51,8 @@ NOTES: dict[str, tuple[str, ...]] = {
         " give an edge nearly the same weight, as the paper says.",
     ),
     "fig4": (
-        "PPI is not at hand; Twitch stands in for it, with one run: there all gates"
-        " close within ten epochs.",
+        "PPI is not at hand; Twitch stands in for it, with one run: 2 % of the"
+        " edges are kept after the first epoch, none in the end.",
     ),
     "fig5": (
         "On Cora the three orders lie within a point or two of each other: evaluation"
