@@ -12,6 +12,8 @@ from sgat.experiments.text_table import aligned, heading, percent
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo"}
 ROWS = ("mlp", "gcn", "gat-2head", "gcn-jaccard", "supergat-mx", "ptdnet", "sgat-2head")
+DEAF = "mlp"
+"""The row that hears no edge, so that one training stands for all amounts of noise."""
 KINDS = ("random", "cross-class")
 RATES = (0.0, 0.25, 0.5, 1.0, 2.0)
 
@@ -37,7 +39,7 @@ def _task(
     row: str, data: str, kind: str, rate: float, seed: int, options: Options
 ) -> Task:
     config = options.applied(settings(row, data, seed=seed))
-    if rate == 0:
+    if rate == 0 or row == DEAF:
         return Task(row, config)
     return Task(row, config, (kind, rate), "added_edges")
 
@@ -57,6 +59,9 @@ def _cells(records: list[Record], kind: str) -> dict[str, dict[float, list[Recor
             runs = found.setdefault(record.row, {}).setdefault(rate, [])
             if record not in runs:
                 runs.append(record)
+    if DEAF in found:
+        rates = {rate for by_rate in found.values() for rate in by_rate}
+        found[DEAF] = dict.fromkeys(rates, found[DEAF][0.0])
     return found
 
 
