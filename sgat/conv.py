@@ -46,7 +46,7 @@ class SGATConv(nn.Module):
     """Sparse graph attention: one gate per edge decides who is heard by all heads.
 
         h = (m ⊙ x) W                                 W = (W₁ ‖ … ‖ W_K)
-        log α_ij = s_i + t_j + c_ij + bias            scores of h's first head
+        log α_ij = s_i + t_j + q_i · k_j + c_ij + bias    scores of h's first head
         z_ij ~ HardConcrete(log α_ij),   a_ij = A_ij z_ij / Σ_k A_ik z_ik
         out_i = ‖_k Σ_j a_ij h_j^k   or the mean over heads
 
@@ -252,15 +252,12 @@ class SGATConv(nn.Module):
             scores = symmetrised(scores, graph)
         if self.gate_bias is None:
             return scores
-        return Scores(scores.dst + self.gate_bias, scores.src, scores.edge)
+        return scores._replace(dst=scores.dst + self.gate_bias)
 
     def _open_edges(self, h: Tensor, graph: Graph, seed: Seed | None) -> OpenEdges:
-        scores = self._score(h, graph)
         return ops.open_edges(
             graph,
-            scores.dst,
-            scores.src,
-            scores.edge,
+            *self._score(h, graph),
             seed=seed,
             gates=self.gates,
             backend=self.backend,

@@ -265,8 +265,7 @@ class SGAT(NodeClassifier):
     ) -> Tensor:
         """Gate location log α of every edge, in the order of the graph, [E]."""
         graph = as_graph(edge_index, x.shape[0], edge_weight)
-        scores = self.gating.score(x, graph)
-        return ops.log_alphas(graph, scores.dst, scores.src, scores.edge)
+        return ops.log_alphas(graph, *self.gating.score(x, graph))
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
         """Gate location log α of every edge, [E]."""

@@ -84,3 +84,31 @@ def test_symmetrised_scores_give_both_directions_their_mean():
     reverse = graph.by_source.edge
     assert torch.allclose(after, (before + before[reverse]) / 2)
     assert torch.allclose(after, after[reverse])
+
+
+def test_symmetrised_vectors_give_both_directions_their_mean_to_the_bit(seed: int):
+    graph = GRAPHS["random undirected"]()
+    size, reverse = graph.num_nodes, graph.by_source.edge
+    scores = Scores(*torch.randn(2, size), None, *torch.randn(2, size, 7))
+    before = log_alphas(graph, *scores)
+    after = log_alphas(graph, *symmetrised(scores, graph))
+    assert torch.allclose(after, (before + before[reverse]) / 2, atol=1e-5)
+    assert torch.equal(after, after[reverse])
+
+
+def test_one_tensor_for_query_and_key_stays_as_short_as_it_is():
+    graph, vector = GRAPHS["random undirected"](), torch.randn(29, 64)
+    scores = Scores(torch.randn(29), torch.randn(29), None, vector, vector)
+    found = symmetrised(scores, graph)
+    assert found.query is vector and found.key is vector
+
+
+def test_vectors_that_would_become_too_long_are_refused():
+    graph = GRAPHS["random undirected"]()
+    scores = Scores(*torch.randn(2, 29), None, *torch.randn(2, 29, 33))
+    sentence = (
+        "`rank` must be at most 32 where both directions of an edge share a gate"
+        " (`symmetric`), got 33."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        symmetrised(scores, graph)

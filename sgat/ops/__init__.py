@@ -43,6 +43,8 @@ Backend = Literal["auto", "reference", "cpu", "gpu"]
 
 BACKENDS = ("auto", "reference", "cpu", "gpu")
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+MAX_RANK = 64
+"""Longest query and key of a node that the kernels hold at once."""
 SURELY_OPEN = 128.0
 """A log α at which the gate is exactly 1 in any type, with any noise."""
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -139,11 +141,33 @@ def _check_shape(name: str, value: Tensor, length: int) -> None:
         )
 
 
+def _check_pair(query: Tensor | None, key: Tensor | None, num_nodes: int) -> None:
+    if query is None and key is None:
+        return
+    if query is None or key is None:
+        raise ValueError(
+            "`query` and `key` must be given together, got only"
+            f" `{'key' if query is None else 'query'}`."
+        )
+    for name, value in (("query", query), ("key", key)):
+        if value.dim() != 2 or len(value) != num_nodes:
+            raise ValueError(
+                f"`{name}` must have shape [{num_nodes}, R], got {list(value.shape)}."
+            )
+    if query.shape != key.shape or not 1 <= query.shape[1] <= MAX_RANK:
+        raise ValueError(
+            f"`query` and `key` must have the same 1 to {MAX_RANK} columns,"
+            f" got {query.shape[1]} and {key.shape[1]}."
+        )
+
+
 def open_edges(
     graph: Graph,
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None = None,
+    query: Tensor | None = None,
+    key: Tensor | None = None,
     *,
     seed: Seed | None = None,
     gates: Gates | None = None,
@@ -151,7 +175,7 @@ def open_edges(
 ) -> OpenEdges:
     """Draw the gate of every edge and return the edges that are open.
 
-        log α_ij = s_i + t_j + c_ij
+        log α_ij = s_i + t_j + q_i · k_j + c_ij
         z_ij = hard concrete of log α_ij with the noise of (seed, i, j)
         S_i  = A_ii + Σ_j A_ij z_ij
 
@@ -164,6 +188,8 @@ def open_edges(
         dst_score: Score s of each node as a target, the bias included, [N].
         src_score: Score t of each node as a source, [N].
         edge_score: Further score c of each edge, in the order of the graph, [E].
+        query: Vector q of each node as a target, [N, R] with R up to 64; None for 0.
+        key: Vector k of each node as a source, [N, R]; given if and only if `query` is.
         seed: Key of the noise; None gives the gates of evaluation.
         gates: Distribution of the gates; None for the hard concrete of the paper.
         backend: Which implementation to use.
@@ -172,33 +198,25 @@ def open_edges(
         The open edges; with no edges, or all closed, only the self-loops are left.
 
     Raises:
-        ValueError: If a score has another shape.
+        ValueError: If a score or vector has another shape.
     """
     _check_shape("dst_score", dst_score, graph.num_nodes)
     _check_shape("src_score", src_score, graph.num_nodes)
     if edge_score is not None:
         _check_shape("edge_score", edge_score, graph.num_edges)
+    _check_pair(query, key, graph.num_nodes)
+    scores = (dst_score, src_score, edge_score, query, key)
     chosen = choose_backend(
         backend,
-        dst_score,
-        src_score,
-        edge_score,
+        *scores,
         constant=(graph.weight, graph.loop_weight),
         gates=gates,
     )
     if chosen == "reference":
-        return reference.open_edges(
-            graph, dst_score, src_score, edge_score, seed=seed, gates=gates
-        )
+        return reference.open_edges(graph, *scores, seed=seed, gates=gates)
     assert not isinstance(gates, BinaryGates)
     opened: Any = fused.open_edges(
-        graph,
-        dst_score,
-        src_score,
-        edge_score,
-        seed=seed,
-        gates=gates,
-        backend=chosen,
+        graph, *scores, seed=seed, gates=gates, backend=chosen
     )
     return cast(OpenEdges, opened)
 
@@ -358,7 +376,13 @@ def project(
 
 
 def log_alphas(
-    graph: Graph, dst_score: Tensor, src_score: Tensor, edge_score: Tensor | None = None
+    graph: Graph,
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None = None,
+    query: Tensor | None = None,
+    key: Tensor | None = None,
 ) -> Tensor:
-    """Gate locations log α_ij = s_i + t_j + c_ij of every edge, [E]."""
-    return reference.log_alphas(graph, dst_score, src_score, edge_score)
+    """Gate locations log α_ij = s_i + t_j + q_i · k_j + c_ij of every edge, [E]."""
+    _check_pair(query, key, graph.num_nodes)
+    return reference.log_alphas(graph, dst_score, src_score, edge_score, query, key)

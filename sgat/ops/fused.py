@@ -23,6 +23,7 @@ from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.ops.noise import Seed
 from sgat.ops.recycled import new_empty
+from sgat.ops.reference import pair_scores
 
 FusedBackend = Literal["cpu", "gpu"]
 
@@ -46,8 +47,10 @@ OpenRowsOutput = tuple[
     Tensor,
     Tensor,
     Tensor,
+    Tensor,
+    Tensor,
 ]
-"""The fields of `OpenRows`, the row sums, the penalty and its two slopes."""
+"""The fields of `OpenRows`, the row sums, the penalty and its four slopes."""
 
 
 class OpenRows(NamedTuple):
@@ -68,7 +71,7 @@ class OpenRows(NamedTuple):
         source_scaled: A_ij z_ij of each slot by source; empty if all weights are 1.
         source_edge: Where a slot by source stands among the slots by target (CPU) or
             the edges of the graph (GPU); empty there for scores in float32 unless edges
-            have weights or scores of their own.
+            have weights or scores of their own, or gradients of vectors are wanted.
         source_filled: Number of open edges of each piece of a row by source; on the
             GPU, of half-open edges.
         source_whole: Number of edges with gate 1 of each piece, which then stand at
@@ -100,7 +103,8 @@ class OpenEdges(NamedTuple):
         rows: The slots.
         row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
         penalty: Expected number of open edges Σ P(z_ij ≠ 0) over all edges, a scalar.
-        scores: dst_score, src_score and edge_score the gates were drawn with.
+        scores: dst_score, src_score, edge_score, query and key the gates were drawn
+            with.
         seed: Key of the gate noise, one int64; None at evaluation.
         gates: Shape of the hard-concrete distribution.
         backend: Whose kernels drew them.
@@ -110,7 +114,7 @@ class OpenEdges(NamedTuple):
     rows: OpenRows
     row_sum: Tensor
     penalty: Tensor
-    scores: tuple[Tensor, Tensor, Tensor | None]
+    scores: tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]
     seed: Tensor | None
     gates: HardConcrete
     backend: FusedBackend
@@ -171,6 +175,8 @@ def open_rows(
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -181,20 +187,33 @@ def open_rows(
     gamma: float,
     zeta: float,
     with_sources: bool,
+    with_pairs: bool,
     backend: str,
 ) -> OpenRowsOutput:
     """Gate pass: the fields of `OpenRows`, then S, the penalty and its slopes.
 
-    The slopes Σ_j π_ij (1 - π_ij) and Σ_i π_ij (1 - π_ij) are the gradients of the
-    penalty Σ π_ij by s_i and t_j, [N]; that by source is empty without sources.
+    The slopes are the gradients of the penalty Σ π_ij: Σ_j π_ij (1 - π_ij) by s_i and
+    Σ_i π_ij (1 - π_ij) by t_j, [N], that by source empty without sources; the same sums
+    over the vectors, Σ_j π_ij (1 - π_ij) k_j by q_i and Σ_i π_ij (1 - π_ij) q_i by k_j,
+    [N, R], empty unless `with_pairs`, which needs sources.
     """
     outputs = _empty_open_rows(
-        dst_score, edge_score, row_ptr, src, weight, with_sources, backend
+        dst_score,
+        edge_score,
+        query,
+        row_ptr,
+        src,
+        weight,
+        with_sources,
+        with_pairs,
+        backend,
     )
     _kernels(backend).open_rows(
         dst_score,
         src_score,
         edge_score,
+        query,
+        key,
         row_ptr,
         src,
         weight,
@@ -212,17 +231,22 @@ def open_rows(
 def _empty_open_rows(
     dst_score: Tensor,
     edge_score: Tensor | None,
+    query: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
     with_sources: bool,
+    with_pairs: bool,
     backend: str,
 ) -> OpenRowsOutput:
     score, scored, on_cpu = dst_score, edge_score is not None, backend == "cpu"
+    rank = query.shape[1] if query is not None and with_pairs else 0
+    pair_shape = (row_ptr.shape[0] - 1 if rank else 0, rank)
     num_nodes, num_edges = row_ptr.shape[0] - 1, src.shape[0]
     num_source = num_edges if with_sources else 0
     # Float64 is worth more digits than sums in integers have.
-    knows_edge = on_cpu or scored or weight is not None or score.dtype == torch.float64
+    is_double = score.dtype == torch.float64
+    knows_edge = on_cpu or scored or weight is not None or is_double or rank > 0
     num_pieces = num_nodes + num_edges // SPLIT[backend]
     edge_type = torch.int32 if num_edges < 2**31 else torch.int64
     return (
@@ -243,6 +267,8 @@ def _empty_open_rows(
         new_empty(score, ()),
         new_empty(score, num_nodes),
         new_empty(score, num_nodes if with_sources else 0),
+        new_empty(score, pair_shape),
+        new_empty(score, pair_shape),
     )
 
 
@@ -251,6 +277,8 @@ def _(
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -261,10 +289,19 @@ def _(
     gamma: float,
     zeta: float,
     with_sources: bool,
+    with_pairs: bool,
     backend: str,
 ) -> Any:
     return _empty_open_rows(
-        dst_score, edge_score, row_ptr, src, weight, with_sources, backend
+        dst_score,
+        edge_score,
+        query,
+        row_ptr,
+        src,
+        weight,
+        with_sources,
+        with_pairs,
+        backend,
     )
 
 
@@ -272,6 +309,8 @@ def _(
 def open_rows_bwd(
     grad_gate: Tensor,
     grad_row_sum: Tensor,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -281,15 +320,20 @@ def open_rows_bwd(
     zeta: float,
     with_edges: bool,
     backend: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of s, t and c from those of the gates and row sums; c's may be empty.
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of s, t, c, q and k from those of the gates and row sums.
 
-    ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α     for 0 < z_ij < 1, else 0
+    That of c may be empty, and those of q and k are without `query` and `key`.
+
+        ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α     for 0 < z_ij < 1, else 0
+        ∂q_i = Σ_j ∂log α_ij k_j,   ∂k_j = Σ_i ∂log α_ij q_i
     """
-    outputs = _empty_open_rows_bwd(grad_row_sum, src, with_edges)
+    outputs = _empty_open_rows_bwd(grad_row_sum, query, src, with_edges)
     _kernels(backend).open_rows_bwd(
         grad_gate,
         grad_row_sum,
+        query,
+        key,
         row_ptr,
         src,
         weight,
@@ -301,12 +345,15 @@ def open_rows_bwd(
 
 
 def _empty_open_rows_bwd(
-    grad_row_sum: Tensor, src: Tensor, with_edges: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+    grad_row_sum: Tensor, query: Tensor | None, src: Tensor, with_edges: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    pair_shape = (0, 0) if query is None else query.shape
     return (
         new_empty(grad_row_sum, grad_row_sum.shape),
         new_empty(grad_row_sum, grad_row_sum.shape),
         new_empty(grad_row_sum, src.shape[0] if with_edges else 0),
+        new_empty(grad_row_sum, pair_shape),
+        new_empty(grad_row_sum, pair_shape),
     )
 
 
@@ -314,6 +361,8 @@ def _empty_open_rows_bwd(
 def _(
     grad_gate: Tensor,
     grad_row_sum: Tensor,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -323,46 +372,54 @@ def _(
     zeta: float,
     with_edges: bool,
     backend: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    return _empty_open_rows_bwd(grad_row_sum, src, with_edges)
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return _empty_open_rows_bwd(grad_row_sum, query, src, with_edges)
 
 
 def _save_open_rows(ctx: Any, inputs: Any, output: Any) -> None:
-    dst_score, src_score, edge_score, row_ptr, src, weight = inputs[:6]
-    slots, (row_sum, _, dst_slope, src_slope) = output[:11], output[11:]
+    edge_score, query, key, row_ptr, src, weight = inputs[2:8]
+    slots, (row_sum, _, *slopes) = output[:11], output[11:]
     fixed = OpenRows(*slots)._asdict()
     del fixed["source_gate"]
-    ctx.mark_non_differentiable(*fixed.values(), dst_slope, src_slope)
+    ctx.mark_non_differentiable(*fixed.values(), *slopes)
     ctx.set_materialize_grads(False)
-    ctx.shape, ctx.backend = inputs[9:12], inputs[13]
+    ctx.shape, ctx.with_pairs, ctx.backend = inputs[11:14], inputs[15], inputs[16]
     # The penalty of a score per edge needs the scores again.
-    scores = [None] * 3 if edge_score is None else [dst_score, src_score, edge_score]
+    scores = [None] * 3 if edge_score is None else inputs[:3]
+    needs_pair = ctx.with_pairs or edge_score is not None
+    pair = (query, key) if needs_pair else (None, None)
     ctx.save_for_backward(
-        *scores, row_ptr, src, weight, row_sum, dst_slope, src_slope, *slots
+        *scores, *pair, row_ptr, src, weight, row_sum, *slopes, *slots
     )
 
 
 def _open_rows_bwd(ctx: Any, *grads: Tensor | None) -> Any:
     grad_gate, grad_row_sum, grad_penalty = grads[6], grads[11], grads[12]
-    dst_score, src_score, edge_score, row_ptr, src, *rest = ctx.saved_tensors
-    weight, row_sum, dst_slope, src_slope, *slots = rest
+    scores, (row_ptr, src, weight, row_sum) = (
+        ctx.saved_tensors[:5],
+        ctx.saved_tensors[5:9],
+    )
+    slopes, slots = ctx.saved_tensors[9:13], ctx.saved_tensors[13:]
     with_edges = ctx.needs_input_grad[2]
-    grad_dst: Tensor | None = None
-    grad_src: Tensor | None = None
-    grad_edge: Tensor | None = None
+    pair = scores[3:] if ctx.with_pairs else (None, None)
+    found: list[Tensor | None] = [None] * 5
     if grad_gate is not None or grad_row_sum is not None:
         source_gate = OpenRows(*slots).source_gate
-        grad_dst, grad_src, grad_edge = open_rows_bwd(
-            torch.zeros_like(source_gate) if grad_gate is None else grad_gate,
-            torch.zeros_like(row_sum) if grad_row_sum is None else grad_row_sum,
-            row_ptr,
-            src,
-            weight,
-            slots,
-            *ctx.shape,
-            with_edges,
-            ctx.backend,
+        found = list(
+            open_rows_bwd(
+                torch.zeros_like(source_gate) if grad_gate is None else grad_gate,
+                torch.zeros_like(row_sum) if grad_row_sum is None else grad_row_sum,
+                *pair,
+                row_ptr,
+                src,
+                weight,
+                list(slots),
+                *ctx.shape,
+                with_edges,
+                ctx.backend,
+            )
         )
+    wanted = [True, True, with_edges, ctx.with_pairs, ctx.with_pairs]
     if grad_penalty is not None:
         if torch.is_grad_enabled():
             # The slopes would count as constants, and the result be wrong.
@@ -370,30 +427,38 @@ def _open_rows_bwd(ctx: Any, *grads: Tensor | None) -> Any:
                 "The penalty can be differentiated only once by this backend;"
                 " backend='reference' differentiates it again."
             )
-        grad_dst = _plus_product(grad_dst, dst_slope, grad_penalty)
-        grad_src = _plus_product(grad_src, src_slope, grad_penalty)
+        dst_slope, src_slope, query_slope, key_slope = slopes
+        edge_slope = None
         if with_edges:
-            gates, scores = HardConcrete(*ctx.shape), (dst_score, src_score, edge_score)
-            slope = _penalty_slope(*scores, row_ptr, src, gates)
-            grad_edge = _plus_product(grad_edge, slope, grad_penalty)
-    return grad_dst, grad_src, grad_edge if with_edges else None, *[None] * 11
+            edge_slope = _penalty_slope(scores, row_ptr, src, HardConcrete(*ctx.shape))
+        every = (dst_slope, src_slope, edge_slope, query_slope, key_slope)
+        found = [
+            base if slope is None or not wants else _plus(base, slope, grad_penalty)
+            for base, slope, wants in zip(found, every, wanted, strict=True)
+        ]
+    given = (
+        grad if is_wanted else None
+        for grad, is_wanted in zip(found, wanted, strict=True)
+    )
+    return *given, *[None] * 12
 
 
-def _plus_product(base: Tensor | None, left: Tensor, right: Tensor) -> Tensor:
+def _plus(base: Tensor | None, left: Tensor, right: Tensor) -> Tensor:
     return left * right if base is None else torch.addcmul(base, left, right)
 
 
 def _penalty_slope(
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor,
+    scores: tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None],
     row_ptr: Tensor,
     src: Tensor,
     gates: HardConcrete,
 ) -> Tensor:
     """π_ij (1 - π_ij) of every edge, [E]."""
+    dst_score, src_score, edge_score, query, key = scores
     dst = torch.repeat_interleave(row_ptr.diff(), output_size=len(src))
     log_alpha = dst_score[dst] + src_score[src] + edge_score
+    if query is not None and key is not None:
+        log_alpha += pair_scores(dst, src, query, key)
     probability = torch.sigmoid(log_alpha - gates.threshold)
     return probability * (1 - probability)
 
@@ -579,6 +644,8 @@ def open_edges(
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None = None,
+    query: Tensor | None = None,
+    key: Tensor | None = None,
     *,
     seed: Seed | None = None,
     gates: HardConcrete | None = None,
@@ -586,36 +653,44 @@ def open_edges(
 ) -> OpenEdges:
     """See `sgat.ops.open_edges`."""
     gates = gates or HardConcrete()
-    wide = wide_type(torch.promote_types(dst_score.dtype, src_score.dtype))
-    if edge_score is not None:
-        wide = torch.promote_types(wide, edge_score.dtype)
+    wide = torch.float32
+    for score in (dst_score, src_score, edge_score, query, key):
+        wide = wide if score is None else torch.promote_types(wide, score.dtype)
     scores = (
         dst_score.to(wide).contiguous(),
         src_score.to(wide).contiguous(),
-        None if edge_score is None else edge_score.to(wide).contiguous(),
+        _in_type(edge_score, wide),
+        _in_type(query, wide),
+        _in_type(key, wide),
     )
-    key = None if seed is None else seed_tensor(seed, graph.device)
-    *slots, row_sum, penalty, _, _ = open_rows(
+    with_sources = torch.is_grad_enabled()
+    with_pairs = with_sources and any(
+        vector is not None and vector.requires_grad for vector in scores[3:]
+    )
+    seed_key = None if seed is None else seed_tensor(seed, graph.device)
+    outputs = open_rows(
         *scores,
         graph.row_ptr,
         graph.src,
-        _weights(graph.weight, wide),
-        _weights(graph.loop_weight, wide),
+        _in_type(graph.weight, wide),
+        _in_type(graph.loop_weight, wide),
         graph.node_id,
-        key,
+        seed_key,
         gates.temperature,
         gates.gamma,
         gates.zeta,
-        torch.is_grad_enabled(),
+        with_sources,
+        with_pairs,
         backend,
     )
+    slots, row_sum, penalty = outputs[:11], outputs[11], outputs[12]
     return OpenEdges(
-        graph, OpenRows(*slots), row_sum, penalty, scores, key, gates, backend
+        graph, OpenRows(*slots), row_sum, penalty, scores, seed_key, gates, backend
     )
 
 
-def _weights(weight: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    return None if weight is None else weight.to(dtype).contiguous()
+def _in_type(values: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    return None if values is None else values.to(dtype).contiguous()
 
 
 def aggregate(
@@ -646,7 +721,7 @@ def aggregate(
         opened.row_sum,
         graph.row_ptr,
         graph.src,
-        _weights(graph.loop_weight, opened.row_sum.dtype),
+        _in_type(graph.loop_weight, opened.row_sum.dtype),
         graph.node_id,
         key,
         dropout,

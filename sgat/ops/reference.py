@@ -45,12 +45,32 @@ class OpenEdges(NamedTuple):
         return (self.gate > 0).sum()
 
 
+EDGES_AT_ONCE = 1 << 20
+"""Edges whose two vectors are held in memory together."""
+
+
 def log_alphas(
-    graph: Graph, dst_score: Tensor, src_score: Tensor, edge_score: Tensor | None
+    graph: Graph,
+    dst_score: Tensor,
+    src_score: Tensor,
+    edge_score: Tensor | None = None,
+    query: Tensor | None = None,
+    key: Tensor | None = None,
 ) -> Tensor:
-    """Gate locations log α_ij = s_i + t_j + c_ij, [E]."""
+    """Gate locations log α_ij = s_i + t_j + q_i · k_j + c_ij, [E]."""
     log_alpha = _rows(dst_score, graph.dst) + _rows(src_score, graph.src)
+    if query is not None and key is not None:
+        log_alpha = log_alpha + pair_scores(graph.dst, graph.src, query, key)
     return log_alpha if edge_score is None else log_alpha + edge_score
+
+
+def pair_scores(dst: Tensor, src: Tensor, query: Tensor, key: Tensor) -> Tensor:
+    """q_i · k_j of every edge, [E], a part of the edges at a time."""
+    parts = [
+        (_rows(query, i) * _rows(key, j)).sum(dim=1)
+        for i, j in zip(dst.split(EDGES_AT_ONCE), src.split(EDGES_AT_ONCE), strict=True)
+    ]
+    return torch.cat(parts)
 
 
 def _rows(values: Tensor, index: Tensor) -> Tensor:
@@ -63,13 +83,15 @@ def open_edges(
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None = None,
+    query: Tensor | None = None,
+    key: Tensor | None = None,
     *,
     seed: Seed | None = None,
     gates: Gates | None = None,
 ) -> OpenEdges:
     """See `sgat.ops.open_edges`."""
     gates = gates or HardConcrete()
-    log_alpha = log_alphas(graph, dst_score, src_score, edge_score)
+    log_alpha = log_alphas(graph, dst_score, src_score, edge_score, query, key)
     if seed is None:
         gate = gates.value(log_alpha)
     else:

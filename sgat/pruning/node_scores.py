@@ -20,7 +20,7 @@ from sgat.finished_run import FinishedRun
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.run_folder import RunFolder
-from sgat.scorers import AdditiveScorer
+from sgat.scorers import AdditiveScorer, FreeScorer
 
 TEXT_FORMATS = ("csv", "tsv")
 Array = np.ndarray[Any, Any]
@@ -134,11 +134,17 @@ class NodeScores:
     def _scored(
         cls, folder: RunFolder, model: SGAT, x: Features, ids: Array, is_text: bool
     ) -> NodeScores:
-        if not isinstance(model.gating.scorer, AdditiveScorer):
+        if isinstance(model.gating.scorer, FreeScorer):
             raise ValueError(
                 f"The gates of {folder.path} are transductive: they know the edges of"
                 " the run and no others. Its scores are in edges.parquet of the run;"
                 " or train with `--gate-mode inductive`."
+            )
+        if not isinstance(model.gating.scorer, AdditiveScorer):
+            raise ValueError(
+                f"The gates of {folder.path} look at pairs of nodes, which tables of"
+                " edges cannot be scored by yet. Its scores are in edges.parquet of the"
+                " run; or train with `--scorer additive`."
             )
         if x.shape[1] != model.gating.in_channels:
             raise ValueError(

@@ -63,7 +63,7 @@ def removal_curve(
     gates = gating.gates
     scores = [gating.score(data.x, data.graph) for data in graphs]
     parts = [
-        ops.log_alphas(data.graph, score.dst, score.src, score.edge)
+        ops.log_alphas(data.graph, *score)
         for data, score in zip(graphs, scores, strict=True)
     ]
     log_alpha = torch.cat(parts)
@@ -79,9 +79,7 @@ def removal_curve(
                 data.x,
                 ops.open_edges(
                     data.graph,
-                    score.dst + shift,
-                    score.src,
-                    score.edge,
+                    *score._replace(dst=score.dst + shift),
                     gates=gates,
                     backend=gating.backend,
                 ),

@@ -39,6 +39,7 @@ def step(
     seed: int | None,
     dropout: float = 0.0,
     with_edges: bool = False,
+    rank: int = 0,
     width: int = 19,
     device: str = "cpu",
 ) -> dict[str, Tensor]:
@@ -59,9 +60,12 @@ def step(
     dst_score, src_score = draw(num_nodes), draw(num_nodes)
     edge_score = draw(graph.num_edges) if with_edges else None
     x, left, right = draw(num_nodes, width), draw(width), draw(num_nodes, 2, 3)
+    query, key = (
+        (draw(num_nodes, rank), draw(num_nodes, rank)) if rank else (None, None)
+    )
     scores = [
         score if score is None or wide else score.to(score_type)
-        for score in (dst_score, src_score, edge_score)
+        for score in (dst_score, src_score, edge_score, query, key)
     ]
     opened = ops.open_edges(graph, *scores, seed=seed, backend=backend)
     first = ops.aggregate(opened, x, dropout=dropout, seed=seed, layer=0)
@@ -85,6 +89,8 @@ def step(
     }
     if edge_score is not None:
         result["c"] = edge_score.grad
+    if query is not None and key is not None:
+        result |= {"query": query.grad, "key": key.grad}
     # ∂z is a difference of two terms of this size; rounding is relative to them.
     terms = [(out * out.grad).flatten(1).sum(1).abs() for out in (first, second)]
     row_sum = opened.row_sum.to(x)
@@ -101,7 +107,7 @@ def assert_as_close(fast: dict, plain: dict, exact: dict, dtype: torch.dtype) ->
         if not value.numel():
             continue
         scale = max(float(value.abs().max()), 1e-30)
-        if name in ("dst", "src", "c"):
+        if name in ("dst", "src", "c", "query", "key"):
             scale = max(scale, float(exact["term"]))
         error = float((fast[name].double() - value).abs().max()) / scale
         allowed = float((plain[name].double() - value).abs().max()) / scale
@@ -133,21 +139,26 @@ def score_grads(
     dtype: torch.dtype,
     *,
     backend: ops.Backend,
+    rank: int = 0,
     device: str = "cpu",
 ) -> dict[str, Tensor]:
     """Gradients of one loss by the scores and by x, those that the loss has."""
     graph = graph.to(device)
     generator = torch.Generator().manual_seed(5)
+    size = graph.num_nodes
     draws = [
         torch.randn(*shape, generator=generator).to(device, dtype).requires_grad_()
-        for shape in [(graph.num_nodes,), (graph.num_nodes,), (graph.num_nodes, 7)]
+        for shape in [(size,), (size,), (size, 7), *[(size, rank)] * (2 * (rank > 0))]
     ]
-    dst_score, src_score, x = draws
+    dst_score, src_score, x, *pair = draws
     if loss == "without gates":
         dst_score, src_score = dst_score.detach(), src_score.detach()
+        pair = [vector.detach() for vector in pair]
     if loss == "both layers":
         x = x.detach()
-    opened = ops.open_edges(graph, dst_score, src_score, seed=3, backend=backend)
+    opened = ops.open_edges(
+        graph, dst_score, src_score, None, *pair, seed=3, backend=backend
+    )
     first = ops.aggregate(opened, x, layer=0)
     second = ops.aggregate(opened, 2 * x[:, :3], layer=1)
     value = {
@@ -159,17 +170,19 @@ def score_grads(
     }[loss]
     value.backward()
     named = {"dst score": dst_score, "src score": src_score, "x": x}
+    named |= dict(zip(("query", "key"), pair, strict=False))
     return {
         name: leaf.grad.cpu() for name, leaf in named.items() if leaf.grad is not None
     }
 
 
 def check_loss(
-    graph: Graph, loss: str, backend: ops.Backend, device: str = "cpu"
+    graph: Graph, loss: str, backend: ops.Backend, device: str = "cpu", rank: int = 0
 ) -> None:
     """Hold the gradients of a loss that misses some paths against the reference."""
-    exact = score_grads(graph, loss, torch.float64, backend="reference")
-    fast = score_grads(graph, loss, torch.float32, backend=backend, device=device)
+    exact = score_grads(graph, loss, torch.float64, backend="reference", rank=rank)
+    options = {"backend": backend, "rank": rank, "device": device}
+    fast = score_grads(graph, loss, torch.float32, **options)
     assert fast.keys() == exact.keys()
     # Where all gates of a row are alike its terms cancel, so rounding is absolute.
     for name, value in exact.items():
@@ -183,16 +196,18 @@ def operator_arguments(
 ) -> tuple[tuple, tuple]:
     """Arguments of `fused.open_rows` and `fused.aggregate_rows` for a graph."""
     gates, device = HardConcrete(), graph.device
+    num_nodes = graph.num_nodes
+    shapes = [(num_nodes,), (num_nodes,), (graph.num_edges,), *[(num_nodes, 7)] * 2]
     scores = [
-        torch.randn(size, device=device, requires_grad=True)
-        for size in (graph.num_nodes, graph.num_nodes, graph.num_edges)
+        torch.randn(*shape, device=device, requires_grad=True) for shape in shapes
     ]
     seed = torch.tensor([3], device=device)
     shape = (gates.temperature, gates.gamma, gates.zeta)
     weights = (graph.weight, graph.loop_weight, graph.node_id)
     ends = (graph.row_ptr, graph.src)
-    gate = (*scores, *ends, *weights, seed, *shape, True)
-    *slots, row_sum, _, _, _ = fused.open_rows(*gate, backend)
+    gate = (*scores, *ends, *weights, seed, *shape, True, True)
+    outputs = fused.open_rows(*gate, backend)
+    slots, row_sum = outputs[:11], outputs[11]
     x = torch.randn(graph.num_nodes, 5, device=device, requires_grad=True)
     key = seed if drops else None
     rows = [slot.detach() for slot in slots]
@@ -201,6 +216,39 @@ def operator_arguments(
     options = (0.4 if drops else 0.0, 9, backend)
     aggregate = (x, rows, row_sum, *ends, *weights[1:], key, *options)
     return (*gate, backend), aggregate
+
+
+def gates_both_ways(opened: fused.OpenEdges) -> tuple[dict, dict]:
+    """Gates by (target, source), as the pass by target and that by source drew them."""
+    rows, graph, split = opened.rows, opened.graph, fused.SPLIT[opened.backend]
+    order = graph.by_source
+    ways: tuple[dict, dict] = ({}, {})
+    for way, ptr, column, gate, filled, whole in (
+        (0, graph.row_ptr, rows.src, rows.gate, rows.filled, None),
+        (
+            1,
+            order.ptr,
+            rows.dst,
+            rows.source_gate,
+            rows.source_filled,
+            rows.source_whole,
+        ),
+    ):
+        piece = 0
+        for row in range(graph.num_nodes):
+            begin, end = int(ptr[row]), int(ptr[row + 1])
+            for start in range(begin, max(end, begin + 1), split):
+                past = min(start + split, end)
+                slots = list(range(start, start + int(filled[piece])))
+                if whole is not None and len(whole):
+                    slots += range(past - int(whole[piece]), past)
+                for k, slot in enumerate(slots):
+                    pair = (row, int(column[slot]))
+                    is_half = k < int(filled[piece])
+                    value = float(gate[slot]) if is_half else 1.0
+                    ways[way][pair if way == 0 else pair[::-1]] = value
+                piece += 1
+    return ways
 
 
 def losses(

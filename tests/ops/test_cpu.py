@@ -14,6 +14,7 @@ from agreement import (
     assert_as_close,
     check_loss,
     check_step,
+    gates_both_ways,
     losses,
     operator_arguments,
     poison,
@@ -67,11 +68,56 @@ def test_any_width(width: int) -> None:
     check_step(GRAPHS["random directed"](), torch.float32, "cpu", seed=3, width=width)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_loss_may_reach_the_scores_by_some_paths_only(
-    graph: Graph, loss: str
+@pytest.mark.parametrize("rank", [1, 7, 16, 64])
+def test_vectors_of_pairs_follow_the_reference(graph: Graph, rank: int) -> None:
+    check_step(graph, torch.float32, "cpu", seed=3, rank=rank)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+def test_vectors_of_pairs_in_other_types(graph: Graph, dtype: torch.dtype) -> None:
+    check_step(graph, dtype, "cpu", seed=3, rank=5, with_edges=True)
+
+
+def test_vectors_of_pairs_over_hubs_in_pieces(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_loss(graph, loss, "cpu")
+    monkeypatch.setitem(fused.SPLIT, "cpu", 16)
+    check_step(graph, torch.float32, "cpu", seed=None, rank=23, with_edges=True)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rank", [0, 5])
+def test_a_loss_may_reach_the_scores_by_some_paths_only(
+    graph: Graph, loss: str, rank: int
+) -> None:
+    check_loss(graph, loss, "cpu", rank=rank)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 16, 64])
+@pytest.mark.parametrize("draw", [3, None])
+def test_both_directions_open_the_same_edges(rank: int, draw: int | None) -> None:
+    graph = scattered(53, 1301)
+    scores = torch.randn(2, 53), torch.randn(2, 53, rank)
+    (s, t), (query, key) = scores
+    opened = ops.open_edges(graph, s, t, None, query, key, seed=draw, backend="cpu")
+    by_target, by_source = gates_both_ways(opened)
+    assert by_target == by_source
+    assert 0 < len(by_target) < graph.num_edges
+
+
+def test_vectors_that_need_no_gradient_get_none() -> None:
+    graph = scattered(31, 201)
+    score = torch.randn(31, requires_grad=True)
+    query, key = torch.randn(2, 31, 5)
+    opened = ops.open_edges(graph, score, score, None, query, key, backend="cpu")
+    (opened.penalty + opened.row_sum.square().sum()).backward()
+    plain = score.grad.clone()
+    score.grad = None
+    query.requires_grad_()
+    opened = ops.open_edges(graph, score, score, None, query, key, backend="cpu")
+    (opened.penalty + opened.row_sum.square().sum()).backward()
+    assert torch.equal(score.grad, plain)
+    assert key.grad is None and query.grad.abs().max() > 0
 
 
 def test_threads_do_not_change_a_bit() -> None:
@@ -81,9 +127,8 @@ def test_threads_do_not_change_a_bit() -> None:
     try:
         for count in (1, 2, 3):
             torch.set_num_threads(count)
-            results.append(
-                step(graph, torch.float32, backend="cpu", seed=3, dropout=0.4)
-            )
+            options = {"backend": "cpu", "seed": 3, "dropout": 0.4, "rank": 7}
+            results.append(step(graph, torch.float32, **options))
     finally:
         torch.set_num_threads(threads)
     for result in results[1:]:
@@ -111,7 +156,7 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
     try:
         for count in (1, 2, 3):
             torch.set_num_threads(count)
-            results.append(step(graph, torch.float32, backend="cpu", seed=3))
+            results.append(step(graph, torch.float32, backend="cpu", seed=3, rank=3))
     finally:
         torch.set_num_threads(threads)
     for result in results[1:]:

@@ -35,6 +35,27 @@ def test_scores_of_another_shape_are_refused(dst, src, edge, message, backend):
 
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
+@pytest.mark.parametrize(
+    ("query", "key", "message"),
+    [
+        ((23, 3), None, "`query` and `key` must be given together, got only `query`."),
+        (None, (23, 3), "`query` and `key` must be given together, got only `key`."),
+        ((11, 3), (23, 3), "`query` must have shape [23, R], got [11, 3]."),
+        ((23, 3), (23,), "`key` must have shape [23, R], got [23]."),
+        ((23, 3), (23, 4), "must have the same 1 to 64 columns, got 3 and 4."),
+        ((23, 65), (23, 65), "must have the same 1 to 64 columns, got 65 and 65."),
+        ((23, 0), (23, 0), "must have the same 1 to 64 columns, got 0 and 0."),
+    ],
+)
+def test_vectors_of_another_shape_are_refused(query, key, message, backend):
+    graph, score = GRAPHS["random directed"](), torch.zeros(23)
+    pair = [None if shape is None else torch.zeros(shape) for shape in (query, key)]
+    with pytest.raises(ValueError) as error:
+        ops.open_edges(graph, score, score, None, *pair, backend=backend)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
 def test_features_of_another_number_of_nodes_are_refused(backend):
     graph = GRAPHS["random directed"]()
     score = torch.zeros(graph.num_nodes)

@@ -104,6 +104,37 @@ def test_the_three_scores_are_added():
     assert torch.equal(opened.edge, (gate > 0).nonzero()[:, 0])
 
 
+def test_vectors_add_the_product_of_the_dense_matrix(
+    awkward_graph: Graph, seed: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reference, "EDGES_AT_ONCE", 11)
+    graph, size = awkward_graph, awkward_graph.num_nodes
+    dst, src, edge = double(size), double(size), double(graph.num_edges)
+    query, key = double(size, 3), double(size, 3)
+    sender, target = graph.edge_index
+    dense = dst[:, None] + src[None] + query @ key.T
+    found = reference.log_alphas(graph, dst, src, edge, query, key)
+    assert torch.allclose(found, dense[target, sender] + edge, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seeded", [True, False], ids=["sampled", "evaluation"])
+def test_gradients_of_vectors_are_right_by_finite_differences(seeded: bool, seed: int):
+    graph = GRAPHS["isolated node"]()
+    query, key = double(7, 3), double(7, 3)
+    dst, src, edge = scores_with_gates_of_every_kind(graph, seed)
+    known = reference.pair_scores(graph.dst, graph.src, query, key)
+    uniform = noise.edge_uniform(seed, graph, noise.GATES).double()
+    shift = 0 if seeded else uniform.logit()
+    edge = (edge - known + shift).detach().requires_grad_()
+
+    def run(x, *scores):
+        opened = reference.open_edges(graph, *scores, seed=seed if seeded else None)
+        return reference.aggregate(opened, x), opened.penalty, opened.row_sum
+
+    inputs = (double(7, 2), dst, src, edge, query, key)
+    assert torch.autograd.gradcheck(run, inputs)
+
+
 def test_sampled_gates_use_the_noise_of_the_edges(awkward_graph: Graph, seed: int):
     graph = awkward_graph
     score = torch.randn(graph.num_nodes)
@@ -280,10 +311,12 @@ def test_the_penalty_and_its_gradient(awkward_graph: Graph, seed: int):
     graph, gates = awkward_graph, HardConcrete()
     dst_score, src_score = double(graph.num_nodes), double(graph.num_nodes)
     edge_score = double(graph.num_edges)
-    opened = reference.open_edges(graph, dst_score, src_score, edge_score, seed=seed)
+    query, key = double(graph.num_nodes, 5), double(graph.num_nodes, 5)
+    scores = (dst_score, src_score, edge_score, query, key)
+    opened = reference.open_edges(graph, *scores, seed=seed)
     opened.penalty.backward()
     with torch.no_grad():
-        log_alpha = reference.log_alphas(graph, dst_score, src_score, edge_score)
+        log_alpha = reference.log_alphas(graph, *scores)
         probability = 1 / (1 + (gates.threshold - log_alpha).exp())
         slope = probability * (1 - probability)
     zeros = torch.zeros_like(dst_score)
@@ -291,6 +324,11 @@ def test_the_penalty_and_its_gradient(awkward_graph: Graph, seed: int):
     assert torch.allclose(edge_score.grad, slope)
     assert torch.allclose(dst_score.grad, zeros.index_add(0, graph.dst, slope))
     assert torch.allclose(src_score.grad, zeros.index_add(0, graph.src, slope))
+    sender, target = graph.edge_index
+    dense = torch.zeros(2 * (graph.num_nodes,), dtype=torch.float64)
+    dense[target, sender] = slope
+    assert torch.allclose(query.grad, dense @ key)
+    assert torch.allclose(key.grad, dense.T @ query)
 
 
 def test_the_penalty_reaches_closed_edges_and_the_data_loss_does_not(seed: int):

@@ -8,7 +8,8 @@ computed in the type of the scores and their sums in float64.
 """
 
 from sgat.ops.cpu.aggregate import aggregate_rows, aggregate_rows_bwd
-from sgat.ops.cpu.gates import open_rows, open_rows_bwd
+from sgat.ops.cpu.gates import open_rows
+from sgat.ops.cpu.gates_bwd import open_rows_bwd
 from sgat.ops.cpu.project import drop_features, project_sparse, project_sparse_bwd
 
 __all__ = [

@@ -21,6 +21,13 @@ from sgat.ops.cpu.lanes import (
 )
 from sgat.ops.cpu.memory import Array, array
 from sgat.ops.cpu.order import add_pieces, columns, pieces
+from sgat.ops.cpu.pairs import (
+    add_products,
+    add_vector_pieces,
+    add_vectors,
+    vector_pieces,
+    vectors,
+)
 from sgat.ops.cpu.threads import blocks, ranges, run
 from sgat.ops.fused import OpenRows
 
@@ -84,6 +91,13 @@ def sum_slopes(chance, begin, end):
 
 
 @compiled
+def slopes(chance, size, steep):
+    """π (1 - π)."""
+    for k in range(size):
+        steep[k] = chance[k] * (chance.dtype.type(1) - chance[k])
+
+
+@compiled
 def sum_wide(values, begin, end):
     """Σ values, in float64."""
     total = 0.0
@@ -109,6 +123,8 @@ def open_rows_kernel(
     dst_score,
     src_score,
     edge_score,
+    query,
+    key,
     weight,
     node_id,
     seed,
@@ -121,14 +137,18 @@ def open_rows_kernel(
     total,
     expected,
     slope,
+    query_slope,
 ):
     """Gates, the open ones at the front of each piece, and Σ Az, Σπ and Σπ(1-π).
 
     Covers the pieces first to last, whose edges are taken PART by PART: arithmetic runs
-    over all edges of a part, whatever their rows. `slot_of` is filled if not empty.
+    over all edges of a part, whatever their rows. `slot_of` and `query_slope`, which is
+    Σπ(1-π)k, are filled if not empty.
     """
     dtype = dst_score.dtype
     draws, weighted, scored = len(seed) > 0, len(weight) > 0, len(edge_score) > 0
+    paired, sloped = len(query) > 0, len(query_slope) > 0
+    steep = np.empty(PART if sloped else 0, dtype)
     key0, key1 = split_key(seed[0]) if draws else (np.uint64(0), np.uint64(0))
     low, high = np.empty(PART, np.uint32), np.empty(PART, np.uint32)
     words = np.empty(PART, np.uint32)
@@ -160,10 +180,20 @@ def open_rows_kernel(
             if ptr[p + 1] == e:
                 p += 1
         add_scores(src_score, src, part, past - part, log_alpha)
+        if paired:
+            p, e = piece, part
+            while e < past:
+                until = min(ptr[p + 1], past)
+                add_products(query, row[p], key, src, e, until, log_alpha, part)
+                e = until
+                if ptr[p + 1] == e:
+                    p += 1
         if scored:
             for k in range(past - part):
                 log_alpha[k] += edge_score[part + k]
         chances(log_alpha, threshold, size, chance)
+        if sloped:
+            slopes(chance, past - part, steep)
         if draws:
             name_words(src, part, past, node_id, words)
             draw_logits(low, high, words, key0, key1, size, log_alpha)
@@ -176,6 +206,17 @@ def open_rows_kernel(
             until = min(ptr[piece + 1], past)
             sum_chance += sum_wide(chance, e - part, until - part)
             sum_slope += sum_slopes(chance, e - part, until - part)
+            if sloped:
+                add_vectors(
+                    steep,
+                    key,
+                    src[part:past],
+                    e - part,
+                    until - part,
+                    e == ptr[piece],
+                    query_slope,
+                    piece,
+                )
             if weighted:
                 # In a sum of its own, for the bits of a graph without weights.
                 opened += sum_wide(product, e - part, until - part)
@@ -228,25 +269,40 @@ def column_slopes_kernel(
     dst_score,
     src_score,
     edge_score,
+    query,
+    key,
     shape,
     slope,
+    key_slope,
 ):
-    """Σπ(1-π) of the pieces first to last by source."""
+    """Σπ(1-π) of the pieces first to last by source, and Σπ(1-π)q if wanted."""
+    paired, sloped = len(query) > 0, len(key_slope) > 0
     dtype = dst_score.dtype
     threshold = dtype.type(shape[3])
     log_alpha, chance = np.zeros(PART, dtype), np.empty(PART, dtype)
+    steep = np.empty(PART if sloped else 0, dtype)
     for piece in range(first, last):
         begin, end = ptr[piece], ptr[piece + 1]
+        if sloped:
+            key_slope[piece] = 0
         score = src_score[source[piece]]
         steepness = 0.0
         for part in range(begin, end, PART):
             size = min(part + PART, end) - part
             for k in range(size):
                 log_alpha[k] = score + dst_score[row[part + k]]
+            if paired:
+                j, until = source[piece], part + size
+                add_products(key, j, query, row, part, until, log_alpha, part)
             if len(edge_score):
                 add_scores(edge_score, entry, part, size, log_alpha)
             chances(log_alpha, threshold, padded(size), chance)
             steepness += sum_slopes(chance, 0, size)
+            if sloped:
+                slopes(chance, size, steep)
+                targets = row[part : part + size]
+                is_first = part == begin
+                add_vectors(steep, query, targets, 0, size, is_first, key_slope, piece)
         slope[piece] = steepness
 
 
@@ -284,61 +340,8 @@ def open_columns_kernel(
             copy_slots(scaled, source_slot, begin, past, source_scaled)
 
 
-@compiled
-def open_rows_bwd_kernel_sources(
-    first,
-    last,
-    ptr,
-    dst,
-    gate,
-    scaled,
-    slot,
-    count,
-    grad_gate,
-    grad_row_sum,
-    shape,
-    grad_src,
-    grad_slot,
-):
-    """∂t of the pieces first to last by source, and ∂log α of their open edges.
-
-    See `fused.open_rows_bwd` for the formula. ∂log α goes to the edge's slot by target;
-    it is 0 where the gate is 1.
-    """
-    temperature, gamma, zeta = shape[0], shape[1], shape[2]
-    for piece in range(first, last):
-        begin = ptr[piece]
-        score = 0.0
-        for p in range(begin, begin + count[piece]):
-            z = np.float64(gate[p])
-            change = np.float64(grad_row_sum[dst[p]])
-            if len(scaled):
-                change *= scaled[p] / z
-            concrete = (z - gamma) / (zeta - gamma)
-            slope = (zeta - gamma) * concrete * (1.0 - concrete) / temperature
-            change = (change + grad_gate[p]) * slope if z < 1.0 else 0.0
-            grad_slot[slot[p]] = change
-            score += change
-        grad_src[piece] = score
-
-
-@compiled
-def open_rows_bwd_kernel_targets(
-    first, last, ptr, count, slot_of, grad_slot, grad_dst, grad_edge
-):
-    """∂s = Σ ∂log α of the pieces first to last, and ∂c in the order of the graph."""
-    for piece in range(first, last):
-        begin, end = ptr[piece], ptr[piece + 1]
-        total = 0.0
-        for q in range(begin, begin + count[piece]):
-            total += grad_slot[q]
-        grad_dst[piece] = total
-        if len(grad_edge):
-            for e in range(begin, end):
-                grad_edge[e] = grad_slot[slot_of[e]] if slot_of[e] >= 0 else 0.0
-
-
-def _shape(gates: HardConcrete) -> Array:
+def shape_of(gates: HardConcrete) -> Array:
+    """The numbers β, γ, ζ and τ of the distribution."""
     numbers = (gates.temperature, gates.gamma, gates.zeta, gates.threshold)
     return np.array(numbers)
 
@@ -347,6 +350,8 @@ def open_rows(
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -360,6 +365,8 @@ def open_rows(
     penalty: Tensor,
     dst_slope: Tensor,
     src_slope: Tensor,
+    query_slope: Tensor,
+    key_slope: Tensor,
 ) -> None:
     """Fill the outputs of `fused.open_rows`."""
     targets = pieces(row_ptr)
@@ -370,7 +377,9 @@ def open_rows(
     scores = (array(dst_score), array(src_score))
     dtype = scores[0].dtype
     by_edge = array(edge_score, dtype)
-    shape = _shape(gates)
+    pair = (vectors(query, dtype), vectors(key, dtype))
+    vector_parts = vector_pieces(query_slope, num_pieces)
+    shape = shape_of(gates)
     run(
         open_rows_kernel,
         blocks(targets.ptr),
@@ -379,6 +388,7 @@ def open_rows(
         src.numpy(),
         *scores,
         by_edge,
+        *pair,
         array(weight, dtype),
         array(node_id, np.int64),
         array(seed, np.int64),
@@ -391,7 +401,9 @@ def open_rows(
         total,
         expected,
         slope,
+        vector_parts,
     )
+    add_vector_pieces(vector_parts, targets.first, query_slope.numpy())
     sums = row_sum.numpy(), dst_slope.numpy()
     looped = array(loop_weight, dtype)
     penalty.fill_(
@@ -403,6 +415,7 @@ def open_rows(
     num_pieces = len(order.pieces.row)
     rows.source_filled[num_pieces:].zero_()
     source_slope = np.empty(num_pieces)
+    vector_parts = vector_pieces(key_slope, num_pieces)
     by_source = ranges(order.pieces.ptr, GATE_WORK)
     run(
         column_slopes_kernel,
@@ -413,9 +426,12 @@ def open_rows(
         order.entry,
         *scores,
         by_edge,
+        *pair,
         shape,
         source_slope,
+        vector_parts,
     )
+    add_vector_pieces(vector_parts, order.pieces.first, key_slope.numpy())
     run(
         open_columns_kernel,
         by_source,
@@ -432,49 +448,3 @@ def open_rows(
         rows.source_filled.numpy(),
     )
     add_pieces(source_slope, order.pieces.first, src_slope.numpy())
-
-
-def open_rows_bwd(
-    grad_gate: Tensor,
-    grad_row_sum: Tensor,
-    row_ptr: Tensor,
-    src: Tensor,
-    weight: Tensor | None,
-    rows: OpenRows,
-    gates: HardConcrete,
-    grad_dst: Tensor,
-    grad_src: Tensor,
-    grad_edge: Tensor,
-) -> None:
-    """Fill the outputs of `fused.open_rows_bwd`."""
-    targets = pieces(row_ptr)
-    sources = columns(row_ptr, src, len(grad_dst)).pieces
-    grad_slot = np.empty(len(src), array(grad_dst).dtype)
-    by_source, by_target = np.empty(len(sources.row)), np.empty(len(targets.row))
-    run(
-        open_rows_bwd_kernel_sources,
-        ranges(sources.ptr, GATE_WORK),
-        sources.ptr,
-        rows.dst.numpy(),
-        array(rows.source_gate),
-        rows.source_scaled.numpy(),
-        rows.source_edge.numpy(),
-        rows.source_filled.numpy(),
-        array(grad_gate.contiguous()),
-        array(grad_row_sum.contiguous()),
-        _shape(gates),
-        by_source,
-        grad_slot,
-    )
-    run(
-        open_rows_bwd_kernel_targets,
-        ranges(targets.ptr, 1),
-        targets.ptr,
-        rows.filled.numpy(),
-        rows.edge.numpy(),
-        grad_slot,
-        by_target,
-        grad_edge.numpy(),
-    )
-    add_pieces(by_source, sources.first, grad_src.numpy())
-    add_pieces(by_target, targets.first, grad_dst.numpy())

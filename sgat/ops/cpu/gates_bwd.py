@@ -1,0 +1,157 @@
+"""The gradient of the gate pass by the scores and vectors of its nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from sgat.gates import HardConcrete
+from sgat.ops.cpu.gates import GATE_WORK, shape_of
+from sgat.ops.cpu.lanes import compiled
+from sgat.ops.cpu.memory import array
+from sgat.ops.cpu.order import add_pieces, columns, longest_piece, pieces
+from sgat.ops.cpu.pairs import add_vector_pieces, add_vectors, vector_pieces, vectors
+from sgat.ops.cpu.threads import ranges, run
+from sgat.ops.fused import OpenRows
+
+
+@compiled
+def open_rows_bwd_kernel_sources(
+    first,
+    last,
+    ptr,
+    dst,
+    gate,
+    scaled,
+    slot,
+    count,
+    grad_gate,
+    grad_row_sum,
+    query,
+    shape,
+    grad_src,
+    grad_slot,
+    grad_key,
+):
+    """∂t of the pieces first to last by source, and ∂log α of their open edges.
+
+    See `fused.open_rows_bwd` for the formula. ∂log α goes to the edge's slot by target;
+    it is 0 where the gate is 1. ∂k is computed if not empty.
+    """
+    temperature, gamma, zeta = shape[0], shape[1], shape[2]
+    paired = len(grad_key) > 0
+    changes = np.empty(
+        longest_piece(ptr, first, last) if paired else 0, grad_slot.dtype
+    )
+    for piece in range(first, last):
+        begin = ptr[piece]
+        past = begin + count[piece]
+        score = 0.0
+        for p in range(begin, past):
+            z = np.float64(gate[p])
+            change = np.float64(grad_row_sum[dst[p]])
+            if len(scaled):
+                change *= scaled[p] / z
+            concrete = (z - gamma) / (zeta - gamma)
+            slope = (zeta - gamma) * concrete * (1.0 - concrete) / temperature
+            change = (change + grad_gate[p]) * slope if z < 1.0 else 0.0
+            grad_slot[slot[p]] = change
+            if paired:
+                changes[p - begin] = change
+            score += change
+        grad_src[piece] = score
+        if paired:
+            targets = dst[begin:past]
+            add_vectors(changes, query, targets, 0, past - begin, True, grad_key, piece)
+
+
+@compiled
+def open_rows_bwd_kernel_targets(
+    first,
+    last,
+    ptr,
+    count,
+    slot_of,
+    open_src,
+    key,
+    grad_slot,
+    grad_dst,
+    grad_edge,
+    grad_query,
+):
+    """∂s = Σ ∂log α of the pieces first to last, ∂c in the order of the graph, and ∂q.
+
+    The last two are computed if not empty.
+    """
+    for piece in range(first, last):
+        begin, end = ptr[piece], ptr[piece + 1]
+        total = 0.0
+        for q in range(begin, begin + count[piece]):
+            total += grad_slot[q]
+        grad_dst[piece] = total
+        if len(grad_query):
+            past = begin + count[piece]
+            add_vectors(grad_slot, key, open_src, begin, past, True, grad_query, piece)
+        if len(grad_edge):
+            for e in range(begin, end):
+                grad_edge[e] = grad_slot[slot_of[e]] if slot_of[e] >= 0 else 0.0
+
+
+def open_rows_bwd(
+    grad_gate: Tensor,
+    grad_row_sum: Tensor,
+    query: Tensor | None,
+    key: Tensor | None,
+    row_ptr: Tensor,
+    src: Tensor,
+    weight: Tensor | None,
+    rows: OpenRows,
+    gates: HardConcrete,
+    grad_dst: Tensor,
+    grad_src: Tensor,
+    grad_edge: Tensor,
+    grad_query: Tensor,
+    grad_key: Tensor,
+) -> None:
+    """Fill the outputs of `fused.open_rows_bwd`."""
+    targets = pieces(row_ptr)
+    sources = columns(row_ptr, src, len(grad_dst)).pieces
+    dtype = array(grad_dst).dtype
+    grad_slot = np.empty(len(src), dtype)
+    queries = vector_pieces(grad_query, len(targets.row))
+    keys = vector_pieces(grad_key, len(sources.row))
+    by_source, by_target = np.empty(len(sources.row)), np.empty(len(targets.row))
+    run(
+        open_rows_bwd_kernel_sources,
+        ranges(sources.ptr, GATE_WORK),
+        sources.ptr,
+        rows.dst.numpy(),
+        array(rows.source_gate),
+        rows.source_scaled.numpy(),
+        rows.source_edge.numpy(),
+        rows.source_filled.numpy(),
+        array(grad_gate.contiguous()),
+        array(grad_row_sum.contiguous()),
+        vectors(query, dtype),
+        shape_of(gates),
+        by_source,
+        grad_slot,
+        keys,
+    )
+    run(
+        open_rows_bwd_kernel_targets,
+        ranges(targets.ptr, 1),
+        targets.ptr,
+        rows.filled.numpy(),
+        rows.edge.numpy(),
+        rows.src.numpy(),
+        vectors(key, dtype),
+        grad_slot,
+        by_target,
+        grad_edge.numpy(),
+        queries,
+    )
+    add_pieces(by_source, sources.first, grad_src.numpy())
+    add_pieces(by_target, targets.first, grad_dst.numpy())
+    add_vector_pieces(keys, sources.first, grad_key.numpy())
+    add_vector_pieces(queries, targets.first, grad_query.numpy())

@@ -1,0 +1,59 @@
+"""Scores: the parts of the location log α of each edge's gate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sgat.graph import Graph
+from sgat.ops import MAX_RANK
+
+
+class Scores(NamedTuple):
+    """The parts of log α_ij = dst_i + src_j + query_i · key_j + edge_ij.
+
+    Attributes:
+        dst: Score s of each node as a target, [N].
+        src: Score t of each node as a source, [N].
+        edge: Further score c of each edge in the order of the graph, [E]; None for 0.
+        query: Vector q of each node as a target, [N, R]; None for 0.
+        key: Vector k of each node as a source, [N, R]; None if `query` is.
+    """
+
+    dst: Tensor
+    src: Tensor
+    edge: Tensor | None = None
+    query: Tensor | None = None
+    key: Tensor | None = None
+
+
+def symmetrised(scores: Scores, graph: Graph) -> Scores:
+    """Scores with which both directions of an edge have the mean of their log α.
+
+        s'_i = t'_i = (s_i + t_i) / 2,   c'_ij = (c_ij + c_ji) / 2
+        q'_i = (u_i, v_i),  k'_j = (u_j, -v_j)   with u = (q + k) / 2, v = (q - k) / 2
+
+    for q_i · k_j + q_j · k_i = 2 (u_i · u_j - v_i · v_j), whose terms are the same
+    numbers in both directions. Vectors become twice as long, unless query and key are
+    one tensor and the product symmetric already. The graph must be undirected: its
+    order by source then lists the reverse of each edge.
+
+    Raises:
+        ValueError: If the vectors would become longer than the kernels take.
+    """
+    node = (scores.dst + scores.src) / 2
+    edge, query, key = scores[2:]
+    if edge is not None:
+        edge = (edge + edge[graph.by_source.edge]) / 2
+    if query is not None and key is not None and query is not key:
+        rank = query.shape[1]
+        if 2 * rank > MAX_RANK:
+            raise ValueError(
+                f"`rank` must be at most {MAX_RANK // 2} where both directions of an"
+                f" edge share a gate (`symmetric`), got {rank}."
+            )
+        same, other = (query + key) / 2, (query - key) / 2
+        query, key = torch.cat([same, other], 1), torch.cat([same, -other], 1)
+    return Scores(node, node, edge, query, key)
