@@ -10,7 +10,7 @@ from string import Template
 from sgat.run_folder import REPORT_SIGN
 
 SCRIPTS = (
-    *("data.js", "programs.js", "drawing.js", "panel.js", "controls.js"),
+    *("data.js", "programs.js", "pace.js", "drawing.js", "panel.js", "controls.js"),
     *("charts.js", "main.js"),
 )
 """Our scripts in the order they need each other; they share one scope."""

@@ -86,6 +86,14 @@ def large_run(tmp_path_factory) -> FinishedRun:
 
 
 @pytest.fixture(scope="session")
+def largest_run(tmp_path_factory) -> FinishedRun:
+    """Nearly as many edges as are drawn at once, with snapshots."""
+    made = tables(range(5_003), ("left", "right"), 19_977, seed=3)
+    folder = tmp_path_factory.mktemp("largest")
+    return finish(folder, *made, epochs=2, snapshots=2)
+
+
+@pytest.fixture(scope="session")
 def several_run(tmp_path_factory) -> FinishedRun:
     """Five graphs with seven labels, as `sgat fit` leaves them."""
     graphs = [

@@ -36,6 +36,7 @@ class Drawing {
       scoreOf: (edge) => data.score[edge],
       emphasisOf: (edge) => this.#emphasis(edge),
     };
+    this.pace = new Pace(this.style, () => this.sigma.scheduleRender());
     this.readTheme();
     const first = data.isWhole ? this.#wholeGraph() : this.#egoGraph(data.hub);
     this.graph = first;
@@ -59,6 +60,13 @@ class Drawing {
       zIndex: true,
       allowInvalidContainer: true,
     });
+    // Asking the graphics card what lies below the pointer waits for all it has to draw.
+    this.sigma.getNodeAtPosition = (place) => this.#nodeAt(place);
+    this.sigma.getCamera().on("updated", () => this.pace.move());
+    this.sigma.on("afterRender", () => {
+      container.dataset.sharePainted = String(this.style.share);
+      this.pace.sent(this.graph.size);
+    });
     this.sigma.on("clickNode", ({ node }) => this.select(Number(node)));
     this.sigma.on("clickStage", () => this.select(null));
     this.sigma.on("enterNode", () => (container.dataset.pointing = "node"));
@@ -71,7 +79,7 @@ class Drawing {
   readTheme() {
     const lines = Math.max(this.graph?.size ?? this.data.numEdges, 1);
     const strength = Math.min(0.9, Math.max(0.28, 9 / Math.sqrt(lines) + 0.18));
-    this.style.width = lines > 4000 ? 0.9 : 1.5;
+    this.style.width = lines > MANY_LINES ? 0.9 : 1.5;
     this.style.kept = [...themeColour("--kept"), strength];
     this.style.removed = [...themeColour("--removed"), Math.min(0.8, strength)];
     this.style.focus = [...themeColour("--focus"), 0.95];
@@ -79,6 +87,7 @@ class Drawing {
     this.style.gap = themeColour("--card");
     this.colours = Array.from({ length: COLOURS }, (_, k) => themeText(`--c${k}`));
     this.plain = themeText("--removed");
+    this.text = { ink: themeText("--ink"), halo: themeText("--halo"), card: themeText("--card"), focus: themeText("--focus") };
   }
 
   retheme() {
@@ -88,12 +97,14 @@ class Drawing {
 
   setThreshold(value) {
     this.style.threshold = Math.fround(value);
+    this.pace.move();
     this.sigma.scheduleRender();
     this.report();
   }
 
   setEpoch(snapshot) {
     this.data.show(snapshot);
+    this.pace.move();
     this.sigma.refresh();
     this.report();
   }
@@ -238,7 +249,7 @@ class Drawing {
     for (let node = 0; node < data.numNodes; node++) {
       this.#addNode(graph, node, data.x[node], data.y[node], data.numNodes);
     }
-    for (let edge = 0; edge < data.numEdges; edge++) this.#addEdge(graph, edge);
+    for (const edge of spreadOut(data.numEdges)) this.#addEdge(graph, edge);
     return graph;
   }
 
@@ -324,6 +335,22 @@ class Drawing {
     });
   }
 
+  /** The node at a place of the stage, null without; of several, the one it is deepest in. */
+  #nodeAt(place) {
+    const { sigma } = this;
+    const at = sigma.viewportToFramedGraph(place);
+    const [zero, one] = [0, 1].map((x) => sigma.framedGraphToViewport({ x, y: 0 }));
+    const pixels = Math.hypot(one.x - zero.x, one.y - zero.y);
+    const larger = sigma.scaleSize(1);
+    let [found, deepest] = [null, 0];
+    this.graph.forEachNode((key) => {
+      const node = sigma.getNodeDisplayData(key);
+      const depth = node.size * larger + 1 - pixels * Math.hypot(node.x - at.x, node.y - at.y);
+      if (depth > deepest) [found, deepest] = [key, depth];
+    });
+    return found;
+  }
+
   #move(state) {
     const camera = this.sigma.getCamera();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) camera.setState(state);
@@ -335,8 +362,8 @@ class Drawing {
     context.font = `${settings.labelWeight} ${settings.labelSize}px ${settings.labelFont}`;
     context.lineWidth = 3;
     context.lineJoin = "round";
-    context.strokeStyle = themeText("--halo");
-    context.fillStyle = themeText("--ink");
+    context.strokeStyle = this.text.halo;
+    context.fillStyle = this.text.ink;
     const [x, y] = [node.x + node.size + 3, node.y + settings.labelSize / 3];
     context.strokeText(node.label, x, y);
     context.fillText(node.label, x, y);
@@ -346,8 +373,8 @@ class Drawing {
     const text = node.label || "";
     context.font = `600 ${settings.labelSize}px ${settings.labelFont}`;
     const width = text ? context.measureText(text).width + 10 : 0;
-    context.fillStyle = themeText("--card");
-    context.strokeStyle = themeText("--focus");
+    context.fillStyle = this.text.card;
+    context.strokeStyle = this.text.focus;
     context.lineWidth = 2;
     context.beginPath();
     context.arc(node.x, node.y, node.size + 4, 0, 2 * Math.PI);
@@ -358,7 +385,7 @@ class Drawing {
     context.roundRect(node.x + node.size + 7, node.y - 11, width, 22, 6);
     context.fill();
     context.stroke();
-    context.fillStyle = themeText("--ink");
+    context.fillStyle = this.text.ink;
     context.fillText(text, node.x + node.size + 12, node.y + settings.labelSize / 3);
   }
 }

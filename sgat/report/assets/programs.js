@@ -42,7 +42,7 @@ void main() {
   float taper = a_taper > 0.5 ? mix(0.45, 1.7, along) : 1.0;
   float focus = a_emphasis > 1.5 ? 1.0 : 0.0;
   v_half = 0.5 * u_width * taper * u_pixel * (1.0 + 0.8 * focus);
-  float reach_across = v_half + u_pixel;
+  float reach_across = v_half + 0.5 * u_pixel;
   v_across = side * reach_across;
   v_distance = along * reach / u_pixel;
   vec2 place = mix(start, end, along) + vec2(-direction.y, direction.x) * v_across;
@@ -152,6 +152,12 @@ function makeEdgeProgram(style) {
       gl.uniform4fv(at.u_focus, style.focus);
     }
 
+    drawWebGL(method, { gl, frameBuffer }) {
+      const edges = Math.ceil((style.share * this.verticesCount) / this.VERTICES);
+      gl.bindFramebuffer(gl.FRAMEBUFFER, frameBuffer);
+      gl.drawArrays(method, 0, this.VERTICES * edges);
+    }
+
     renderProgram(params, info) {
       const { gl } = info;
       gl.enable(gl.BLEND);
@@ -167,7 +173,6 @@ function makeEdgeProgram(style) {
 }
 
 const NODE_VERTEX = `
-attribute vec4 a_id;
 attribute vec4 a_colour;
 attribute vec2 a_place;
 attribute float a_size;
@@ -195,11 +200,7 @@ void main() {
   v_shape = a_shape;
   v_ring = a_ring;
   v_faded = a_faded;
-  #ifdef PICKING_MODE
-  v_colour = a_id;
-  #else
   v_colour = a_colour;
-  #endif
   v_colour.a *= 255.0 / 254.0;
 }`;
 
@@ -226,9 +227,6 @@ float outline(vec2 at) {
 
 void main() {
   float distance = outline(v_at) * v_radius;
-  #ifdef PICKING_MODE
-  gl_FragColor = distance > u_pixel ? vec4(0.0) : v_colour;
-  #else
   // Small nodes have no room for a border that only keeps neighbours apart.
   float gap = clamp(0.25 * v_radius - 0.4 * u_pixel, 0.0, 0.8 * u_pixel);
   float border = v_ring > 0.5 ? max(0.24 * v_radius, 0.9 * u_pixel) : gap;
@@ -238,11 +236,15 @@ void main() {
   vec3 colour = mix(edge, v_colour.rgb, inside);
   float alpha = cover * (v_faded > 0.5 ? 0.14 : 1.0);
   gl_FragColor = vec4(colour * alpha, alpha);
-  #endif
 }`;
 
 function makeNodeProgram(style) {
   return class extends NodeProgram {
+    constructor(gl, picking, renderer) {
+      // The drawing finds the node below the pointer by itself.
+      super(gl, null, renderer);
+    }
+
     getDefinition() {
       return {
         VERTICES: 6,
@@ -254,7 +256,6 @@ function makeNodeProgram(style) {
           { name: "a_place", size: 2, type: FLOAT },
           { name: "a_size", size: 1, type: FLOAT },
           { name: "a_colour", size: 4, type: UNSIGNED_BYTE, normalized: true },
-          { name: "a_id", size: 4, type: UNSIGNED_BYTE, normalized: true },
           { name: "a_shape", size: 1, type: FLOAT },
           { name: "a_ring", size: 1, type: FLOAT },
           { name: "a_faded", size: 1, type: FLOAT },
@@ -265,7 +266,7 @@ function makeNodeProgram(style) {
 
     processVisibleItem(id, start, node) {
       const values = [
-        node.x, node.y, node.size, floatColor(node.color), id,
+        node.x, node.y, node.size, floatColor(node.color),
         node.shape, node.ring ? 1 : 0, node.faded ? 1 : 0,
       ];
       writeCorners(this, values, start);
