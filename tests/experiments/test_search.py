@@ -37,7 +37,7 @@ def test_all_settings_hold():
     options = Options(only=("cora", "texas", "computers"))
     tasks = search.plan(options, Store("nowhere"))
     cora = len(table2.ROWS) - 2, 11, 2
-    computers = len(table2.ROWS) - 2, 5, 2
+    computers = len(table2.ROWS) - 2, 5, 4
     texas = len(table3.ROWS) - 2, 11, 3, len(table3.PROTOCOLS)
     assert len(tasks) == sum(math.prod(parts) for parts in (cora, computers, texas))
     assert all(task.config.train.seed >= 100 for task in tasks), "tables use 0 to 9"
