@@ -7,9 +7,10 @@ programs run. Calls never wait for the device but for the first with a graph.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 import triton
 from torch import Tensor
 
@@ -17,10 +18,57 @@ from sgat.gates import HardConcrete
 from sgat.ops import gpu_kernels as kernels
 from sgat.ops.fused import OpenRows
 from sgat.ops.gpu_pieces import Pieces, order_of, pieces_of, sum_pieces
-from sgat.ops.gpu_sum_rows import aligned_width, sum_rows
+from sgat.ops.gpu_sum_rows import aligned_width, finish_rows_kernel, sum_rows
 
 GATE_TILE = {"BLOCK": 64, "num_warps": 1}
 """Edges of a block of the gate pass and warps of its program."""
+
+PAIR_TILES = {
+    4: {"BLOCK": 64, "num_warps": 1},
+    8: {"BLOCK": 64, "num_warps": 1},
+    16: {"BLOCK": 64, "num_warps": 1},
+    32: {"BLOCK": 32, "num_warps": 1},
+    64: {"BLOCK": 32, "num_warps": 1},
+}
+"""The same for vectors of so many columns, which take registers."""
+
+
+class Vectors(NamedTuple):
+    """Vectors of the nodes, padded so that they can be read in vectors of 16 bytes.
+
+    Attributes:
+        row: Those of the rows of a pass, [N, S].
+        column: Those of the columns, [N, S].
+        rank: How many of the S columns count.
+    """
+
+    row: Tensor
+    column: Tensor
+    rank: int
+
+    @classmethod
+    def padded(cls, query: Tensor | None, key: Tensor | None) -> Vectors | None:
+        """The vectors of a pass by target; None without."""
+        if query is None or key is None:
+            return None
+        rank = query.shape[1]
+        padding = -rank % 4
+        if padding:
+            query, key = F.pad(query, (0, padding)), F.pad(key, (0, padding))
+        return cls(query, key, rank)
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The numbers of columns as the kernels want them."""
+        stride = self.row.shape[1]
+        return {
+            "RANK": self.rank,
+            "STRIDE": stride,
+            "BLOCK_R": triton.next_power_of_2(stride),
+        }
+
+
+NO_VECTORS = {"RANK": 0, "STRIDE": 0, "BLOCK_R": 1}
 
 
 def _open_direction(
@@ -29,6 +77,8 @@ def _open_direction(
     entry: Tensor | None,
     row_score: Tensor,
     column_score: Tensor,
+    vectors: Vectors | None,
+    vector_slope: Tensor,
     edge_score: Tensor | None,
     weight: Tensor | None,
     node_id: Tensor | None,
@@ -36,7 +86,10 @@ def _open_direction(
     gates: HardConcrete,
     outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run the gate pass in one direction; return the sums of each piece."""
+    """Run the gate pass in one direction; return the sums of each piece.
+
+    Fills `vector_slope` if it is not empty.
+    """
     open_column, gate, scaled, open_edge, filled, whole = outputs
     num_pieces = len(pieces.row)
     total, probability, slope = row_score.new_empty(3, num_pieces)
@@ -44,6 +97,9 @@ def _open_direction(
     filled[num_pieces:].zero_()
     if whole is not None:
         whole[num_pieces:].zero_()
+    has_slopes = vector_slope.numel() > 0
+    partial = _partial_vectors(pieces, vector_slope)
+    shape = NO_VECTORS if vectors is None else vectors.shape
     kernels.open_rows_kernel[(num_pieces,)](
         p_bound=pieces.bound,
         p_row=pieces.row,
@@ -52,6 +108,8 @@ def _open_direction(
         p_row_score=row_score,
         p_column_score=column_score,
         p_edge_score=edge_score,
+        p_row_vector=None if vectors is None else vectors.row,
+        p_column_vector=None if vectors is None else vectors.column,
         p_weight=weight,
         p_node_id=node_id,
         p_seed=seed,
@@ -64,6 +122,9 @@ def _open_direction(
         p_total=total,
         p_probability=probability,
         p_slope=slope,
+        p_piece_partial=pieces.partial,
+        p_vector_slope=vector_slope,
+        p_vector_partial=partial,
         TEMPERATURE=gates.temperature,
         GAMMA=gates.gamma,
         ZETA=gates.zeta,
@@ -74,15 +135,52 @@ def _open_direction(
         SCORED=edge_score is not None,
         NAMED=node_id is not None,
         PLACES=entry is not None and len(open_edge) > 0,
-        **GATE_TILE,
+        SLOPES=has_slopes,
+        **shape,
+        **(GATE_TILE if vectors is None else PAIR_TILES[shape["BLOCK_R"]]),
     )
+    if has_slopes:
+        _add_partial(pieces, partial, vector_slope)
     return total, probability, slope
+
+
+def _partial_vectors(pieces: Pieces, out: Tensor) -> Tensor:
+    """Room for the vectors of pieces of split rows."""
+    return out.new_empty((pieces.num_partial, out.shape[1]))
+
+
+def _add_partial(pieces: Pieces, partial: Tensor, out: Tensor) -> None:
+    """Add the vectors of pieces of split rows in their order."""
+    if not pieces.num_partial:
+        return
+    rank = out.shape[1]
+    finish_rows_kernel[(len(pieces.split_row),)](
+        p_split_row=pieces.split_row,
+        p_first=pieces.first,
+        p_piece_partial=pieces.partial,
+        p_x=None,
+        p_scale=None,
+        p_loop=None,
+        p_out=out,
+        p_wide_out=None,
+        p_partial=partial,
+        width=rank,
+        stride=rank,
+        first_column=0,
+        SCALES=False,
+        LOOPS=False,
+        WIDE_OUT=False,
+        BLOCK_D=triton.next_power_of_2(rank),
+        num_warps=1,
+    )
 
 
 def open_rows(
     dst_score: Tensor,
     src_score: Tensor,
     edge_score: Tensor | None,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -96,6 +194,8 @@ def open_rows(
     penalty: Tensor,
     dst_slope: Tensor,
     src_slope: Tensor,
+    query_slope: Tensor,
+    key_slope: Tensor,
 ) -> None:
     """Fill the outputs of `fused.open_rows`."""
     if not len(row_sum):
@@ -104,12 +204,15 @@ def open_rows(
     shared = (edge_score, weight, node_id, seed, gates)
     with torch.cuda.device_of(src):
         pieces = pieces_of(row_ptr)
+        vectors = Vectors.padded(query, key)
         total, probability, slope = _open_direction(
             pieces,
             src,
             None,
             dst_score,
             src_score,
+            vectors,
+            query_slope,
             *shared,
             (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled, None),
         )
@@ -120,12 +223,16 @@ def open_rows(
         if not with_sources:
             return
         order = order_of(row_ptr, src, len(row_sum))
+        if vectors is not None:
+            vectors = Vectors(vectors.column, vectors.row, vectors.rank)
         _, _, slope = _open_direction(
             order.pieces,
             order.row,
             order.entry,
             src_score,
             dst_score,
+            vectors,
+            key_slope,
             *shared,
             (
                 rows.dst,
@@ -339,6 +446,8 @@ def _divided(
 def open_rows_bwd(
     grad_gate: Tensor,
     grad_row_sum: Tensor,
+    query: Tensor | None,
+    key: Tensor | None,
     row_ptr: Tensor,
     src: Tensor,
     weight: Tensor | None,
@@ -347,11 +456,13 @@ def open_rows_bwd(
     grad_dst: Tensor,
     grad_src: Tensor,
     grad_edge: Tensor,
+    grad_query: Tensor,
+    grad_key: Tensor,
 ) -> None:
     """Fill the outputs of `fused.open_rows_bwd`.
 
-    If each slot by source knows its edge, ∂log α goes there and is summed by target;
-    otherwise it is added to the sums of the targets in integers.
+    If each slot by source knows its edge, ∂log α goes there and is summed by target, as
+    vectors need it; otherwise it is added to the sums of the targets in integers.
     """
     if not len(grad_dst):
         return
@@ -365,6 +476,9 @@ def open_rows_bwd(
     with torch.cuda.device_of(src):
         order = order_of(row_ptr, src, len(grad_dst))
         part, size = grad_src.new_empty(2, len(order.pieces.row))
+        vectors = Vectors.padded(query, key)
+        shape = NO_VECTORS if vectors is None else vectors.shape
+        partial = _partial_vectors(order.pieces, grad_key)
         slots: dict[str, Any] = {
             "p_bound": order.pieces.bound,
             "p_filled": rows.source_filled,
@@ -375,7 +489,7 @@ def open_rows_bwd(
             "TEMPERATURE": gates.temperature,
             "GAMMA": gates.gamma,
             "ZETA": gates.zeta,
-            "BLOCK": 128,
+            "BLOCK": 128 if vectors is None else PAIR_TILES[shape["BLOCK_R"]]["BLOCK"],
             "num_warps": 1,
         }
         kernels.open_rows_bwd_kernel_sources[(len(order.pieces.row),)](
@@ -384,12 +498,24 @@ def open_rows_bwd(
             p_grad_edge=grad_place,
             p_part=part,
             p_size=size,
+            p_row=order.pieces.row,
+            p_query=None if vectors is None else vectors.row,
+            p_piece_partial=order.pieces.partial,
+            p_grad_key=grad_key,
+            p_vector_partial=partial,
             WEIGHTED=weight is not None,
             PLACES=has_places,
+            **shape,
             **slots,
         )
         sum_pieces(order.pieces, part, None, grad_src)
         pieces = pieces_of(row_ptr)
+        if vectors is not None:
+            _add_partial(order.pieces, partial, grad_key)
+            # Most edges have none: closed and whole gates pass no gradient on.
+            sum_rows(
+                pieces, None, src, grad_place, vectors.column, grad_query, sparse=True
+            )
         if has_places:
             part = grad_dst.new_empty(len(pieces.row))
             kernels.open_rows_bwd_kernel_targets[(len(pieces.row),)](

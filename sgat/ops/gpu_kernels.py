@@ -55,6 +55,39 @@ def stretched(
 
 
 @triton.jit
+def load_vectors(p_vector, i_node, o_rank, STRIDE: tl.constexpr, BLOCK_R: tl.constexpr):
+    """Vectors of nodes; columns that pad them hold 0."""
+    p_entry = p_vector + i_node.to(tl.int64) * STRIDE + o_rank
+    if STRIDE == BLOCK_R:
+        b_vector = tl.load(p_entry)
+    else:
+        b_vector = tl.load(p_entry, mask=o_rank < STRIDE, other=0)
+    return b_vector
+
+
+@triton.jit
+def store_vector(
+    total,
+    i_piece,
+    i_row,
+    o_rank,
+    p_piece_partial,
+    p_out,
+    p_partial,
+    RANK: tl.constexpr,
+):
+    """Write the sum of a piece to its row, or apart if the row has other pieces."""
+    i_partial = tl.load(p_piece_partial + i_piece)
+    m_rank = o_rank < RANK
+    if i_partial >= 0:
+        p_sum = p_partial + i_partial.to(tl.int64) * RANK + o_rank
+        tl.store(p_sum, total, mask=m_rank)
+    else:
+        p_sum = p_out + i_row.to(tl.int64) * RANK + o_rank
+        tl.store(p_sum, total, mask=m_rank)
+
+
+@triton.jit
 def open_rows_kernel(
     p_bound,
     p_row,
@@ -63,6 +96,8 @@ def open_rows_kernel(
     p_row_score,
     p_column_score,
     p_edge_score,
+    p_row_vector,
+    p_column_vector,
     p_weight,
     p_node_id,
     p_seed,
@@ -75,6 +110,9 @@ def open_rows_kernel(
     p_total,
     p_probability,
     p_slope,
+    p_piece_partial,
+    p_vector_slope,
+    p_vector_partial,
     TEMPERATURE: tl.constexpr,
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
@@ -85,6 +123,10 @@ def open_rows_kernel(
     SCORED: tl.constexpr,
     NAMED: tl.constexpr,
     PLACES: tl.constexpr,
+    RANK: tl.constexpr,
+    STRIDE: tl.constexpr,
+    SLOPES: tl.constexpr,
+    BLOCK_R: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Gates of a piece, the open ones at its front, and Σ A z, Σπ and Σπ(1-π) over it.
@@ -93,6 +135,10 @@ def open_rows_kernel(
     Then `p_entry` says which edge of the graph stands where, only the last sum is
     written, and edges with gate 1 go to the end of the piece instead, without gate,
     which only half-open ones need, and, with PLACES, without edge.
+
+    If RANK is not 0, the product of the vectors of both ends is part of log α. It is
+    summed in the same tile in both directions, for both must open the same edges. With
+    SLOPES also Σπ(1-π) times the vectors of the columns.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -105,6 +151,10 @@ def open_rows_kernel(
     total = tl.zeros([BLOCK], row_score.dtype)
     probability = tl.zeros([BLOCK], row_score.dtype)
     slope = tl.zeros([BLOCK], row_score.dtype)
+    if RANK > 0:
+        o_rank = tl.arange(0, BLOCK_R)
+        b_row = load_vectors(p_row_vector, i_row, o_rank, STRIDE, BLOCK_R)
+        vector_slope = tl.zeros([BLOCK, BLOCK_R], row_score.dtype)
     filled = 0
     whole = 0
     o_lane = tl.arange(0, BLOCK)
@@ -118,6 +168,11 @@ def open_rows_kernel(
         o_edge = o_block + o_lane
         m_edge = o_edge < count
         column = column_next
+        if RANK > 0:
+            # On its way while the noise is computed. Lanes past the end read row 0.
+            b_column = load_vectors(
+                p_column_vector, column[:, None], o_rank[None, :], STRIDE, BLOCK_R
+            )
         log_alpha = row_score + score_next
         column_next = column_ahead
         score_next = tl.load(p_column_score + column_next)
@@ -129,11 +184,6 @@ def open_rows_kernel(
             edge = begin + o_edge
             if BY_SOURCE:
                 edge = tl.load(p_entry + edge, mask=m_edge, other=0)
-        if SCORED:
-            log_alpha += tl.load(p_edge_score + edge, mask=m_edge, other=0)
-        pi = reciprocal(1 + tl.exp(THRESHOLD - log_alpha))
-        probability += tl.where(m_edge, pi, 0)
-        slope += tl.where(m_edge, pi * (1 - pi), 0)
         if DRAWS:
             column_name = node_name(column, p_node_id, m_edge, NAMED)
             if BY_SOURCE:
@@ -141,6 +191,17 @@ def open_rows_kernel(
             else:
                 u = uniform(row_name, column_name, 0, key0, key1)
             u = u.to(row_score.dtype)
+        if RANK > 0:
+            log_alpha += tl.sum(b_column * b_row[None, :], 1)
+        if SCORED:
+            log_alpha += tl.load(p_edge_score + edge, mask=m_edge, other=0)
+        pi = reciprocal(1 + tl.exp(THRESHOLD - log_alpha))
+        probability += tl.where(m_edge, pi, 0)
+        steep = tl.where(m_edge, pi * (1 - pi), 0)
+        slope += steep
+        if SLOPES:
+            vector_slope += steep[:, None] * b_column
+        if DRAWS:
             logit = (log2(u) - log2(1 - u)) * 0.6931471805599453 + log_alpha
         else:
             logit = log_alpha
@@ -178,6 +239,17 @@ def open_rows_kernel(
                 tl.store(p_scaled + begin + o_slot, scaled, mask=m_open)
     tl.store(p_filled + i_piece, filled)
     tl.store(p_slope + i_piece, tl.sum(slope, 0))
+    if SLOPES:
+        store_vector(
+            tl.sum(vector_slope, 0),
+            i_piece,
+            i_row,
+            o_rank,
+            p_piece_partial,
+            p_vector_slope,
+            p_vector_partial,
+            RANK,
+        )
     if BY_SOURCE:
         tl.store(p_whole + i_piece, whole)
     else:
@@ -354,27 +426,38 @@ def open_rows_bwd_kernel_sources(
     p_grad_edge,
     p_part,
     p_size,
+    p_row,
+    p_query,
+    p_piece_partial,
+    p_grad_key,
+    p_vector_partial,
     TEMPERATURE: tl.constexpr,
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
     WEIGHTED: tl.constexpr,
     PLACES: tl.constexpr,
+    RANK: tl.constexpr,
+    STRIDE: tl.constexpr,
+    BLOCK_R: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Σ ∂log α over the half-open edges of a piece of source j.
 
     One program covers one piece. With PLACES each ∂log α goes to the edge's place in
-    the graph, otherwise Σ |∂log α| is written too.
+    the graph, otherwise Σ |∂log α| is written too. If RANK is not 0 also Σ ∂log α q_i.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     count = tl.load(p_filled + i_piece)
+    if RANK > 0:
+        o_rank = tl.arange(0, BLOCK_R)
+        vector = tl.zeros([BLOCK, BLOCK_R], p_part.dtype.element_ty)
     total = tl.zeros([BLOCK], p_part.dtype.element_ty)
     size = tl.zeros([BLOCK], p_part.dtype.element_ty)
     for o_block in range(0, count, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
         m_half = o_slot < count
-        _, change = load_changes(
+        i, change = load_changes(
             p_dst,
             p_gate,
             p_edge,
@@ -394,7 +477,24 @@ def open_rows_bwd_kernel_sources(
             tl.store(p_grad_edge + edge, change, mask=m_half)
         else:
             size += tl.abs(change)
+        if RANK > 0:
+            # Lanes past the end read row 0, times 0.
+            b_query = load_vectors(
+                p_query, i[:, None], o_rank[None, :], STRIDE, BLOCK_R
+            )
+            vector += change[:, None] * b_query
     tl.store(p_part + i_piece, tl.sum(total, 0))
+    if RANK > 0:
+        store_vector(
+            tl.sum(vector, 0),
+            i_piece,
+            tl.load(p_row + i_piece),
+            o_rank,
+            p_piece_partial,
+            p_grad_key,
+            p_vector_partial,
+            RANK,
+        )
     if not PLACES:
         tl.store(p_size + i_piece, tl.sum(size, 0))
 

@@ -15,6 +15,7 @@ from agreement import (
     assert_as_close,
     check_loss,
     check_step,
+    gates_both_ways,
     losses,
     operator_arguments,
     step,
@@ -45,6 +46,69 @@ def test_split_rows_follow_the_reference(name: str, short_pieces: None) -> None:
         with_edges=True,
         width=5,
     )
+
+
+@pytest.mark.parametrize("rank", [1, 7, 16, 64])
+@pytest.mark.parametrize("name", ["no edges", "isolated node", "two graphs"])
+def test_vectors_of_pairs_follow_the_reference(
+    name: str, rank: int, short_pieces: None
+) -> None:
+    options = {"seed": 3, "rank": rank, "with_edges": rank == 7, "width": 5}
+    check_step(GRAPHS[name](), torch.float32, "gpu", device=DEVICE, **options)
+
+
+@pytest.mark.parametrize("name", ["hub", "random directed"])
+def test_vectors_of_pairs_over_split_rows(name: str, short_pieces: None) -> None:
+    graph = hub(37) if name == "hub" else GRAPHS[name]()
+    options = {"seed": None, "rank": 5, "width": 5}
+    check_step(graph, torch.float32, "gpu", device=DEVICE, **options)
+    check_step(graph, torch.float64, "gpu", device=DEVICE, **options)
+
+
+@pytest.mark.parametrize("rank", [7, 16])
+@pytest.mark.parametrize("draw", [3, None])
+def test_both_directions_open_the_same_edges(rank: int, draw: int | None) -> None:
+    graph = scattered(23, 301).to(DEVICE)
+    (s, t), (query, key) = torch.randn(2, 23), torch.randn(2, 23, rank)
+    scores = [part.to(DEVICE) for part in (s, t, query, key)]
+    opened = ops.open_edges(
+        graph, *scores[:2], None, *scores[2:], seed=draw, backend="gpu"
+    )
+    by_target, by_source = gates_both_ways(opened)
+    assert by_target == by_source
+    assert 0 < len(by_target) < graph.num_edges
+
+
+@gpu_test
+@pytest.mark.parametrize("rank", [1, 3, 7, 8, 16, 23, 32, 33, 64])
+@pytest.mark.parametrize("draw", [3, None])
+def test_both_directions_open_the_same_edges_of_a_large_graph(
+    rank: int, draw: int | None
+) -> None:
+    graph = scattered(1009, 300_007).to("cuda")
+    (s, t), (query, key) = torch.randn(2, 1009), torch.randn(2, 1009, rank)
+    scores = [part.cuda() for part in (s, t, query / rank**0.5, key)]
+    opened = ops.open_edges(graph, *scores[:2], None, *scores[2:], seed=draw)
+    by_target, by_source = gates_both_ways(opened)
+    assert by_target == by_source
+    assert 0 < len(by_target) < graph.num_edges
+
+
+@gpu_test
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("rank", [1, 7, 16, 33, 64])
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_vectors_of_pairs_on_a_device(name: str, rank: int, dtype: torch.dtype) -> None:
+    for seed in (3, None):
+        options = {"seed": seed, "rank": rank, "with_edges": rank == 7}
+        check_step(GRAPHS[name](), dtype, "gpu", device="cuda", **options)
+
+
+@gpu_test
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_a_loss_may_reach_the_vectors_by_some_paths_only(name: str, loss: str) -> None:
+    check_loss(GRAPHS[name](), loss, "gpu", device="cuda", rank=5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
@@ -129,7 +193,7 @@ def test_a_hub_of_a_million_edges() -> None:
 @gpu_test
 def test_a_second_run_is_equal_bit_for_bit() -> None:
     graph = scattered(1009, 200_003)
-    options = {"backend": "gpu", "device": "cuda", "seed": 3, "dropout": 0.4}
+    options = {"backend": "gpu", "device": "cuda", "seed": 3, "dropout": 0.4, "rank": 7}
     first, second = (step(graph, torch.float32, **options) for _ in range(2))
     for name, value in first.items():
         assert torch.equal(value, second[name]), name
