@@ -18,6 +18,7 @@ from sgat.edge_effects import logits_without
 from sgat.edge_scores import EdgeScores
 from sgat.estimator import SGATClassifier
 from sgat.finished_run import FinishedRun, open_run
+from sgat.important_edges import both_ways, important_edges
 from sgat.models import SGAT
 from sgat.removal import Removal, describe_removal
 from sgat.tables import edge_scores
@@ -70,30 +71,28 @@ class NodeExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
-        rows = self.table.astype(object).where(self.table.notna(), None)
         return {
             **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)},
             **{key: _plain(getattr(self, key)) for key in ("node", "label")},
             "verdict": self.verdict.to_dict(),
             "alone": self.alone.to_dict(),
-            "table": [
-                {key: _plain(value) for key, value in row.items()}
-                for row in rows.to_dict("records")
-            ],
+            "table": _rows(self.table),
         }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphExplanation:
-    """What was removed from a graph.
+    """What was removed from a graph, and what the rest hangs on.
 
     Attributes:
         graph: Name of the graph.
         removal: Before and after, kept against removed.
+        important: The kept edges that matter most, see `important_edges`.
     """
 
     graph: str
     removal: Removal
+    important: Any
 
     @property
     def table(self) -> Any:
@@ -114,7 +113,11 @@ class GraphExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
-        return {"graph": self.graph, **self.removal.to_dict()}
+        return {
+            "graph": self.graph,
+            **self.removal.to_dict(),
+            "important": _rows(self.important),
+        }
 
 
 def explain_node(
@@ -150,7 +153,7 @@ def explain_node(
     logits = _logits(model, data)
     edges = _ordered_edges(data, scores, number)
     kept = edges[scores.kept[edges]][:top]
-    sets = [_undirected(data, edge) for edge in kept[:, None]]
+    sets = [both_ways(data, edge) for edge in kept[:, None]]
     total = len(sets) + 1
 
     def tell(done: int) -> None:
@@ -175,22 +178,38 @@ def explain_node(
     )
 
 
-def explain_graph(source: Source, *, graph: str | None = None) -> GraphExplanation:
-    """Describe what was removed from a graph; see `describe_removal`.
+def explain_graph(
+    source: Source,
+    *,
+    graph: str | None = None,
+    top: int = TOP,
+    progress: Callable[[int, int], None] | None = None,
+) -> GraphExplanation:
+    """Describe what was removed from a graph, and which kept edges matter most.
+
+    See `describe_removal` and `important_edges`.
 
     Args:
         source: A run folder, what `open_run` returned, or a fitted classifier.
         graph: Name of the graph, where there are several.
+        top: Most kept edges to drop in turn.
+        progress: Called with the number of edges dropped so far, and of all.
 
     Raises:
         ValueError: If there is no such graph.
     """
+    if top < 0:
+        raise ValueError(f"`top` must be at least 0, got {top}.")
     model, graphs = _trained(source)
     data = _chosen(graphs, graph)
     scores = edge_scores(model, [_on_device(data, model)])[0]
     logits = _logits(model, data)
     prediction = (logits > 0) if data.is_multilabel else logits.argmax(dim=1)
-    return GraphExplanation(data.name, describe_removal(data, scores.kept, prediction))
+    return GraphExplanation(
+        data.name,
+        describe_removal(data, scores.kept, prediction),
+        important_edges(model, data, scores, top=top, progress=progress),
+    )
 
 
 def find_node(data: NodeData, node: Any) -> int:
@@ -201,7 +220,8 @@ def find_node(data: NodeData, node: Any) -> int:
     """
     size, text = data.num_nodes, str(node)
     if data.node_ids is None:
-        if text.isdecimal() and int(text) < size:
+        # Another spelling of a number, such as 007, is another id.
+        if text.isdecimal() and int(text) < size and text == str(int(text)):
             return int(text)
         raise ValueError(
             f"There is no node {text!r} in {data.name!r}; its nodes are 0 to"
@@ -265,14 +285,6 @@ def _ordered_edges(data: NodeData, scores: EdgeScores, node: int) -> Tensor:
     return edges[torch.from_numpy(order)]
 
 
-def _undirected(data: NodeData, edge: Tensor) -> Tensor:
-    """The edge, and its reverse where edges have no direction."""
-    if data.has_directions:
-        return edge
-    # Sorted by source, the edges stand in the order of their reverse edges.
-    return torch.cat([edge, data.graph.by_source.edge[edge]])
-
-
 def _neighbour_table(
     data: NodeData, scores: EdgeScores, logits: Tensor, edges: Tensor
 ) -> Any:
@@ -315,3 +327,12 @@ def _id(data: NodeData, number: int) -> Any:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table as plain values, None for what is missing."""
+    rows = table.astype(object).where(table.notna(), None)
+    return [
+        {key: _plain(value) for key, value in row.items()}
+        for row in rows.to_dict("records")
+    ]

@@ -6,7 +6,7 @@ from ops.awkward import GRAPHS
 
 from sgat import edge_effects
 from sgat.data.node_data import NodeData
-from sgat.edge_effects import logits_without
+from sgat.edge_effects import effect_without, estimated_effects, logits_without
 from sgat.features import SparseFeatures
 from sgat.models import SGAT
 from sgat.ops import reference
@@ -28,12 +28,18 @@ def some_model(seed: int, **options) -> SGAT:
 
 
 @torch.no_grad()
-def plain_logits(model, data, scores, dropped, node):
+def plain_logits(model, data, scores, dropped, node=slice(None)):
     """All nodes, with the gates of the dropped edges set to 0, by the reference."""
     gate = scores.gate.clone()
     gate[dropped] = 0
     opened = reference.with_gates(data.graph, gate, torch.zeros(()))
     return model(data.x, opened)[node]
+
+
+def chances(logits, told):
+    """Probability of what is predicted, summed over the nodes."""
+    each = torch.arange(len(told))
+    return logits.double().softmax(dim=1)[each, told.argmax(dim=1)].sum()
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -79,3 +85,61 @@ def test_no_sets_give_no_scores(seed):
     model = some_model(seed)
     scores = edge_scores(model, [data])[0]
     assert logits_without(model, data, scores, 0, []).shape == (0, 3)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("readout", ["linear", "attention"])
+def test_the_effect_on_all_nodes_is_what_the_whole_graph_says(
+    awkward_graph, layers, readout, seed
+):
+    data = node_data(awkward_graph, seed)
+    model = some_model(seed, layers=layers, readout=readout)
+    scores = edge_scores(model, [data])[0]
+    before = plain_logits(model, data, scores, torch.arange(0))
+    edges = torch.arange(awkward_graph.num_edges)[::5][:9]
+    for dropped in (*edges.split(1), edges):
+        found = effect_without(model, data, scores, dropped)
+        after = plain_logits(model, data, scores, dropped)
+        change = chances(after, before) - chances(before, before)
+        assert found.change == pytest.approx(float(change), abs=1e-4)
+        flips = after.argmax(dim=1) != before.argmax(dim=1)
+        assert found.flips == int(flips.sum())
+        moved = (after - before).abs().amax(dim=1) > 1e-5
+        assert int(moved.sum()) <= found.reached <= awkward_graph.num_nodes
+
+
+def test_several_labels_count_each(seed):
+    graph = GRAPHS["random undirected"]()
+    data = node_data(graph, seed)
+    y = torch.zeros(graph.num_nodes, 3)
+    data = dataclasses.replace(data, y=y)
+    model = some_model(seed)
+    scores = edge_scores(model, [data])[0]
+    dropped = torch.arange(0, graph.num_edges, 3)
+    before = plain_logits(model, data, scores, torch.arange(0))
+    after = plain_logits(model, data, scores, dropped)
+    is_on = before > 0
+    one, other = (
+        torch.where(is_on, p, 1 - p).sum()
+        for p in (before.double().sigmoid(), after.double().sigmoid())
+    )
+    found = effect_without(model, data, scores, dropped)
+    assert found.change == pytest.approx(float(other - one), abs=1e-4)
+    assert found.flips == int((is_on != (after > 0)).any(dim=1).sum())
+
+
+def test_the_estimate_is_the_derivative_over_the_attention_that_is_left(
+    awkward_graph, seed
+):
+    data = node_data(awkward_graph, seed)
+    model = some_model(seed)
+    scores = edge_scores(model, [data])[0]
+    found = estimated_effects(model, data, scores)
+    gate = scores.gate.clone().requires_grad_()
+    opened = reference.with_gates(data.graph, gate, torch.zeros(()), with_closed=True)
+    logits = model(data.x, opened)
+    chances(logits, logits).backward()
+    wanted = -gate.detach() * gate.grad / (1 - scores.attention).clamp(min=0.01)
+    assert found.shape == (awkward_graph.num_edges,)
+    torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-5)
+    assert not found[~scores.kept].any()

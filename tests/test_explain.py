@@ -201,7 +201,7 @@ def test_an_unknown_node_is_answered_with_a_similar_one(fitted):
         find_node(data, "something else entirely")
     numbered = dataclasses.replace(data, node_ids=None)
     assert find_node(numbered, 60) == find_node(numbered, "60") == 60
-    for wrong in ("61", "-1", "x", "²"):
+    for wrong in ("61", "-1", "x", "²", "007", "00"):
         with pytest.raises(ValueError, match="its nodes are 0 to 60"):
             find_node(numbered, wrong)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgat.verdict import Verdict
 
 TABLES = (".csv", ".tsv", ".parquet", ".md")
-LEFT = ("label", "prediction", "becomes", "change_of")
+LEFT = ("label", "prediction", "becomes", "change_of", "target")
 """Columns of words."""
 NARROW = 105
 """Columns of text below which a table has to do with fewer."""
@@ -52,7 +52,9 @@ def explain(
     """Explain the prediction of a node, or what was removed from the whole graph.
 
     For a node: what the model says of it, whom it hears and whom it no longer hears,
-    and what changes if each edge it hears is dropped, by evaluating it again.
+    and what changes if each edge it hears is dropped, by evaluating it again. For the
+    graph: before and after, kept against removed edges, and the kept edges that matter
+    most to all predictions.
     """
     from sgat.cli.counting import counting
     from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
@@ -66,10 +68,10 @@ def explain(
     outputs = {"out": out, "picture": picture}
     check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
     found: NodeExplanation | GraphExplanation
-    if node is None:
-        found = explain_graph(opened, graph=graph)
-    else:
-        with counting("edges dropped", quiet=quiet) as count:
+    with counting("edges dropped", quiet=quiet) as count:
+        if node is None:
+            found = explain_graph(opened, graph=graph, top=top, progress=count)
+        else:
             found = explain_node(opened, node, graph=graph, top=top, progress=count)
     if out is not None:
         write_table(found.table, out)
@@ -145,8 +147,12 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
     shown = table.groupby("kept", sort=False).head(top)
     # On a narrow terminal, what follows from log α makes room.
     is_narrow = console.width < NARROW
-    heads = [n for n in table.columns if not (is_narrow and n == "probability")]
-    _print_table(console, heads, shown[heads].to_numpy().tolist())
+    left_out = {"probability"} if is_narrow else set()
+    if not found.dropped:
+        left_out |= {"change", "becomes", "change_of"}
+    heads = [name for name in table.columns if name not in left_out]
+    if len(table):
+        _print_table(console, heads, shown[heads].to_numpy().tolist())
     notes = []
     if kept > found.dropped:
         notes.append(
@@ -155,8 +161,9 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
         )
     if removed > top:
         notes.append(f"{top:,} of {removed:,} removed edges are shown")
-    of = "the label it moves most" if "change_of" in heads else "the prediction"
-    notes.append(f"change: in the probability of {of}, if this edge were gone")
+    if found.dropped:
+        of = "the label it moves most" if "change_of" in heads else "the prediction"
+        notes.append(f"change: in the probability of {of}, if this edge were gone")
     for note in notes:
         console.print(note, highlight=False, soft_wrap=True)
 
@@ -178,7 +185,18 @@ def _show_graph(console: Any, found: GraphExplanation) -> None:
     _print_table(console, ["mean over edges", "kept", "removed"], contrasts)
     if any(contrast.is_sampled for contrast in removal.contrasts):
         note = f"* over a sample of at most {removal.sample:,} edges of either kind"
-        console.print(note, highlight=False)
+        console.print(note + "\n", highlight=False)
+    important = found.important
+    if not len(important):
+        return
+    heads = ["source", "target", *important.columns[2:]]
+    _print_table(console, heads, important.astype(object).to_numpy().tolist())
+    note = (
+        "kept edges that matter most, by an estimate for all of them, then dropped in"
+        " turn; change: in the probability of what is predicted, summed over the nodes"
+        " reached; flips: predictions that become others"
+    )
+    console.print(note, highlight=False, soft_wrap=True)
 
 
 def _print_table(console: Any, heads: list[str], rows: list[list[Any]]) -> None:

@@ -45,6 +45,15 @@ def test_a_node_is_shown_with_whom_it_hears(mine, capsys):
     assert "if it heard nobody: predicted" in shown
 
 
+def test_a_node_that_hears_nobody_has_no_changes(mine, capsys):
+    src, dst = heard(mine, kept=False)
+    capsys.readouterr()
+    assert main(["explain", mine, dst]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"^{src} +no ", shown, re.M)
+    assert "change" not in shown and "becomes" not in shown
+
+
 def test_json_tells_the_same_and_more(mine, capsys):
     _, dst = heard(mine, kept=False)
     capsys.readouterr()
@@ -105,8 +114,14 @@ def test_the_whole_graph_is_described(mine, capsys):
     assert re.search(r"^same label +0\.0000 +0\.0000$", shown, re.M)
     table = pd.read_csv("all.csv").set_index("name")
     assert table.loc["edges", "after"] == kept
-    assert main(["explain", mine, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["after"]["edges"] == kept
+    assert re.search(r"^source +target +gate +attention +change +flips", shown, re.M)
+    assert "summed over the nodes reached" in shown
+    assert main(["explain", mine, "--json", "--top", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["after"]["edges"] == kept
+    edges = pd.read_parquet("mine/edges.parquet")
+    ends = set(zip(*(edges[edges["kept"]][end] for end in ("src", "dst")), strict=True))
+    assert [(row["src"], row["dst"]) in ends for row in found["important"]] == [True]
 
 
 @pytest.mark.parametrize(
