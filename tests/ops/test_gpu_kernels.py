@@ -20,15 +20,18 @@ from triton.compiler import ASTSource
 
 from sgat.ops import gpu_kernels
 
-kernel, real = gpu_kernels.open_rows_kernel, "*" + sys.argv[1]
-integers = "row column entry open_column open_edge filled whole"
+kernel, real, rank = gpu_kernels.open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
+integers = "row column entry open_column open_edge filled whole piece_partial"
 types = {"p_" + name: "*i32" for name in integers.split()}
 types |= {"p_bound": "*i64", "p_seed": "*i64"}
 reals = "row_score column_score gate scaled total probability slope"
+if rank:
+    reals += " row_vector column_vector vector_slope vector_partial"
 types |= {"p_" + name: real for name in reals.split()}
 options = {"TEMPERATURE": 0.66, "GAMMA": -0.1, "ZETA": 1.1, "THRESHOLD": -1.6}
 options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True, "BLOCK": 64}
 options |= {"WEIGHTED": False, "SCORED": False, "NAMED": False}
+options |= {"RANK": rank, "STRIDE": rank, "BLOCK_R": max(rank, 1), "SLOPES": rank > 0}
 names = kernel.arg_names
 source = ASTSource(
     fn=kernel,
@@ -36,25 +39,34 @@ source = ASTSource(
     constexprs={
         (k,): options.get(name) for k, name in enumerate(names) if name not in types
     },
+    # As the launcher finds the pointers.
+    attrs={
+        (k,): [["tt.divisibility", 16]] for k, name in enumerate(names) if name in types
+    },
 )
 compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32))
-print(compiled.asm["ptx"].count("lg2.approx"))
+ptx = compiled.asm["ptx"]
+print(ptx.count("lg2.approx"), ptx.count("ld.global.v4") + ptx.count("ld.global.v2"))
 """
 
 
 # In a process of its own: one that interprets kernels cannot compile them.
 # Once the gate pass of float64 was interpreted well and did not compile.
+@pytest.mark.parametrize("rank", [0, 16])
 @pytest.mark.parametrize(("real", "is_single"), [("fp32", True), ("fp64", False)])
 def test_the_gate_pass_compiles_and_is_quick_in_single_precision(
-    real: str, is_single: bool
+    real: str, is_single: bool, rank: int
 ) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "0"}
     result = subprocess.run(
-        [sys.executable, "-c", COMPILE, real],
+        [sys.executable, "-c", COMPILE, real, str(rank)],
         capture_output=True,
         text=True,
         env=environment,
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert (int(result.stdout) > 0) == is_single
+    num_logarithms, num_wide_reads = map(int, result.stdout.split())
+    assert (num_logarithms > 0) == is_single
+    # Vectors of nodes are read 16 bytes at a time.
+    assert (num_wide_reads > 0) == (rank > 0)
