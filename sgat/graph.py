@@ -51,6 +51,8 @@ class Graph:
             bits number the node within its graph, the high bits number the graph.
         num_merged: How many given edges were duplicates of another and added their
             weight to it.
+        feature: Features of each edge, [E, F], for scorers that look at them; None if
+            there are none.
     """
 
     num_nodes: int
@@ -62,6 +64,7 @@ class Graph:
     input_edge: Tensor | None = None
     node_id: Tensor | None = None
     num_merged: int = 0
+    feature: Tensor | None = None
 
     @classmethod
     def from_edges(
@@ -70,23 +73,25 @@ class Graph:
         num_nodes: int | None = None,
         edge_weight: Tensor | None = None,
         *,
+        edge_feature: Tensor | None = None,
         make_undirected: bool = False,
         say_merged: bool = True,
     ) -> Graph:
         """Check the edges, sort them, merge duplicates and set the loops apart.
 
-        Duplicates of an edge become one edge with the sum of their weights (a log
-        message says how many). A self-loop i → i in the input replaces the default loop
-        weight 1 of node i.
+        Duplicates of an edge become one edge with the sum of their weights, or the
+        largest where edges have no direction (a log message says how many). A self-loop
+        i → i in the input replaces the default loop weight 1 of node i.
 
         Args:
             edge_index: Rows `src` and `dst`, [2, M], any integer type; PyG's
                 `EdgeIndex` will do.
             num_nodes: Number of nodes; None takes the largest id + 1.
             edge_weight: Weights A ≥ 0, [M]; None for all 1.
-            make_undirected: Add the reverse of every edge. Where both directions are
-                given, each gets the larger of the two weights, so an undirected graph
-                stays as it is.
+            edge_feature: Features of the edges, [M, F]; duplicates get their mean.
+            make_undirected: Add the reverse of every edge. Where a pair is given more
+                than once, in one direction or in both, the largest weight counts, so an
+                undirected graph stays as it is.
             say_merged: Log how many duplicates were merged.
 
         Raises:
@@ -97,6 +102,8 @@ class Graph:
         num_nodes = _checked_num_nodes(edge_index, num_nodes)
         if edge_weight is not None:
             edge_weight = _checked_weight(edge_weight, edge_index)
+        if edge_feature is not None:
+            _check_feature(edge_feature, edge_index)
         src, dst = edge_index[0].long(), edge_index[1].long()
 
         is_loop = src == dst
@@ -113,23 +120,24 @@ class Graph:
             logger.warning(
                 "%d duplicate edges were merged; %s.",
                 num_merged,
-                "an edge named twice weighs double"
-                if edge_weight is None
-                else "their weights were added",
+                _merging(edge_weight is not None, make_undirected),
             )
 
         weight = None
         if edge_weight is not None:
-            weight = edge_weight.new_zeros(len(unique_key)).index_add(
-                0, position, edge_weight[edge]
+            weight = edge_weight.new_zeros(len(unique_key)).scatter_reduce(
+                0, position, edge_weight[edge], "amax" if make_undirected else "sum"
             )
-        elif num_merged:
+        elif num_merged and not make_undirected:
             weight = torch.bincount(position, minlength=len(unique_key)).to(
                 torch.get_default_dtype()
             )
+        feature = None
+        if edge_feature is not None:
+            feature = _mean(edge_feature[edge], position, len(unique_key))
         if make_undirected:
-            unique_key, weight, new_position = _symmetrised(
-                unique_key, weight, num_nodes
+            unique_key, weight, feature, new_position = _symmetrised(
+                unique_key, weight, feature, num_nodes
             )
             position = new_position[position]
 
@@ -142,6 +150,7 @@ class Graph:
             loop_weight=loop_weight,
             input_edge=input_edge,
             num_merged=num_merged,
+            feature=feature,
         )
 
     @classmethod
@@ -189,6 +198,14 @@ class Graph:
             edge_offset += graph.num_edges
         weighted = any(graph.weight is not None for graph in graphs)
         looped = any(graph.loop_weight is not None for graph in graphs)
+        features = [graph.feature for graph in graphs if graph.feature is not None]
+        if len({part.shape[1] for part in features}) > 1 or (
+            0 < len(features) < len(graphs)
+        ):
+            raise ValueError(
+                "`graphs` must all have the same number of features of each edge, or"
+                " none of them any."
+            )
         return cls(
             num_nodes=node_offset,
             dst=torch.cat(dst),
@@ -205,6 +222,7 @@ class Graph:
             else None,
             node_id=torch.cat(node_id),
             num_merged=sum(graph.num_merged for graph in graphs),
+            feature=torch.cat(features) if features else None,
         )
 
     @property
@@ -299,6 +317,7 @@ class Graph:
             row_ptr=_pointers(self.dst[keep].long(), self.num_nodes),
             weight=_pick(new_weight, keep),
             input_edge=None,
+            feature=_pick(self.feature, keep),
         )
 
     def to_input(self, value: Tensor, *, loop: float | bool) -> Tensor:
@@ -375,10 +394,19 @@ def _loop_weights(node: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor
     return torch.where(given, total, torch.ones_like(total))
 
 
+def _merging(is_weighted: bool, is_undirected: bool) -> str:
+    """What became of the weights of edges that are given more than once."""
+    if is_undirected:
+        return "the largest weight counts" if is_weighted else "each pair counts once"
+    if is_weighted:
+        return "their weights were added"
+    return "an edge named twice weighs double"
+
+
 def _symmetrised(
-    key: Tensor, weight: Tensor | None, num_nodes: int
-) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Keys and weights of A_ij = max(A_ij, A_ji), and where each old key went."""
+    key: Tensor, weight: Tensor | None, feature: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor]:
+    """Keys, weights of A_ij = max(A_ij, A_ji), features; where each old key went."""
     dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
     reverse = (key - dst * num_nodes) * num_nodes + dst
     both, position = torch.cat([key, reverse]).unique(return_inverse=True)
@@ -386,7 +414,31 @@ def _symmetrised(
         weight = weight.new_zeros(len(both)).scatter_reduce(
             0, position, weight.repeat(2), "amax"
         )
-    return both, weight, position[: len(key)]
+    if feature is not None:
+        wide = feature.new_empty(len(both), feature.shape[1])
+        wide[position[len(key) :]] = feature
+        wide[position[: len(key)]] = feature
+        feature = wide
+    return both, weight, feature, position[: len(key)]
+
+
+def _check_feature(edge_feature: Tensor, edge_index: Tensor) -> None:
+    num_edges = edge_index.shape[1]
+    if edge_feature.dim() != 2 or len(edge_feature) != num_edges:
+        raise ValueError(
+            f"`edge_feature` must have shape [{num_edges}, F],"
+            f" got {list(edge_feature.shape)}."
+        )
+    if not edge_feature.is_floating_point():
+        raise ValueError(
+            "`edge_feature` must hold floating-point numbers,"
+            f" got {edge_feature.dtype}."
+        )
+
+
+def _mean(value: Tensor, position: Tensor, size: int) -> Tensor:
+    total = value.new_zeros(size, value.shape[1]).index_add(0, position, value)
+    return total / torch.bincount(position, minlength=size)[:, None].to(value)
 
 
 def _pointers(sorted_id: Tensor, num_nodes: int) -> Tensor:

@@ -122,9 +122,21 @@ def test_make_undirected_gives_both_directions_the_larger_weight():
     assert graph.is_undirected
 
 
-def test_make_undirected_adds_duplicates_before_taking_the_larger():
-    graph = graph_of((0, 1), (0, 1), (1, 0), make_undirected=True)
-    assert graph.weight.tolist() == [2.0, 2.0]
+@pytest.mark.parametrize("other", [(0, 1), (1, 0)])
+def test_make_undirected_takes_the_largest_however_a_pair_is_spelled(other, caplog):
+    edges = (0, 1), other, (2, 1)
+    graph = graph_of(*edges, make_undirected=True)
+    assert graph.weight is None and graph.num_edges == 4
+    said = "1 duplicate edges were merged; each pair counts once."
+    assert [r.getMessage() for r in caplog.records] == [said] * (other == (0, 1))
+    weight = torch.tensor([3.0, 5.0, 2.0])
+    for given in (weight, weight[[1, 0, 2]]):
+        graph = graph_of(*edges, edge_weight=given, make_undirected=True)
+        assert graph.edge_index.tolist() == [[1, 0, 2, 1], [0, 1, 1, 2]]
+        assert graph.weight.tolist() == [5.0, 5.0, 2.0, 2.0]
+    if other == (0, 1):
+        said = "1 duplicate edges were merged; the largest weight counts."
+        assert caplog.records[-1].getMessage() == said
 
 
 def test_make_undirected_leaves_an_undirected_graph_as_it_is():

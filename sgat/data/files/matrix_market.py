@@ -85,8 +85,8 @@ def write_matrix_market(
     """Write edges between nodes 0 … N-1, in the given order.
 
     Ids other than 1 … N are kept in comments, which other readers skip. A symmetric
-    matrix stores each edge below the diagonal; edges given in both directions become
-    one entry with the weight that `Graph.from_edges` gives them.
+    matrix stores each edge below the diagonal; a pair given more than once becomes one
+    entry with the weight that `Graph.from_edges` gives it.
     """
     if is_symmetric:
         row, column, weight = _below_diagonal(row, column, weight)
@@ -114,21 +114,24 @@ def _below_diagonal(
     column: np.ndarray[Any, Any],
     weight: np.ndarray[Any, Any] | None,
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
-    """Swap the ends where needed; A_ij = max(A_ij, A_ji) where both are given."""
+    """Swap the ends where needed; of a pair given twice the largest weight counts.
+
+    Repeated loops have the sum of their weights.
+    """
     large, small = np.maximum(row, column), np.minimum(row, column)
     key = large * (large.max(initial=0) + 1) + small
-    is_below = row >= column
-    if not np.isin(key[is_below], key[~is_below]).any():
-        return large, small, weight
     _, first, pair = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) == len(key):
+        return large, small, weight
     value = np.ones(len(row)) if weight is None else weight
-    total = np.maximum(
-        np.bincount(pair, value * is_below), np.bincount(pair, value * ~is_below)
-    )
-    if weight is None and (total == 1).all():
-        return large[np.sort(first)], small[np.sort(first)], None
+    total = np.zeros(len(first), dtype=value.dtype)
+    is_loop = row == column
+    np.maximum.at(total, pair[~is_loop], value[~is_loop])
+    np.add.at(total, pair[is_loop], value[is_loop])
     order = first.argsort()
-    return large[first[order]], small[first[order]], total[order]
+    is_plain = weight is None and (total == 1).all()
+    first, total = first[order], total[order]
+    return large[first], small[first], None if is_plain else total
 
 
 def _read_head(path: Path, file: IO[bytes]) -> _Head:
