@@ -20,9 +20,9 @@ from sgat.estimator import SGATClassifier
 from sgat.finished_run import FinishedRun, open_run
 from sgat.important_edges import both_ways, important_edges
 from sgat.models import SGAT
+from sgat.node_verdict import Verdict, label_of, probabilities, verdict_of
 from sgat.removal import Removal, describe_removal
 from sgat.tables import edge_scores
-from sgat.verdict import Verdict, label_of, probabilities, verdict_of
 
 Source = str | Path | FinishedRun | SGATClassifier
 """Where a trained model and its data are: a run folder, an open run, a classifier."""

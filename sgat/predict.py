@@ -24,10 +24,10 @@ from sgat.data.files.source import SUFFIXES
 from sgat.data.node_data import NodeData
 from sgat.finished_run import FinishedRun, open_model
 from sgat.models import SGAT
+from sgat.node_verdict import probabilities
 from sgat.run_folder import RunFolder, arrow_table, read_parquet
 from sgat.tables import edge_scores, edge_table
 from sgat.train import chosen_device
-from sgat.verdict import probabilities
 
 if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier

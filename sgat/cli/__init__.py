@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import typer
 
@@ -75,9 +77,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_known = not isinstance(error, RuntimeError) or _is_out_of_memory(error)
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
-        print(f"error: {_sentence(error)}", file=sys.stderr)
+        given = sys.argv[1:] if arguments is None else arguments
+        print(f"error: {_as_options(_sentence(error), given)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _as_options(sentence: str, arguments: Sequence[str]) -> str:
+    """A sentence of the library with its arguments named as options of the verb."""
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        if word not in getattr(command, "commands", {}):
+            break
+        command = command.commands[word]
+    named = {
+        param.name: param.opts[0]
+        for param in command.params
+        if param.opts[0].startswith("--")
+    }
+    return re.sub(
+        "`([a-z0-9_]+)`",
+        lambda found: f"`{named.get(found[1], found[1])}`",
+        sentence,
+    )
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

@@ -14,7 +14,7 @@ from sgat.cli.data import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
     from sgat.explain import GraphExplanation, NodeExplanation
-    from sgat.verdict import Verdict
+    from sgat.node_verdict import Verdict
 
 TABLES = (".csv", ".tsv", ".parquet", ".md")
 LEFT = ("label", "prediction", "becomes", "change_of", "target")

@@ -13,6 +13,8 @@ def check_outputs(
     outputs: Mapping[str, Path | None],
     inputs: Mapping[str, str | Path | None],
     folder: RunFolder,
+    *,
+    overwrite: bool = True,
 ) -> None:
     """Make sure that nothing is lost by writing, and that it can be written.
 
@@ -20,10 +22,12 @@ def check_outputs(
         outputs: Files to write, by the name of their option.
         inputs: Files that are read, by what they are.
         folder: The run; its own files are not to be replaced.
+        overwrite: Whether a file to write may be there already.
 
     Raises:
         ValueError: If a file to write is one that is read, a file of the run, another
-            output, a folder, or in a folder that does not exist.
+            output, a folder, in a folder that does not exist, or there already and not
+            to be replaced.
     """
     taken: dict[Path, str] = {}
     for what, given in inputs.items():
@@ -50,6 +54,11 @@ def check_outputs(
         if clash is not None:
             raise ValueError(
                 f"`--{option}` must not be the file of {clash}, got {path}."
+            )
+        if path.exists() and not overwrite:
+            raise ValueError(
+                f"{path} exists already; choose another `--{option}`, or replace it"
+                " with `--overwrite`."
             )
         taken[target] = f"`--{option}`"
 

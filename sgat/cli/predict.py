@@ -47,6 +47,9 @@ def predict(
     unknown_category: str | None = option(
         "A category that the run has not seen: refuse, or zero for no category."
     ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Replace the files at --out and --scores."
+    ),
     data_root: Path | None = DATA_ROOT,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -84,7 +87,7 @@ def predict(
     folder, classifier = open_model(run)
     inputs = inputs_of(classifier.config_.data)
     inputs |= {"`--edges`": _text(edges), "`--nodes`": _text(nodes)}
-    check_outputs(outputs, inputs, folder)
+    check_outputs(outputs, inputs, folder, overwrite=overwrite)
     with counting("predicting, steps", quiet=quiet) as count:
         if edges is None:
             root = None if data_root is None else str(data_root)
@@ -103,10 +106,11 @@ def predict(
 
 def describe(found: Prediction, written: list[str]) -> str:
     """The result in a few lines."""
-    share = found.num_kept / found.num_edges if found.num_edges else 1.0
+    count = f"{found.num_kept:,} of {found.num_edges:,}"
+    share = f" ({found.num_kept / found.num_edges:.1%})" if found.num_edges else ""
     lines = [
         f"nodes               {found.num_nodes:,}",
-        f"edges kept          {found.num_kept:,} of {found.num_edges:,} ({share:.1%})",
+        f"edges kept          {count}{share}",
     ]
     if found.score is not None:
         title = found.score_name.replace("_", "-")

@@ -153,12 +153,16 @@ def prune(
 
 def describe(summary: dict[str, Any]) -> str:
     """The result in a few lines."""
-    rows, kept = summary["rows"], summary["kept"]
-    share = f" ({kept / rows:.1%})" if rows else ""
+    rows, kept, share = summary["rows"], summary["kept"], summary["kept_share"]
+    outside = [name for name in ("loop", "missing") if summary["reasons"].get(name)]
+    names = {"loop": "self-loops", "missing": "missing nodes"}
+    left_out = " and ".join(names[name] for name in outside)
+    without = f" without {left_out}" if outside else ""
+    shown = "" if share is None else f" ({share:.1%}{without})"
     lines = [
         "",
         f"rows read           {rows:,}",
-        f"kept                {kept:,}{share}",
+        f"kept                {kept:,}{shown}",
     ]
     reasons = dict(summary["reasons"])
     by_score = reasons.pop("removed", 0)

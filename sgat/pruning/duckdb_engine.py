@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from sgat.pruning.engine import megabytes
-from sgat.pruning.stored_table import DELIMITERS, Destination, StoredTable
+from sgat.pruning.stored_table import Destination, StoredTable
 
 BATCH = 1 << 20
 """Rows that are fetched at a time."""
@@ -136,7 +136,7 @@ class DuckDB:
                 how += f", FILE_SIZE_BYTES '{FILE_SIZE}'"
         else:
             how = (
-                f"FORMAT csv, HEADER, DELIMITER {_text(DELIMITERS[to.format])},"
+                f"FORMAT csv, HEADER, DELIMITER {_text(to.delimiter)},"
                 f" COMPRESSION {'gzip' if to.compressed else 'none'}"
             )
         with _sentences(to.path):

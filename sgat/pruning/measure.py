@@ -6,7 +6,6 @@ import copy
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from sgat.models import SGAT
 from sgat.ops import reference
 from sgat.pruning.engine import Engine
 from sgat.pruning.prune_table import Pruned
-from sgat.pruning.stored_table import open_table
+from sgat.pruning.stored_table import Destination, open_table
 from sgat.pruning.task import Task, match_ids
 
 REPEATS = 9
@@ -30,7 +29,7 @@ BUDGET = 60.0
 
 @torch.no_grad()
 def measure(
-    task: Task, engine: Engine, written: Path, pruned: Pruned, weight: str
+    task: Task, engine: Engine, written: Destination, pruned: Pruned, weight: str
 ) -> dict[str, Any]:
     """Compare the model on the full graph with the model on what was written.
 
@@ -50,7 +49,7 @@ def measure(
     Args:
         task: What was pruned.
         engine: What did it.
-        written: The table that was written.
+        written: Where the kept rows were written.
         pruned: What became of the rows.
         weight: Column with the weights, if there is one.
 
@@ -62,7 +61,7 @@ def measure(
     """
     nodes = task.nodes
     full = _graph(task, engine, "matched", task.edges.columns, weight)
-    table = open_table(written)
+    table = open_table(written.path, delimiter=written.delimiter)
     engine.read("written", table)
     engine.define("written_matched", match_ids(task, "written", table))
     small = _graph(task, engine, "written_matched", table.columns, weight, gate=True)

@@ -99,6 +99,7 @@ def prune_run(
             )
     options = config.data.options
     delimiter = request.delimiter or options.get("delimiter")
+    out = Destination.from_path(out.path, delimiter=delimiter)
     folder = RunFolder(request.run)
     edges = open_table(request.edges or folder.edges, delimiter=delimiter)
     task = Task(
@@ -131,7 +132,7 @@ def prune_run(
             measured = None
             if request.measure:
                 tell("measuring")
-                measured = measure(task, engine, out.path, pruned, weight)
+                measured = measure(task, engine, out, pruned, weight)
         finally:
             engine.close()
     seconds = time.perf_counter() - start
@@ -233,7 +234,7 @@ def _summary(
         "rows": pruned.rows,
         "kept": pruned.kept,
         "removed": pruned.rows - pruned.kept,
-        "kept_share": pruned.kept / pruned.rows if pruned.rows else None,
+        "kept_share": pruned.kept_share,
         "reasons": pruned.reasons,
         "missing": request.missing,
         "opening": pruned.opening,

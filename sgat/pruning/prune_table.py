@@ -41,6 +41,17 @@ class Pruned:
     is_model: bool
     notes: tuple[str, ...] = ()
 
+    @property
+    def kept_share(self) -> float | None:
+        """Share of the rows that have a gate: no self-loops, no missing nodes."""
+        outside = sum(
+            self.reasons.get(reason.label, 0)
+            for reason in (Reason.LOOP, Reason.MISSING)
+        )
+        removed = self.reasons.get(Reason.REMOVED.label, 0)
+        gated = self.rows - outside
+        return (gated - removed) / gated if gated else None
+
 
 def prune_table(
     task: Task, engine: Engine, out: Destination, tell: Callable[[str], None]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sgat.pruning.engine import megabytes
-from sgat.pruning.stored_table import DELIMITERS, Destination, StoredTable
+from sgat.pruning.stored_table import Destination, StoredTable
 
 BATCH = 1 << 20
 """Rows that are fetched at a time."""
@@ -137,7 +137,7 @@ class Spark:
             if to.format == "parquet":
                 writer.option("compression", "zstd").parquet(place)
             else:
-                options = {**CSV, "header": True, "sep": DELIMITERS[to.format]}
+                options = {**CSV, "header": True, "sep": to.delimiter}
                 if to.compressed:
                     options["compression"] = "gzip"
                 writer.options(**options).csv(place)

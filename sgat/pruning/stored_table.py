@@ -83,16 +83,22 @@ class Destination:
         format: `parquet`, `csv` or `tsv`.
         is_folder: Whether it is a folder of files.
         compressed: Whether a text file is compressed by gzip.
+        delimiter: What separates the cells of a text file.
     """
 
     path: Path
     format: str
     is_folder: bool
     compressed: bool
+    delimiter: str = ","
 
     @classmethod
-    def from_path(cls, path: Path) -> Destination:
+    def from_path(cls, path: Path, *, delimiter: str | None = None) -> Destination:
         """The destination a path names; without a suffix it is a folder.
+
+        Args:
+            path: The path.
+            delimiter: What separates the cells of a text file; None goes by the suffix.
 
         Raises:
             ValueError: If the suffix is of no format that can be written, or the folder
@@ -102,7 +108,10 @@ class Destination:
             raise ValueError(f"`--out` must be in a folder that exists, got {path}.")
         if path.suffix == "" or path.is_dir():
             return cls(path, "parquet", True, False)
-        return cls(path, _format(path), False, path.suffix.lower() == ".gz")
+        format = _format(path)
+        is_gzip = path.suffix.lower() == ".gz"
+        between = delimiter or DELIMITERS.get(format, ",")
+        return cls(path, format, False, is_gzip, between)
 
 
 def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:

@@ -129,7 +129,7 @@ def test_a_drawn_split_is_told_for_all_runs(tmp_path, csv_files, capsys, monkeyp
         (["karate", "--budgets", "half"], "got 'half'"),
         (["karate", "--budgets", "1"], "got '1'"),
         (["karate", "--only", "sgta"], "`--only` must name methods, got 'sgta'; known"),
-        (["karate", "--device", "tpu"], "`device` must be one that works here"),
+        (["karate", "--device", "tpu"], "`--device` must be one that works here"),
         (["karate", "--picture", "x.jpg"], "`--picture` must end in .png, got x.jpg."),
         (
             ["karate", "--picture", "no/x.png"],

@@ -167,13 +167,13 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     [
         (["karat"], "Unknown data set 'karat'; choose one of actor,"),
         ([], "Name a data set (see `sgat data list`) or give an edge file"),
-        (["karate", "--keep", "0"], "`keep` must be in (0, 1], got 0.0."),
-        (["karate", "--keep", "1.5"], "`keep` must be in (0, 1], got 1.5."),
-        (["karate", "--hidden", "0"], "`hidden` must be at least 1, got 0."),
-        (["karate", "--readout", "x"], "`readout` must be one of linear, attention"),
-        (["karate", "--device", "abacus"], "`device` must be one that works here"),
+        (["karate", "--keep", "0"], "`--keep` must be in (0, 1], got 0.0."),
+        (["karate", "--keep", "1.5"], "`--keep` must be in (0, 1], got 1.5."),
+        (["karate", "--hidden", "0"], "`--hidden` must be at least 1, got 0."),
+        (["karate", "--readout", "x"], "`--readout` must be one of linear, attention"),
+        (["karate", "--device", "abacus"], "`--device` must be one that works here"),
         (["karate", "--label", "y"], "`--label` goes with `--edges`, your own files."),
-        (["karate", "--split", "none"], "`split` of 'karate' must be one of"),
+        (["karate", "--split", "none"], "`--split` of 'karate' must be one of"),
         (["karate", "--config", "no.toml"], "no.toml: No such file or directory."),
         (["--resume"], "`--resume` needs `--out`"),
         (["--resume", "--out", "nowhere"], "nowhere holds no run to resume."),
@@ -187,13 +187,13 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
             "no.csv: No such file",
         ),
         (["karate", "--nodes", "n.csv"], "`--nodes` goes with `--edges`"),
-        (["karate", "--device", "meta"], "`device` must be one that works here"),
+        (["karate", "--device", "meta"], "`--device` must be one that works here"),
         (["karate", "--hidden", "1000000000"], "There is not enough memory for this"),
         (["karate", "--hidden", str(10**18)], "There is not enough memory for this"),
         (["karate", "--out", ""], "`--out` must not be empty."),
         (
             ["karate", "--split", "random-60-60-20"],
-            "`split` must have three shares of at most 100 per cent together,"
+            "`--split` must have three shares of at most 100 per cent together,"
             " the first above 0, got 'random-60-60-20'.",
         ),
         (
@@ -408,7 +408,7 @@ def test_features_can_be_none_and_cannot_be_the_label(csv_files, capsys, tmp_pat
     assert encoding["features"] == []
     assert main(["fit", *csv_files, *QUICK, "--features", "size, y"]) == 1
     error = capsys.readouterr().err
-    assert error == "error: `features` must not name 'y', the label.\n"
+    assert error == "error: `--features` must not name 'y', the label.\n"
 
 
 def test_a_named_data_set_takes_its_options(tmp_path):

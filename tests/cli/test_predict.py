@@ -44,6 +44,28 @@ def test_without_files_the_run_predicts_on_its_own_data(mine, capsys):
     )
 
 
+def test_files_that_are_there_are_replaced_only_when_asked(mine, capsys):
+    for name in ("p.csv", "s.parquet"):
+        with open(name, "w") as file:
+            file.write("mine")
+        option = "--out" if name == "p.csv" else "--scores"
+        assert main(["predict", mine, *NEW, option, name]) == 1
+        error = capsys.readouterr().err
+        assert f"{name} exists already; choose another `{option}`, or" in error
+        with open(name) as file:
+            assert file.read() == "mine"
+        assert main(["predict", mine, *NEW, option, name, "--overwrite"]) == 0
+    assert len(pd.read_csv("p.csv")) == 30
+
+
+def test_no_edges_have_no_share(mine, capsys):
+    pd.read_csv("edges.csv")[:0].to_csv("none.csv", index=False)
+    capsys.readouterr()
+    files = ["--edges", "none.csv", "--nodes", "nodes.csv"]
+    assert main(["predict", mine, *files, "--out", "p.csv"]) == 0
+    assert "edges kept          0 of 0\n" in capsys.readouterr().out
+
+
 def test_columns_may_have_other_names(mine):
     edges = pd.read_csv("edges.csv").rename(columns={"src": "from", "dst": "to"})
     edges.to_csv("e.tsv", index=False, sep=";")

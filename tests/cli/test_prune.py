@@ -199,7 +199,7 @@ def test_missing_nodes_are_counted_and_nothing_is_written(capsys, tmp_path):
         (["--out", "mine"], "`--out` must not be"),
         (["--out", "a/b.csv"], "must be in a folder that exists, got a/b.csv"),
         (["--out", "b.xlsx"], "b.xlsx: cannot use the suffix '.xlsx' here; choose"),
-        (["--out", "b.csv", "--keep", "2"], "`keep` must be in (0, 1], got 2.0"),
+        (["--out", "b.csv", "--keep", "2"], "`--keep` must be in (0, 1], got 2.0"),
         (["--out", "b.csv", "--engine", "pandas"], "must be duckdb or spark, got"),
         (["--out", "b.csv", "--memory", "lots"], "must be at least 100MB, such as"),
         (["--out", "b.csv", "--missing", "x"], "must be refuse, keep or drop, got 'x'"),
@@ -225,6 +225,47 @@ def test_bad_requests_are_one_sentence_and_change_nothing(
     assert message in error and error.count("\n") == 1
     after = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--keep", "0"], "`--keep` must be in (0, 1], got 0.0."),
+        (["--keep", "1", "--threshold", "2"], "`--keep` and `--threshold` exclude"),
+        (["--symmetric", "sum"], "`--symmetric` must be max, min or mean, got 'sum'."),
+        (["--min-degree", "-1"], "`--min-degree` must be a whole number of at least"),
+    ],
+)
+def test_rules_are_refused_by_the_names_of_their_options(options, message, capsys):
+    assert prune("--out", "small.csv", *options) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_cells_are_separated_as_they_were(capsys):
+    edges = pd.read_csv("edges.csv")
+    edges.to_csv("e.csv", sep=";", index=False)
+    options = ["--delimiter", ";", "--keep", "0.5", "--measure", "--json"]
+    assert prune("--edges", "e.csv", "--out", "small.csv", *options) == 0
+    measured = json.loads(capsys.readouterr().out)["measure"]
+    assert measured["predictions_changed"] == 0
+    found = pd.read_csv("small.csv", sep=";")
+    assert list(found.columns[:3]) == ["src", "dst", "weight"]
+    assert len(found) == measured["edges_kept"] == round(0.5 * len(edges))
+
+
+def test_the_share_is_that_of_the_edges_with_a_gate(capsys):
+    edges = pd.read_csv("edges.csv")
+    loops = pd.DataFrame({"src": ["n01", "n02"], "dst": ["n01", "n02"], "weight": 1.0})
+    strays = pd.DataFrame({"src": ["who", "n02"], "dst": ["n01", "who"], "weight": 1.0})
+    pd.concat([edges, loops, strays]).to_csv("e.csv", index=False)
+    options = ["--keep", "0.5", "--missing", "keep"]
+    assert prune("--edges", "e.csv", "--out", "a.csv", *options) == 0
+    kept = round(0.5 * len(edges))
+    share = f"({kept / len(edges):.1%} without self-loops and missing nodes)"
+    assert f"kept                {kept + 4:,} {share}" in capsys.readouterr().out
+    assert prune("--edges", "e.csv", "--out", "b.csv", *options, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kept_share"] == pytest.approx(kept / len(edges))
 
 
 def test_an_existing_table_is_replaced_when_asked(tmp_path):

@@ -107,7 +107,7 @@ def test_records_come_as_json(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["--only", "kora"], "`--only` must name rows or data sets, got 'kora'"),
-        (["--device", "tpu"], "`device` must be one that works here"),
+        (["--device", "tpu"], "`--device` must be one that works here"),
         (["--figures", __file__], "`--figures` must be a folder, but "),
         (["--document", "missing/x.md"], "`--document` must be in a folder that"),
         (["--document", "."], "`--document` must be a file, but . is a folder."),

@@ -80,7 +80,10 @@ def test_a_folder_without_tables_is_refused(tmp_path):
 )
 def test_destinations_go_by_their_names(name, format, is_folder, compressed, tmp_path):
     found = Destination.from_path(tmp_path / name)
-    assert found == Destination(tmp_path / name, format, is_folder, compressed)
+    between = "\t" if format == "tsv" else ","
+    assert found == Destination(tmp_path / name, format, is_folder, compressed, between)
+    chosen = Destination.from_path(tmp_path / name, delimiter=";")
+    assert (chosen.delimiter == ";") == (not is_folder)
 
 
 def test_paths_that_overlap(tmp_path):
