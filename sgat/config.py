@@ -75,6 +75,9 @@ class ModelConfig:
     `gate_bias_start` where it starts. `symmetric` keeps or removes both directions of
     an edge together; None does so where the user's edges have no direction.
 
+    `scorer` says what inductive gates look at, see `sgat.scorers`; `rank` is the length
+    of the vectors of "cosine" and "bilinear" and the hidden width of "gatv2".
+
     `gate_gradient` says how training gets a gradient by the gates. "hard_concrete" is
     the paper's; for the others gates are binary, see `sgat.gates.BinaryGates`, and
     `gate_samples` is the number of draws per step of "reinforce".
@@ -89,6 +92,8 @@ class ModelConfig:
     dropout: float = 0.5
     attention_dropout: float = 0.5
     gate_mode: Literal["inductive", "transductive"] = "inductive"
+    scorer: Literal["additive", "cosine", "bilinear", "gatv2", "structure"] = "additive"
+    rank: int = 16
     gate_bias: bool = True
     gate_bias_start: float = 0.0
     symmetric: bool | None = None
@@ -112,6 +117,7 @@ class ModelConfig:
             _require(self, name, getattr(self, name) >= 1, "at least 1")
         for name in ("dropout", "attention_dropout"):
             _require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        _require(self, "rank", 1 <= self.rank <= 64, "from 1 to 64")
         _require_choices(self)
 
 

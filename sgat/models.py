@@ -17,7 +17,7 @@ from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
-from sgat.scorers import FreeScorer
+from sgat.scorers import FreeScorer, make_scorer
 
 Readout = Literal["linear", "attention"]
 GateMode = Literal["inductive", "transductive"]
@@ -48,7 +48,9 @@ class SGAT(NodeClassifier):
         gate_mode: "inductive" scores edges from features and works on any graph;
             "transductive" learns one free log α for each edge of one graph.
         num_edges: Number of edges of that graph; needed by "transductive" only.
-        scorer: A module in place of the additive scorer (see `sgat.scorers`).
+        scorer: What inductive gates look at: a name of `sgat.scorers.SCORERS`, or a
+            module; None for the additive scorer of the paper.
+        rank: Length of the vectors, or width, of a scorer chosen by name.
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
         symmetric: Keep or remove both directions of an edge together (undirected
             graphs only).
@@ -74,7 +76,8 @@ class SGAT(NodeClassifier):
         attention_dropout: float = 0.5,
         gate_mode: GateMode = "inductive",
         num_edges: int | None = None,
-        scorer: nn.Module | None = None,
+        scorer: nn.Module | str | None = None,
+        rank: int = 16,
         gate_bias: float | None = None,
         symmetric: bool = False,
         bias: bool = True,
@@ -92,9 +95,12 @@ class SGAT(NodeClassifier):
             raise ValueError(f"`readout` must be linear or attention, got {readout!r}.")
         self.activation = activation
         self.readout = readout
+        num_hidden = layers if readout == "linear" else layers - 1
+        if isinstance(scorer, str) and scorer != "additive":
+            first = hidden_channels if num_hidden else out_channels
+            scorer = make_scorer(scorer, first, rank, init_gain=init_gain)
         scorer = _chosen_scorer(gate_mode, num_edges, scorer)
 
-        num_hidden = layers if readout == "linear" else layers - 1
         width = in_channels
         convs = []
         for layer in range(layers):
@@ -145,6 +151,8 @@ class SGAT(NodeClassifier):
             attention_dropout=config.attention_dropout,
             gate_mode=config.gate_mode,
             num_edges=num_edges,
+            scorer=config.scorer,
+            rank=config.rank,
             gate_bias=config.gate_bias_start if config.gate_bias else None,
             symmetric=bool(config.symmetric),
             bias=config.bias,
@@ -279,16 +287,17 @@ def _chosen_gates(config: ModelConfig) -> Gates:
 
 
 def _chosen_scorer(
-    gate_mode: GateMode, num_edges: int | None, scorer: nn.Module | None
+    gate_mode: GateMode, num_edges: int | None, scorer: nn.Module | str | None
 ) -> nn.Module | None:
     if gate_mode not in ("inductive", "transductive"):
         raise ValueError(
             f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
         )
+    given = scorer if isinstance(scorer, nn.Module) else None
     if gate_mode == "inductive":
-        return scorer
-    if scorer is not None:
-        raise ValueError("`scorer` must be None in the transductive gate mode.")
+        return given
+    if given is not None:
+        raise ValueError("`scorer` must be left out in the transductive gate mode.")
     if num_edges is None:
         raise ValueError("`num_edges` must be given in the transductive gate mode.")
     return FreeScorer(num_edges)

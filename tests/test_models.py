@@ -14,7 +14,7 @@ from sgat import SGAT, ModelConfig, ops
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
-from sgat.scorers import FreeScorer, Scores
+from sgat.scorers import SCORERS, AdditiveScorer, CosineScorer, FreeScorer, Scores
 
 N, K, D, H, C = 23, 7, 5, 3, 11
 
@@ -43,7 +43,9 @@ MODELS = {
     },
     "transductive": {"gate_mode": "transductive", "num_edges": 127},
     "residual": {"residual": True, "layers": 3, "gate_bias": 5.0},
+    **{name: {"scorer": name, "rank": 3} for name in SCORERS if name != "additive"},
 }
+INDUCTIVE = [name for name in MODELS if name != "transductive"]
 
 
 @pytest.fixture(params=list(MODELS))
@@ -109,7 +111,7 @@ def test_edges_may_come_in_any_form_and_order(
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("name", ["paper", "authors' code", "residual"])
+@pytest.mark.parametrize("name", INDUCTIVE)
 def test_relabelled_nodes_give_relabelled_outputs(
     x: Tensor, name: str, training: bool, seed: int
 ):
@@ -178,7 +180,7 @@ def test_reset_parameters_draws_new_weights_and_a_generator_repeats_them(model: 
         states.append({n: p.detach().clone() for n, p in model.named_parameters()})
     for name, value in states[0].items():
         assert torch.equal(states[1][name], value), name
-        is_constant = name.endswith("bias")
+        is_constant = name.endswith(("bias", "scale"))
         assert torch.equal(states[2][name], value) == is_constant, name
 
 
@@ -203,7 +205,7 @@ def test_a_state_dict_carries_the_whole_model(
     assert torch.equal(model.eval()(x, graph), other.eval()(x, graph))
 
 
-@pytest.mark.parametrize("name", ["paper", "authors' code", "residual"])
+@pytest.mark.parametrize("name", INDUCTIVE)
 def test_every_awkward_graph_is_learned_from(
     awkward_graph: Graph, name: str, seed: int
 ):
@@ -295,6 +297,7 @@ PRUNED = {
     "one layer": {"layers": 1},
     "one attention layer": {"layers": 1, "readout": "attention"},
     "symmetric": {"symmetric": True},
+    "symmetric and bilinear": {"symmetric": True, "scorer": "bilinear", "rank": 3},
     "symmetric and transductive": {"symmetric": True, "gate_mode": "transductive"},
 }
 
@@ -405,12 +408,17 @@ def gradients(model: nn.Module, *arguments, **options) -> list[Tensor]:
 
 
 @pytest.mark.usefixtures("fresh_compiler")
-@pytest.mark.parametrize("backend", ["auto", "reference"])
 @pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(
+    ("scorer", "backend"),
+    [("additive", "reference"), *((name, "auto") for name in SCORERS)],
+)
 def test_a_compiled_model_has_no_graph_breaks_and_equals_the_eager_one(
-    graph: Graph, x: Tensor, training: bool, backend: str, seed: int
+    graph: Graph, x: Tensor, scorer: str, training: bool, backend: str, seed: int
 ):
-    model = network(gate_bias=0.0, backend=backend).train(training)
+    model = network(gate_bias=0.0, scorer=scorer, backend=backend).train(training)
+    # What is worked out once for a graph is, before it is compiled.
+    model(x, graph)
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     number = torch.tensor([5])
     expected = gradients(model, x, graph, seed=number)
@@ -496,6 +504,13 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
     free = ModelConfig(gate_mode="transductive")
     scorer = SGAT.from_config(free, K, C, num_edges=127).gating.scorer
     assert isinstance(scorer, FreeScorer) and scorer.num_edges == 127
+    assert isinstance(without.gating.scorer, AdditiveScorer)
+    cosine = ModelConfig(scorer="cosine", rank=7, hidden=5, init_gain=2.0)
+    scorer = SGAT.from_config(cosine, K, C, num_edges=127).gating.scorer
+    assert isinstance(scorer, CosineScorer)
+    assert (scorer.channels, scorer.rank, scorer.init_gain) == (5, 7, 2.0)
+    only = ModelConfig(scorer="cosine", readout="attention", layers=1, hidden=5)
+    assert SGAT.from_config(only, K, C, num_edges=127).gating.scorer.channels == C
 
 
 @pytest.mark.parametrize(
@@ -515,7 +530,12 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
         ),
         (
             {"gate_mode": "transductive", "num_edges": 3, "scorer": Distance()},
-            "`scorer` must be None in the transductive gate mode.",
+            "`scorer` must be left out in the transductive gate mode.",
+        ),
+        (
+            {"scorer": "taste"},
+            "Unknown scorer 'taste'; choose one of additive, cosine, bilinear, gatv2,"
+            " structure.",
         ),
         ({"dropout": 1.5}, "`dropout` must be in [0, 1), got 1.5."),
     ],

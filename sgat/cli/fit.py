@@ -68,6 +68,12 @@ def fit(
         "attention_dropout", MODEL, "Share of coefficients dropped in training."
     ),
     gate_mode: str | None = setting("gate_mode", MODEL, "inductive or transductive."),
+    scorer: str | None = setting(
+        "scorer",
+        MODEL,
+        "What gates look at: additive (the paper), cosine, bilinear, gatv2, structure.",
+    ),
+    rank: int | None = setting("rank", MODEL, "Length of the vectors of a scorer."),
     gate_bias: bool | None = setting(
         "gate_bias",
         MODEL,

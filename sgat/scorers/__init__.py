@@ -6,7 +6,25 @@ products the kernels compute; the score per edge is for what neither can say.
 """
 
 from sgat.scorers.additive import AdditiveScorer
+from sgat.scorers.bilinear import BilinearScorer
+from sgat.scorers.cosine import CosineScorer
+from sgat.scorers.edge_feature import EdgeFeatureScorer
 from sgat.scorers.free import FreeScorer
+from sgat.scorers.gatv2 import GATv2Scorer
+from sgat.scorers.named import SCORERS, make_scorer
 from sgat.scorers.scores import Scores, symmetrised
+from sgat.scorers.structure import StructureScorer
 
-__all__ = ["AdditiveScorer", "FreeScorer", "Scores", "symmetrised"]
+__all__ = [
+    "SCORERS",
+    "AdditiveScorer",
+    "BilinearScorer",
+    "CosineScorer",
+    "EdgeFeatureScorer",
+    "FreeScorer",
+    "GATv2Scorer",
+    "Scores",
+    "StructureScorer",
+    "make_scorer",
+    "symmetrised",
+]

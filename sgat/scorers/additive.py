@@ -40,3 +40,35 @@ class AdditiveScorer(nn.Module):
     def extra_repr(self) -> str:
         """The width."""
         return f"{self.channels}"
+
+
+class PairScorer(nn.Module):
+    """What scorers of pairs share: the additive scores that stand beside their own.
+
+    Args:
+        channels: Width D of the projected features.
+        additive: Add the scores of the paper's gate, so that a node can be heard by all
+            or by none.
+        init_gain: Scale of the initial weights.
+    """
+
+    def __init__(self, channels: int, *, additive: bool, init_gain: float) -> None:
+        super().__init__()
+        self.channels = channels
+        self.init_gain = init_gain
+        self.additive = (
+            AdditiveScorer(channels, init_gain=init_gain) if additive else None
+        )
+
+    def node_scores(self, h: Tensor, graph: Graph) -> Scores:
+        """The additive scores, or zeros."""
+        if self.additive is None:
+            zero = h.new_zeros(len(h))
+            return Scores(zero, zero)
+        scores: Scores = self.additive(h, graph)
+        return scores
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights."""
+        if self.additive is not None:
+            self.additive.reset_parameters(generator)

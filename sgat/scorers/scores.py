@@ -29,6 +29,13 @@ class Scores(NamedTuple):
     key: Tensor | None = None
 
 
+def check_rank(rank: int) -> int:
+    """The length of vectors, if the kernels take it."""
+    if not 1 <= rank <= MAX_RANK:
+        raise ValueError(f"`rank` must be from 1 to {MAX_RANK}, got {rank}.")
+    return rank
+
+
 def symmetrised(scores: Scores, graph: Graph) -> Scores:
     """Scores with which both directions of an edge have the mean of their log α.
 

@@ -1,0 +1,51 @@
+"""BilinearScorer: gates from a learned product of both ends."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sgat.graph import Graph
+from sgat.scorers.additive import PairScorer
+from sgat.scorers.scores import Scores, check_rank
+
+
+class BilinearScorer(PairScorer):
+    """A product of projections: log α_ij = (Q h_i) · (K h_j) + s_i + t_j.
+
+    Args:
+        channels: Width D of the projected features.
+        rank: Length R of the vectors, 1 to 64.
+        additive: Add the scores of the paper's gate.
+        init_gain: Scale of the initial weights.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        rank: int = 16,
+        *,
+        additive: bool = True,
+        init_gain: float = 1.0,
+    ) -> None:
+        super().__init__(channels, additive=additive, init_gain=init_gain)
+        self.rank = check_rank(rank)
+        self.query_weight = nn.Parameter(torch.empty(channels, rank))
+        self.key_weight = nn.Parameter(torch.empty(channels, rank))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights, smaller for longer vectors: a product adds R terms."""
+        super().reset_parameters(generator)
+        gain = self.init_gain / self.rank**0.25
+        nn.init.xavier_normal_(self.query_weight, gain, generator)
+        nn.init.xavier_normal_(self.key_weight, gain, generator)
+
+    def forward(self, h: Tensor, graph: Graph) -> Scores:
+        """Give every node a vector as a target and one as a source."""
+        query, key = h @ self.query_weight, h @ self.key_weight
+        return self.node_scores(h, graph)._replace(query=query, key=key)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.channels}, {self.rank}"

@@ -1,0 +1,61 @@
+"""CosineScorer: gates open between nodes that are alike."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sgat.graph import Graph
+from sgat.scorers.additive import PairScorer
+from sgat.scorers.scores import Scores, check_rank
+
+
+class CosineScorer(PairScorer):
+    """Similarity of projected nodes: log α_ij = scale · cos(P h_i, P h_j) + s_i + t_j.
+
+    The scale is positive and learned. The similarity is the product of one vector for
+    each node, so the kernels compute it.
+
+    Args:
+        channels: Width D of the projected features.
+        rank: Length R of the vectors, 1 to 64.
+        additive: Add the scores of the paper's gate.
+        init_scale: Where the scale starts.
+        init_gain: Scale of the initial weights.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        rank: int = 16,
+        *,
+        additive: bool = True,
+        init_scale: float = 4.0,
+        init_gain: float = 1.0,
+    ) -> None:
+        super().__init__(channels, additive=additive, init_gain=init_gain)
+        if not init_scale > 0:
+            raise ValueError(f"`init_scale` must be positive, got {init_scale}.")
+        self.rank = check_rank(rank)
+        self.init_scale = init_scale
+        self.weight = nn.Parameter(torch.empty(channels, rank))
+        self.log_scale = nn.Parameter(torch.empty(()))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights."""
+        super().reset_parameters(generator)
+        nn.init.xavier_normal_(self.weight, self.init_gain, generator)
+        nn.init.constant_(self.log_scale, math.log(self.init_scale))
+
+    def forward(self, h: Tensor, graph: Graph) -> Scores:
+        """Give every node its vector, of length √scale; a node of zeros gets zeros."""
+        vector = F.normalize(h @ self.weight, dim=1) * (self.log_scale / 2).exp()
+        return self.node_scores(h, graph)._replace(query=vector, key=vector)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.channels}, {self.rank}"

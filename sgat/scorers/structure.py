@@ -1,0 +1,151 @@
+"""StructureScorer: gates from where an edge stands in its graph."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sgat.graph import Graph
+from sgat.ops.kept import Kept
+from sgat.scorers.additive import PairScorer
+from sgat.scorers.scores import Scores
+
+NEIGHBOURS_AT_ONCE = 1 << 22
+"""Neighbours that are looked up together when common ones are counted."""
+
+
+class Structure(NamedTuple):
+    """What the shape of a graph says of its nodes and edges, directions left aside.
+
+    Attributes:
+        degree: log(1 + number of neighbours) of each node, [N].
+        common: Of each edge log(1 + common neighbours of its ends), log(1 + their
+            Adamic-Adar index Σ 1 / log degree) and their Jaccard index, [E, 3].
+    """
+
+    degree: Tensor
+    common: Tensor
+
+
+_known = Kept()
+
+
+def structure_of(graph: Graph) -> Structure:
+    """The structure of a graph, worked out at its first use and kept while it lives."""
+    return Structure(*structure(graph.dst, graph.src, graph.num_nodes))
+
+
+# An operator, for a compiler cannot look up what is known.
+@torch.library.custom_op("sgat::structure", mutates_args=())
+def structure(dst: Tensor, src: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+    """The fields of `Structure`; copies, for an operator hands out new tensors."""
+    known: Structure | None = _known.get(src)
+    if known is None:
+        known = _work_out(dst, src, num_nodes)
+        _known.set(src, known)
+    return known.degree.clone(), known.common.clone()
+
+
+@structure.register_fake
+def _(dst: Tensor, src: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+    dtype = torch.get_default_dtype()
+    return (
+        dst.new_empty(num_nodes, dtype=dtype),
+        dst.new_empty((dst.shape[0], 3), dtype=dtype),
+    )
+
+
+def _work_out(dst: Tensor, src: Tensor, num_nodes: int) -> Structure:
+    size, device = max(num_nodes, 1), src.device
+    src, dst = src.long(), dst.long()
+    # Neighbours in either direction, as sorted numbers node · N + neighbour.
+    key = torch.cat([src * size + dst, dst * size + src]).unique()
+    owner = torch.div(key, size, rounding_mode="floor")
+    neighbour = key - owner * size
+    degree = torch.bincount(owner, minlength=num_nodes)
+    first = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+
+    # Both directions of an edge have the same ends.
+    pair, position = (torch.minimum(src, dst) * size + torch.maximum(src, dst)).unique(
+        return_inverse=True
+    )
+    low = torch.div(pair, size, rounding_mode="floor")
+    high = pair - low * size
+    is_less = degree[low] <= degree[high]
+    small, large = torch.where(is_less, low, high), torch.where(is_less, high, low)
+    count = torch.zeros(len(pair), dtype=torch.float64, device=device)
+    adamic = torch.zeros_like(count)
+    inverse = 1 / degree.clamp(min=2).double().log()
+    for begin, end in _parts(degree[small]):
+        number = torch.repeat_interleave(
+            torch.arange(begin, end, device=device), degree[small[begin:end]]
+        )
+        start = degree[small[begin:end]].cumsum(0) - degree[small[begin:end]]
+        within = torch.arange(len(number), device=device) - start[number - begin]
+        other = neighbour[first[small[number]] + within]
+        wanted = large[number] * size + other
+        place = torch.searchsorted(key, wanted).clamp(max=len(key) - 1)
+        is_common = key[place] == wanted
+        number, other = number[is_common], other[is_common]
+        count.index_add_(0, number, torch.ones_like(number, dtype=count.dtype))
+        adamic.index_add_(0, number, inverse[other])
+    union = degree[low] + degree[high] - count
+    features = torch.stack([count.log1p(), adamic.log1p(), count / union], dim=1)
+    dtype = torch.get_default_dtype()
+    return Structure(degree.double().log1p().to(dtype), features[position].to(dtype))
+
+
+def _parts(work: Tensor) -> list[tuple[int, int]]:
+    """Ranges of entries with about NEIGHBOURS_AT_ONCE work each, one entry at least."""
+    if not len(work):
+        return []
+    part = torch.div(work.cumsum(0), NEIGHBOURS_AT_ONCE, rounding_mode="floor")
+    bounds = [0, *(part.diff().nonzero().squeeze(1) + 1).tolist(), len(work)]
+    return list(itertools.pairwise(bounds))
+
+
+class StructureScorer(PairScorer):
+    """Linear in the structure: log α_ij = u d_i + v d_j + w · f_ij + s_i + t_j.
+
+    d is the degree of a node and f_ij counts common neighbours, see `Structure`. What a
+    graph says of its edges is worked out at the first pass over it, in time about the
+    sum over edges of the smaller degree of their ends.
+
+    Args:
+        channels: Width D of the projected features.
+        additive: Add the scores of the paper's gate.
+        init_gain: Scale of the initial weights.
+    """
+
+    def __init__(
+        self, channels: int, *, additive: bool = True, init_gain: float = 1.0
+    ) -> None:
+        super().__init__(channels, additive=additive, init_gain=init_gain)
+        self.degree_weight = nn.Parameter(torch.empty(2))
+        self.common_weight = nn.Parameter(torch.empty(3))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights, small ones: the structure is not centred."""
+        super().reset_parameters(generator)
+        std = 0.1 * self.init_gain
+        nn.init.normal_(self.degree_weight, std=std, generator=generator)
+        nn.init.normal_(self.common_weight, std=std, generator=generator)
+
+    def forward(self, h: Tensor, graph: Graph) -> Scores:
+        """Score every node from its degree and every edge from common neighbours."""
+        degree, common = structure_of(graph)
+        scores = self.node_scores(h, graph)
+        ends = degree.to(self.degree_weight)[:, None] * self.degree_weight  # [N, 2]
+        return Scores(
+            scores.dst + ends[:, 0],
+            scores.src + ends[:, 1],
+            common.to(self.common_weight) @ self.common_weight,
+        )
+
+    def extra_repr(self) -> str:
+        """The width."""
+        return f"{self.channels}"
