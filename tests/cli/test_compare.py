@@ -49,6 +49,20 @@ def test_a_data_set_is_compared_and_drawn(tmp_path, capsys):
     assert all(row["runs"] == "2" for row in rows)
 
 
+@pytest.mark.gpu
+def test_a_data_set_is_compared_on_a_gpu(tmp_path, capsys):
+    out = ["--out", str(tmp_path / "out"), "--device", "cuda", "--json", "--quiet"]
+    few = ["--budgets", "0.5", "--epochs", "2", "--runs", "1", "--only", "sgat,random"]
+    assert main(["compare", "karate", *few, *out]) == 0
+    assert capsys.readouterr().err == ""
+    measured = json.loads((tmp_path / "out/inference.json").read_text())["costs"]
+    assert len(measured) == 2 + 2 * 2
+    for entry in measured:
+        # Weights, features and workspaces are left out: kilobytes, no megabytes.
+        assert 1_000 < entry["bytes"] < 2_000_000
+        assert 1e-6 < entry["seconds"] < 1
+
+
 def test_the_same_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     only = ["karate", "--runs", "1", "--only", "sgat,random"]
     run, done = trial.run, []

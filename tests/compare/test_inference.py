@@ -60,11 +60,34 @@ def test_memory_on_a_gpu_is_that_of_its_allocator():
     kept = torch.arange(data.graph.num_edges) % 4 == 0
     variants = {1.0: [data], 0.25: [data.select_edges(kept)]}
     config = ModelConfig(method="gat", hidden=8)
+    # As in a new process, where the first product takes a workspace of megabytes.
+    torch._C._cuda_clearCublasWorkspaces()
     on_gpu = costs(config, variants, torch.device("cuda"))
     on_cpu = costs(config, variants, CPU)
     for keep in variants:
-        # The allocator rounds every tensor up to 512 bytes.
-        assert on_gpu[keep].bytes == pytest.approx(on_cpu[keep].bytes, rel=0.3)
+        # The allocator rounds tensors up to 512 bytes, and sees what operations take
+        # within themselves.
+        assert 0.9 < on_gpu[keep].bytes / on_cpu[keep].bytes < 3
+    assert on_gpu[0.25].memory == pytest.approx(on_cpu[0.25].memory, abs=0.2)
+    again = costs(config, dict(reversed(variants.items())), torch.device("cuda"))
+    assert {keep: again[keep].bytes for keep in variants} == {
+        keep: on_gpu[keep].bytes for keep in variants
+    }
+
+
+@pytest.mark.gpu
+def test_time_on_a_gpu_waits_for_it(monkeypatch):
+    """A pass of many launches takes as long as the device needs for it."""
+    data = block_graph(num_nodes=997)
+    variants = {1.0: [data]}
+    config = ModelConfig(method="gat", hidden=8)
+    waited = []
+    synchronize = torch.cuda.synchronize
+    monkeypatch.setattr(
+        torch.cuda, "synchronize", lambda device: waited.append(synchronize(device))
+    )
+    [found] = costs(config, variants, torch.device("cuda")).values()
+    assert found.seconds > 0 and len(waited) >= inference.FEWEST + 2
 
 
 def test_graphs_take_turns(monkeypatch):
