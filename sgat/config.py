@@ -92,7 +92,9 @@ class ModelConfig:
     dropout: float = 0.5
     attention_dropout: float = 0.5
     gate_mode: Literal["inductive", "transductive"] = "inductive"
-    scorer: Literal["additive", "cosine", "bilinear", "gatv2", "structure"] = "additive"
+    scorer: Literal[
+        "additive", "cosine", "bilinear", "gatv2", "structure", "evidence"
+    ] = "additive"
     rank: int = 16
     gate_bias: bool = True
     gate_bias_start: float = 0.0

@@ -68,8 +68,9 @@ class SGATConv(nn.Module):
         attention_dropout: Share of coefficients a_ij to drop in training.
         bias: Add a learned vector to the output.
         residual: Add the input to the output, through a matrix if the widths differ.
-        scorer: Module mapping (h of the first head [N, D], graph) to `Scores`; None
-            takes the paper's additive scorer. False leaves the layer without gates of
+        scorer: Module mapping (h of the first head [N, D], graph), and the layer's
+            input where it has `sees_input`, to `Scores`; None takes the paper's
+            additive scorer. False leaves the layer without gates of
             its own: it must then be called with those of another layer.
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
         symmetric: Give both directions of an edge the mean of their scores, so that
@@ -201,7 +202,7 @@ class SGATConv(nn.Module):
             seed = draw_seed()
         h = self._project(x, self.weight, graph, seed)
         if opened is None:
-            opened = self._open_edges(h, graph, seed)
+            opened = self._open_edges(h, graph, x, seed)
         out = ops.aggregate(
             opened,
             h,
@@ -222,7 +223,7 @@ class SGATConv(nn.Module):
 
     def score(self, x: Features, graph: Graph) -> Scores:
         """Scores of evaluation, the gate bias included in those of the targets."""
-        return self._score(self._project(x, self.weight, graph, None), graph)
+        return self._score(self._project(x, self.weight, graph, None), graph, x)
 
     def _project(
         self, x: Features, weight: Tensor, graph: Graph, seed: Seed | None
@@ -237,7 +238,7 @@ class SGATConv(nn.Module):
             backend=self.backend,
         )
 
-    def _score(self, h: Tensor, graph: Graph) -> Scores:
+    def _score(self, h: Tensor, graph: Graph, x: Features) -> Scores:
         if self.scorer is None:
             raise ValueError(
                 "This layer has no gates of its own (scorer=False);"
@@ -247,17 +248,21 @@ class SGATConv(nn.Module):
         # Gates are decided in full precision, also under autocast.
         with torch.autocast(first.device.type, enabled=False):
             wide = first.to(torch.promote_types(first.dtype, self.weight.dtype))
-            scores: Scores = self.scorer(wide, graph)
+            sees_input = getattr(self.scorer, "sees_input", False)
+            given = (wide, graph, x) if sees_input else (wide, graph)
+            scores: Scores = self.scorer(*given)
         if self.symmetric:
             scores = symmetrised(scores, graph)
         if self.gate_bias is None:
             return scores
         return scores._replace(dst=scores.dst + self.gate_bias)
 
-    def _open_edges(self, h: Tensor, graph: Graph, seed: Seed | None) -> OpenEdges:
+    def _open_edges(
+        self, h: Tensor, graph: Graph, x: Features, seed: Seed | None
+    ) -> OpenEdges:
         return ops.open_edges(
             graph,
-            *self._score(h, graph),
+            *self._score(h, graph, x),
             seed=seed,
             gates=self.gates,
             backend=self.backend,

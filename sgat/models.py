@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,10 @@ from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
-from sgat.scorers import FreeScorer, make_scorer
+from sgat.scorers import EvidenceScorer, FreeScorer, make_scorer
+
+if TYPE_CHECKING:
+    from sgat.data.node_data import NodeData
 
 Readout = Literal["linear", "attention"]
 GateMode = Literal["inductive", "transductive"]
@@ -96,7 +99,10 @@ class SGAT(NodeClassifier):
         self.activation = activation
         self.readout = readout
         num_hidden = layers if readout == "linear" else layers - 1
-        if isinstance(scorer, str) and scorer != "additive":
+        if scorer == "evidence":
+            threshold = (gates or HardConcrete()).threshold
+            scorer = EvidenceScorer(in_channels, out_channels, threshold=threshold)
+        elif isinstance(scorer, str) and scorer != "additive":
             first = hidden_channels if num_hidden else out_channels
             scorer = make_scorer(scorer, first, rank, init_gain=init_gain)
         scorer = _chosen_scorer(gate_mode, num_edges, scorer)
@@ -178,6 +184,12 @@ class SGAT(NodeClassifier):
             gain = self.gating.init_gain
             nn.init.xavier_normal_(self.classifier.weight, gain, generator)
             nn.init.zeros_(self.classifier.bias)
+
+    def observe(self, graphs: Sequence[NodeData], seed: int) -> None:
+        """Let the scorer look at the data, if it is one that does."""
+        observe = getattr(self.gating.scorer, "observe", None)
+        if observe is not None:
+            observe(graphs, seed)
 
     def compute(
         self,

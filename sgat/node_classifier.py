@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,9 @@ from torch import Tensor, nn
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.ops import OpenEdges, Seed
+
+if TYPE_CHECKING:
+    from sgat.data.node_data import NodeData
 
 
 class Output(NamedTuple):
@@ -56,6 +60,14 @@ class NodeClassifier(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
         raise NotImplementedError
+
+    def observe(self, graphs: Sequence[NodeData], seed: int) -> None:
+        """Look at the data before training; here nothing.
+
+        Args:
+            graphs: The data with training nodes, on the device of the model.
+            seed: Of all that is drawn.
+        """
 
     def compute(
         self,

@@ -197,6 +197,8 @@ class Training:
         self.graphs = [data.to(device) for data in name_in_noise(graphs)]
         self.model_config = resolved(model, graphs)
         self.model = _fresh_model(self.model_config, graphs, train).to(device)
+        training = [data for data in self.graphs if bool(data.train.any())]
+        self.model.observe(training, train.seed)
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0

@@ -9,6 +9,7 @@ from sgat.scorers.additive import AdditiveScorer
 from sgat.scorers.bilinear import BilinearScorer
 from sgat.scorers.cosine import CosineScorer
 from sgat.scorers.edge_feature import EdgeFeatureScorer
+from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.named import SCORERS, make_scorer
@@ -21,6 +22,7 @@ __all__ = [
     "BilinearScorer",
     "CosineScorer",
     "EdgeFeatureScorer",
+    "EvidenceScorer",
     "FreeScorer",
     "GATv2Scorer",
     "Scores",

@@ -1,0 +1,221 @@
+"""EdgeEvidence: the log-odds that each edge of a graph is real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from sgat.evidence.beliefs import Agreement, beliefs, compatibility, fit_classes
+from sgat.evidence.embedding import Embedding, fit_embedding
+from sgat.evidence.mixture import Mixture, fit_mixture
+from sgat.evidence.neighbourhood import (
+    NUM_FEATURES,
+    Neighbourhood,
+    random_pairs,
+    undirected,
+)
+from sgat.features import Features, concatenate
+from sgat.graph import Graph
+
+if TYPE_CHECKING:
+    from sgat.data.node_data import NodeData
+
+ROUNDS = 2
+"""How often edges are judged anew, their last odds weighing what neighbours say."""
+MOST_PAIRS = 100_000
+"""Edges, and random pairs, of each graph that a fit looks at."""
+
+
+class EdgeEvidence(nn.Module):
+    """Log-odds that an edge is real and not noise, from all that surrounds it.
+
+        1. u = embedding of the features; φ = what u, degrees and common neighbours say
+        2. log-odds = mixture(φ)
+        3. twice: weigh edges by their odds, let beliefs in classes travel along them,
+           and log-odds = mixture(φ, how well the classes of both ends go together)
+
+    `fit` learns from graphs with labels, a few numbers per step; what is learned says
+    something of any graph with the same features. Before it, every edge counts as real.
+
+    Args:
+        in_channels: Number of features K.
+        num_classes: Number of classes C.
+        rank: Length R of the nodes' vectors.
+    """
+
+    scale: Tensor
+    offset: Tensor
+    centre: Tensor
+    axes: Tensor
+    class_weight: Tensor
+    compatible: Tensor
+    mixtures: Tensor
+
+    def __init__(self, in_channels: int, num_classes: int, rank: int = 64) -> None:
+        super().__init__()
+        self.rank = rank
+        for name in ("scale", "offset", "centre"):
+            self.register_buffer(name, torch.zeros(in_channels))
+        self.register_buffer("axes", torch.zeros(in_channels, rank))
+        self.register_buffer("class_weight", torch.zeros(rank + 1, num_classes))
+        self.register_buffer("compatible", torch.ones(num_classes, num_classes))
+        # Of each round: mean, std, coefficients of φ and agreement; constant; ρ.
+        width = 3 * (NUM_FEATURES + 1) + 2
+        self.register_buffer("mixtures", torch.zeros(ROUNDS + 1, width))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Forget what was learned; nothing is drawn."""
+        for name in ("scale", "offset", "centre", "axes", "class_weight", "mixtures"):
+            getattr(self, name).zero_()
+        self.compatible.fill_(1)
+        open_ = Mixture(
+            mean=torch.zeros(NUM_FEATURES + 1),
+            std=torch.ones(NUM_FEATURES + 1),
+            coefficient=torch.zeros(NUM_FEATURES + 1),
+            constant=torch.tensor(8.0),
+            noise_share=torch.tensor(0.0),
+        )
+        for number in range(ROUNDS + 1):
+            self._store(number, open_)
+
+    @property
+    def noise_share(self) -> float:
+        """Share of the edges seen in fitting that is estimated to be noise."""
+        return float(self._mixture(ROUNDS).noise_share)
+
+    @property
+    def knows_classes(self) -> bool:
+        """Whether the classes of two nodes say anything about an edge between them."""
+        return bool((self.compatible != 1).any())
+
+    def _mixture(self, number: int) -> Mixture:
+        parts = self.mixtures[number].split([NUM_FEATURES + 1] * 3 + [1, 1])
+        return Mixture(*parts[:3], parts[3].squeeze(0), parts[4].squeeze(0))
+
+    def _store(self, number: int, mixture: Mixture) -> None:
+        parts = [part.reshape(-1).to(self.mixtures) for part in mixture]
+        self.mixtures[number] = torch.cat(parts)
+
+    @torch.no_grad()
+    def fit(self, graphs: Sequence[NodeData], *, seed: int = 0) -> EdgeEvidence:
+        """Learn from graphs, and from the labels of their training nodes.
+
+        Args:
+            graphs: Where to learn; all edges are looked at, or a sample of very many.
+            seed: Of the sample, of the random pairs and of the search for axes.
+
+        Returns:
+            Itself.
+        """
+        views = [_View(data, number + seed) for number, data in enumerate(graphs)]
+        features = _joined([data.x for data in graphs])
+        embedding = fit_embedding(features, self.rank, seed=seed)
+        for name, part in zip(embedding._fields, embedding, strict=True):
+            getattr(self, name).copy_(part)
+        for view in views:
+            view.look(self._vectors(view.data.x))
+        self._fit_classes(views)
+        for number in range(ROUNDS + 1):
+            for view in views:
+                view.judge(self, number)
+            seen = torch.cat([view.seen for view in views])
+            drawn = torch.cat([view.drawn for view in views])
+            known = NUM_FEATURES if number else None
+            self._store(number, fit_mixture(seen, drawn, known=known))
+            for view in views:
+                view.odds = self._mixture(number).log_odds(view.edge_features)
+        return self
+
+    def _fit_classes(self, views: Sequence[_View]) -> None:
+        """Learn the classes of vectors and which classes edges join."""
+        self.compatible.fill_(1)
+        vector = torch.cat([view.vector for view in views])
+        y = torch.cat([view.data.y for view in views])
+        train = torch.cat([view.data.train for view in views])
+        if y.dim() == 2 or not bool((train & (y >= 0)).any()):
+            return
+        self.class_weight.copy_(
+            fit_classes(vector, y, train & (y >= 0), self.compatible.shape[0])
+        )
+        # Judged in one graph: several are joined by no edges, nor by random pairs.
+        first = views[0]
+        belief = beliefs(first.vector, self.class_weight)
+        self.compatible.copy_(compatibility(belief, first.graph, *first.pairs))
+
+    def _vectors(self, x: Features) -> Tensor:
+        return Embedding(self.scale, self.offset, self.centre, self.axes).vectors(x)
+
+    @torch.no_grad()
+    def forward(self, x: Features, graph: Graph) -> Tensor:
+        """Log-odds that each edge of a graph is real, [E]."""
+        view = undirected(graph)
+        vector = self._vectors(x)
+        features = Neighbourhood.of(vector, view).features(
+            view.dst, view.src, are_edges=True
+        )
+        blank = features.new_zeros(len(features), 1)
+        odds = self._mixture(0).log_odds(torch.cat([features, blank], dim=1))
+        if self.knows_classes:
+            belief = beliefs(vector, self.class_weight)
+            for number in range(1, ROUNDS + 1):
+                weight = odds.sigmoid()
+                agreement = Agreement(belief, self.compatible, view, weight)
+                column = agreement.feature(view.dst, view.src, weight)
+                full = torch.cat([features, column[:, None]], dim=1)
+                odds = self._mixture(number).log_odds(full)
+        if view.num_edges == graph.num_edges:
+            return odds
+        size = max(graph.num_nodes, 1)
+        place = torch.searchsorted(
+            view.dst.long() * size + view.src, graph.dst.long() * size + graph.src
+        )
+        return odds[place]
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        in_channels, rank = self.axes.shape
+        return f"{in_channels}, {self.compatible.shape[0]}, rank={rank}"
+
+
+class _View:
+    """A graph while evidence is fitted to it."""
+
+    def __init__(self, data: NodeData, seed: int) -> None:
+        self.data = data
+        self.graph = undirected(data.graph)
+        self.pairs = random_pairs(self.graph, MOST_PAIRS, seed=seed)
+        self.odds: Tensor | None = None
+        generator = torch.Generator().manual_seed(seed)
+        number = self.graph.num_edges
+        sample = torch.randperm(number, generator=generator)[:MOST_PAIRS]
+        self.sample = sample.to(self.graph.device)
+
+    def look(self, vector: Tensor) -> None:
+        """Work out what does not change from round to round."""
+        self.vector = vector
+        around = Neighbourhood.of(vector, self.graph)
+        ends = self.graph.dst, self.graph.src
+        self.of_edges = around.features(*ends, are_edges=True)
+        self.of_pairs = around.features(*self.pairs, are_edges=False)
+
+    def judge(self, evidence: EdgeEvidence, number: int) -> None:
+        """The features of one round, of all edges and of the random pairs."""
+        edge, pair = self.of_edges[:, :1] * 0, self.of_pairs[:, :1] * 0
+        if number and evidence.knows_classes:
+            assert self.odds is not None
+            weight = self.odds.sigmoid()
+            belief = beliefs(self.vector, evidence.class_weight)
+            found = Agreement(belief, evidence.compatible, self.graph, weight)
+            edge = found.feature(self.graph.dst, self.graph.src, weight)[:, None]
+            pair = found.feature(*self.pairs)[:, None]
+        self.edge_features = torch.cat([self.of_edges, edge], dim=1)
+        self.seen = self.edge_features[self.sample]
+        self.drawn = torch.cat([self.of_pairs, pair], dim=1)
+
+
+def _joined(parts: Sequence[Features]) -> Features:
+    return parts[0] if len(parts) == 1 else concatenate(list(parts))

@@ -1,0 +1,121 @@
+"""Mixture: how likely an edge is real, judged against pairs that no edge joins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+RANGE = 8.0
+"""Standard deviations beyond which a feature says no more."""
+RIDGE = 1e-3
+"""Price of a squared coefficient."""
+KNOWN_RIDGE = 1e-2
+"""Price of a squared distance from a coefficient that should be 1."""
+PRIOR = (2.0, 20.0)
+"""Of the share of noise, as a beta distribution: without signs of noise, little."""
+STEPS = 200
+
+
+class Mixture(NamedTuple):
+    """Edges as a mixture of real ones and of noise, which looks like any random pair.
+
+        observed density / density of random pairs = (1 - ρ) exp(η) + ρ,
+        η = w · φ + c,   log-odds of being real = η + log (1 - ρ) / ρ
+
+    Attributes:
+        mean: Mean of each feature over random pairs, [F].
+        std: Its standard deviation, [F].
+        coefficient: w, of features in standard deviations, [F].
+        constant: c + log (1 - ρ) / ρ, a scalar.
+        noise_share: ρ, a scalar.
+    """
+
+    mean: Tensor
+    std: Tensor
+    coefficient: Tensor
+    constant: Tensor
+    noise_share: Tensor
+
+    def log_odds(self, features: Tensor) -> Tensor:
+        """Log-odds that edges with these features, [P, F], are real, [P]."""
+        return _standard(features, self.mean, self.std) @ self.coefficient + (
+            self.constant
+        )
+
+
+def _standard(features: Tensor, mean: Tensor, std: Tensor) -> Tensor:
+    return ((features - mean) / std).clamp(-RANGE, RANGE)
+
+
+def fit_mixture(
+    observed: Tensor, random: Tensor, *, known: int | None = None
+) -> Mixture:
+    """Fit w, c and ρ so that the ratio tells edges from random pairs (logistic loss).
+
+    Args:
+        observed: Features of edges, [P, F].
+        random: Features of pairs that no edge joins, [Q, F].
+        known: Column that is a log-ratio of densities already, so that its coefficient
+            should be 1; None for none.
+
+    Returns:
+        The fitted mixture, in float32 on the device of the features. Without edges or
+        random pairs nothing speaks against an edge.
+    """
+    device = observed.device
+    observed, random = observed.detach().double().cpu(), random.detach().double().cpu()
+    width = observed.shape[1]
+    if not len(observed) or not len(random):
+        zero, one = torch.zeros(width), torch.ones(width)
+        parts = (zero, one, zero, torch.tensor(RANGE), torch.tensor(0.0))
+        return Mixture(*(part.to(device) for part in parts))
+    mean = random.mean(dim=0)
+    std = random.std(dim=0, correction=0)
+    # A feature that does not vary says nothing.
+    is_live = std > 1e-6
+    std = torch.where(is_live, std, 1.0)
+    seen, drawn = (_standard(part, mean, std) * is_live for part in (observed, random))
+    weight = torch.zeros(width, dtype=torch.float64, requires_grad=True)
+    constant = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    logit = torch.tensor(-0.5, dtype=torch.float64, requires_grad=True)
+    ridge = torch.full((width,), RIDGE, dtype=torch.float64)
+    goal = torch.zeros(width, dtype=torch.float64)
+    if known is not None and bool(is_live[known]):
+        # In standard deviations a coefficient of 1 is one of std.
+        goal[known] = std[known]
+        ridge[known] = KNOWN_RIDGE / float(std[known]) ** 2
+        with torch.no_grad():
+            weight[known] = std[known]
+
+    def log_ratio(features: Tensor) -> Tensor:
+        tilt = features @ weight + constant
+        return torch.logaddexp(F.logsigmoid(-logit) + tilt, F.logsigmoid(logit))
+
+    def loss() -> Tensor:
+        found = (
+            F.softplus(-log_ratio(seen)).mean() + F.softplus(log_ratio(drawn)).mean()
+        )
+        prior = PRIOR[0] * F.logsigmoid(logit) + PRIOR[1] * F.logsigmoid(-logit)
+        return found + (ridge * (weight - goal) ** 2).sum() - prior / len(seen)
+
+    optimiser = torch.optim.LBFGS(
+        [weight, constant, logit],
+        max_iter=STEPS,
+        tolerance_grad=1e-8,
+        line_search_fn="strong_wolfe",
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = loss()
+        value.backward()
+        return value
+
+    with torch.enable_grad():
+        optimiser.step(closure)
+    with torch.no_grad():
+        parts = (mean, std, weight, constant - logit, torch.sigmoid(logit))
+        return Mixture(*(part.detach().float().to(device) for part in parts))
