@@ -2,13 +2,14 @@
 
 python -m benchmarks.ops [--device cpu] [--graph computers-shaped] [--scale 1]
     [--dtype float32] [--peers all|none|NAME ...] [--open 100 63 20 5]
-    [--dgl [PYTHON]]
+    [--rank 0 16 64] [--dgl [PYTHON]]
 
 The layer is width 128 → 2 x 64 with features that require a gradient, so that every
 gradient is computed. SGAT runs with a share of its gates open; its gates all have the
 same log α. `computers-shaped` has the 13,752 nodes and 491,722 directed edges of Amazon
 Computers and heavy-tailed degrees; `reddit-shaped` is `sgat.data.synthetic`'s, its size
-set by --scale. On a GPU the passes are also timed by themselves, as CUDA graphs. With
+set by --scale. On a GPU the passes are also timed by themselves, as CUDA graphs; those
+over gates once for each --rank, the length of the vectors they see, 0 for none. With
 --dgl, DGL's `GATConv` is timed as well, by an interpreter that has it. Rows are
 appended to `results/ops.csv`.
 """
@@ -133,23 +134,31 @@ def passes(
     return {"forward": only_forward, "both": both}
 
 
-def kernel_passes(graph: Graph, dtype: torch.dtype, percent: float) -> dict[str, Any]:
-    """The passes of the fused operators by themselves."""
+def kernel_passes(
+    graph: Graph, dtype: torch.dtype, percent: float, rank: int = 0
+) -> dict[str, Any]:
+    """The passes of the fused operators by themselves; those over gates with a rank."""
     num_nodes, device = graph.num_nodes, graph.device
     gates = HardConcrete()
     shape = (gates.temperature, gates.gamma, gates.zeta)
     score = torch.full((num_nodes,), location(percent) / 2, device=device)
+    # Products so small that they move no gate.
+    pair: Any = (None, None)
+    if rank:
+        pair = tuple(1e-4 * torch.randn(2, num_nodes, rank, device=device))
     seed = torch.tensor([3], device=device)
     ends = (graph.row_ptr, graph.src)
     backend = "gpu" if device.type == "cuda" else "cpu"
 
     def gate(with_sources: bool) -> Any:
         nothing = (None, None, None)
+        ways = (with_sources, with_sources and rank > 0, backend)
         return fused.open_rows(
-            score, score, None, *ends, *nothing, seed, *shape, with_sources, backend
+            score, score, None, *pair, *ends, *nothing, seed, *shape, *ways
         )
 
-    *slots, row_sum, _, _, _ = gate(True)
+    outputs = gate(True)
+    slots, row_sum = outputs[:11], outputs[11]
     x = torch.randn(num_nodes, WIDTH, device=device).to(dtype)
     grad = torch.randn_like(x)
     shared = (list(slots), row_sum, *ends, None, None, None, 0.0, 0)
@@ -166,15 +175,20 @@ def kernel_passes(graph: Graph, dtype: torch.dtype, percent: float) -> dict[str,
     _, grad_gate, grad_row_sum = backward()
 
     def gate_backward() -> Any:
-        options = (*ends, None, list(slots), *shape, False, backend)
+        options = (*pair, *ends, None, list(slots), *shape, False, backend)
         return fused.open_rows_bwd(grad_gate, grad_row_sum, *options)
 
-    return {
+    over_gates = {
         "gate by target": lambda: gate(False),
         "gate both ways": lambda: gate(True),
+        "gate backward": gate_backward,
+    }
+    if rank:
+        return over_gates
+    return {
+        **over_gates,
         "aggregate forward": forward,
         "aggregate backward": backward,
-        "gate backward": gate_backward,
     }
 
 
@@ -186,6 +200,7 @@ def main() -> None:
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--peers", nargs="*", default=["all"])
     parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20, 5])
+    parser.add_argument("--rank", nargs="*", type=int, default=[0])
     parser.add_argument("--no-layers", action="store_true", help="only the passes")
     parser.add_argument(
         "--dgl", nargs="?", const=INTERPRETER, help="a Python with DGL, for its GATConv"
@@ -215,7 +230,8 @@ def main() -> None:
         for what, function in functions.items():
             row = {**setting, "name": name, "open": percent, "pass": what}
             try:
-                row.update(measure(function, device, capture=name == "kernels"))
+                capture = name.startswith("kernels")
+                row.update(measure(function, device, capture=capture))
             except torch.OutOfMemoryError:
                 row["ms"] = math.nan
                 torch.cuda.empty_cache()
@@ -242,7 +258,9 @@ def main() -> None:
 
             add("SGATConv", percent, passes(forward, x, context))
         if device == "cuda":
-            add("kernels", percent, kernel_passes(graph, dtype, percent))
+            for rank in arguments.rank:
+                name = f"kernels rank {rank}" if rank else "kernels"
+                add(name, percent, kernel_passes(graph, dtype, percent, rank))
     for column, base in (("speedup", "GATConv"), ("over_dgl", "DGL")):
         slow = {
             row["pass"]: row["ms"] for row in rows if row["name"].split()[0] == base

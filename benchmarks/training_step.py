@@ -93,9 +93,14 @@ def adam(model: nn.Module, device: str) -> torch.optim.Optimizer:
 
 
 def sgat_step(
-    data: NodeData, percent: float, readout: Any, dropout: float, dtype: torch.dtype
+    data: NodeData,
+    percent: float,
+    readout: Any,
+    dropout: float,
+    dtype: torch.dtype,
+    rank: int = 0,
 ) -> Callable[[], Any]:
-    """One step of SGAT."""
+    """One step of SGAT; with a rank, of one whose gates see a bilinear product."""
     device = data.x.device.type
     model = SGAT(
         data.x.shape[1],
@@ -106,8 +111,11 @@ def sgat_step(
         dropout=dropout,
         attention_dropout=dropout,
         gate_bias=location(percent),
+        scorer="bilinear" if rank else None,
+        rank=max(rank, 1),
     ).to(device)
-    nn.init.zeros_(model.gating.scorer.weight)
+    for parameter in model.gating.scorer.parameters():
+        nn.init.zeros_(parameter)
     optimizer = adam(model, device)
     seed = torch.ones(1, dtype=torch.int64, device=device)
     context: Any = contextlib.nullcontext()

@@ -53,6 +53,21 @@ def test_the_sweep_prints_a_table_and_appends_rows_that_the_plot_draws(tmp_path)
     assert len(lines) == 5
 
 
+def test_what_a_rank_adds_is_told_against_none_and_against_the_peer(script):
+    pairs = script("pairs")
+    usual = {"what": "step", "edges": 7, "open": 20, "rank": 0, "ms": 2.0}
+    rows = [
+        usual,
+        usual | {"rank": 16, "ms": 3.0},
+        usual | {"edges": 28, "rank": 16, "ms": 9.0},
+        {"what": "step of GATConv", "edges": 7, "open": "", "rank": "", "ms": 30.0},
+    ]
+    pairs.compare(rows)
+    assert [line.get("added", "") for line in rows] == ["", "50%", "", ""]
+    assert [line.get("over_peer", "") for line in rows] == [15.0, 10.0, "", ""]
+    assert pairs.parse_tile("128x2") == {"BLOCK": 128, "num_warps": 2}
+
+
 def row(**given):
     usual = {"name": "SGAT", "open": 100, "captured": False, "edges": 1000}
     usual |= {"open_edges": 1000, "ms": 3.0, "status": "ok", "device": "2 CPU threads"}

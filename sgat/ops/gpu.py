@@ -60,12 +60,16 @@ class Vectors(NamedTuple):
     @property
     def shape(self) -> dict[str, int]:
         """The numbers of columns as the kernels want them."""
-        stride = self.row.shape[1]
         return {
             "RANK": self.rank,
-            "STRIDE": stride,
-            "BLOCK_R": triton.next_power_of_2(stride),
+            "STRIDE": self.row.shape[1],
+            "BLOCK_R": self.width(self.rank),
         }
+
+    @staticmethod
+    def width(rank: int) -> int:
+        """Columns of the tile that holds vectors of this rank, a key of PAIR_TILES."""
+        return max(4, int(triton.next_power_of_2(rank)))
 
 
 NO_VECTORS = {"RANK": 0, "STRIDE": 0, "BLOCK_R": 1}

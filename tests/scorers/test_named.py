@@ -18,9 +18,9 @@ def scorer(request: pytest.FixtureRequest) -> torch.nn.Module:
     return FreeScorer(127) if name == "free" else make_scorer(name, 5, 3)
 
 
-def test_every_scorer_of_a_config_can_be_made():
+def test_every_scorer_with_a_name_can_be_chosen_in_a_config():
     hints = typing.get_type_hints(ModelConfig)
-    assert set(typing.get_args(hints["scorer"])) == set(SCORERS)
+    assert set(SCORERS) <= set(typing.get_args(hints["scorer"]))
     assert isinstance(make_scorer("additive", 5, 3), AdditiveScorer)
 
 

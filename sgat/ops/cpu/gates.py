@@ -23,8 +23,8 @@ from sgat.ops.cpu.memory import Array, array
 from sgat.ops.cpu.order import add_pieces, columns, pieces
 from sgat.ops.cpu.pairs import (
     add_products,
-    add_vector_pieces,
     add_vectors,
+    finish_vectors,
     vector_pieces,
     vectors,
 )
@@ -403,7 +403,7 @@ def open_rows(
         slope,
         vector_parts,
     )
-    add_vector_pieces(vector_parts, targets.first, query_slope.numpy())
+    finish_vectors(vector_parts, targets.first, query_slope)
     sums = row_sum.numpy(), dst_slope.numpy()
     looped = array(loop_weight, dtype)
     penalty.fill_(
@@ -431,7 +431,7 @@ def open_rows(
         source_slope,
         vector_parts,
     )
-    add_vector_pieces(vector_parts, order.pieces.first, key_slope.numpy())
+    finish_vectors(vector_parts, order.pieces.first, key_slope)
     run(
         open_columns_kernel,
         by_source,

@@ -10,7 +10,7 @@ from sgat.ops.cpu.gates import GATE_WORK, shape_of
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import array
 from sgat.ops.cpu.order import add_pieces, columns, longest_piece, pieces
-from sgat.ops.cpu.pairs import add_vector_pieces, add_vectors, vector_pieces, vectors
+from sgat.ops.cpu.pairs import add_vectors, finish_vectors, vector_pieces, vectors
 from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.fused import OpenRows
 
@@ -153,5 +153,5 @@ def open_rows_bwd(
     )
     add_pieces(by_source, sources.first, grad_src.numpy())
     add_pieces(by_target, targets.first, grad_dst.numpy())
-    add_vector_pieces(keys, sources.first, grad_key.numpy())
-    add_vector_pieces(queries, targets.first, grad_query.numpy())
+    finish_vectors(keys, sources.first, grad_key)
+    finish_vectors(queries, targets.first, grad_query)

@@ -14,6 +14,7 @@ from torch import Tensor
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import Array
 from sgat.ops.cpu.sums import INDEX, VECTOR, sum_row
+from sgat.ops.recycled import new_empty
 
 
 def vectors(tensor: Tensor | None, dtype: Any) -> Array:
@@ -22,9 +23,17 @@ def vectors(tensor: Tensor | None, dtype: Any) -> Array:
 
 
 def vector_pieces(out: Tensor, num_pieces: int) -> Array:
-    """Room for one vector of each piece of a row; for none if `out` is empty."""
+    """Room for one vector of each piece of a row: `out` itself if no row is cut."""
     num_rows, rank = out.shape
-    return np.empty((num_pieces if num_rows else 0, rank), out.numpy().dtype)
+    if num_rows in (0, num_pieces):
+        return out.numpy()
+    return new_empty(out, (num_pieces, rank)).numpy()
+
+
+def finish_vectors(partial: Array, first: Array, out: Tensor) -> None:
+    """Fill `out` with the sums over the pieces of each row."""
+    if len(partial) != len(out):
+        add_vector_pieces(partial, first, out.numpy())
 
 
 @intrinsic(prefer_literal=True)
