@@ -2,6 +2,7 @@
 
 python -m benchmarks.prune [--rows 100e6] [--strings 10e6] [--folder /tmp]
     [--memory 2GB] [--only integer-threshold integer-keep …]
+python -m benchmarks.prune --measure [--rows 8e6] [--shapes 1x8 2x64 …]
 
 Random edges between a fiftieth as many nodes with 8 features, in one Parquet file: two
 ids and one further column. The run is trained on a sample of a thousand nodes and
@@ -9,6 +10,11 @@ scores all others by their features (`--nodes`). Each row of `results/prune.csv`
 `sgat prune` in a process of its own, imports, scoring and writing included;
 `peak_gib` is the largest resident set of the whole process, and `cpu_seconds` what it
 took of both cores, which is the number to compare where others were at work (`load`).
+
+With `--measure`, what `sgat prune --keep 0.2 --measure` says of 10,000 nodes and models
+of several shapes (heads x features each), in `results/prune_measure.csv`: times of an
+evaluation that hears all edges, of one that gates the full graph, and of one over the
+pruned graph; the passes take turns in one process.
 """
 
 from __future__ import annotations
@@ -38,6 +44,11 @@ VARIANTS: dict[str, tuple[str, list[str]]] = {
     "string-threshold": ("string", []),
     "string-keep": ("string", ["--keep", "0.2"]),
 }
+SHAPES = ("1x8", "2x16", "2x32", "2x64")
+MEASURED = [
+    *("shape", "rows", "edges", "all_edges_ms", "gated_ms", "pruned_ms"),
+    *("speedup_over_all", "speedup_over_gated", "predictions_changed"),
+]
 COLUMNS = [
     *("name", "rows", "nodes", "ids", "kept", "seconds", "cpu_seconds"),
     *("peak_gib", "in_gib", "out_gib", "memory", "in_order"),
@@ -95,15 +106,15 @@ def sgat(*arguments: str) -> list[str]:
     return [sys.executable, "-c", code, *arguments]
 
 
-def train(folder: Path, kind: str) -> Path:
+def train(folder: Path, kind: str, *shape: str) -> Path:
     """A run on a thousand nodes with the same columns."""
     edges, nodes = folder / f"{kind}-few.parquet", folder / f"{kind}-sample.parquet"
     ids = node_ids(1000, kind)
     write_nodes(nodes, ids)
     write_edges(edges, ids, 20_000)
-    run = folder / f"{kind}-run"
+    run = folder / "-".join([kind, *shape, "run"])
     files = ["--edges", str(edges), "--nodes", str(nodes), "--label", "y"]
-    options = ["--drop", "number", "--keep", "0.2", "--epochs", "30", "--quiet"]
+    options = ["--drop", "number", "--keep", "0.2", "--epochs", "30", "--quiet", *shape]
     subprocess.run(
         sgat("fit", *files, *options, "--out", str(run)),
         check=True,
@@ -143,18 +154,52 @@ def is_in_order(path: Path) -> bool:
     return True
 
 
+def measure_shapes(folder: Path, num_rows: int, shapes: list[str]) -> None:
+    """Time evaluation on the full and on the pruned graph."""
+    ids = node_ids(10_000, "integer")
+    edges, nodes = folder / "edges.parquet", folder / "nodes.parquet"
+    write_nodes(nodes, ids)
+    write_edges(edges, ids, num_rows)
+    results = []
+    for shape in shapes:
+        heads, hidden = shape.split("x")
+        run = train(folder, "integer", "--heads", heads, "--hidden", hidden)
+        tables = ["--edges", str(edges), "--nodes", str(nodes), "--overwrite"]
+        options = ["--keep", "0.2", "--measure", "--json", "--quiet"]
+        out = ["--out", str(folder / "out.parquet")]
+        found, _ = timed(sgat("prune", str(run), *tables, *options, *out))
+        row = {"shape": shape, "rows": num_rows, **found["measure"]}
+        row = {
+            name: round(row[name], 2) if isinstance(row[name], float) else row[name]
+            for name in MEASURED
+        }
+        print(json.dumps(row), flush=True)
+        append("prune_measure", [row], "cpu")
+        results.append(row)
+    print(table(results, MEASURED))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=float, default=100e6)
+    parser.add_argument("--rows", type=float, default=None)
     parser.add_argument("--strings", type=float, default=10e6)
     parser.add_argument("--folder", default=None)
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--shapes", nargs="+", default=list(SHAPES))
     arguments = parser.parse_args()
+    if arguments.measure:
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as place:
+            rows = int(arguments.rows or 8e6)
+            return measure_shapes(Path(place), rows, arguments.shapes)
     results = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as place:
         folder = Path(place)
-        for kind, size in (("integer", arguments.rows), ("string", arguments.strings)):
+        for kind, size in (
+            ("integer", arguments.rows or 100e6),
+            ("string", arguments.strings),
+        ):
             chosen = [name for name in arguments.only if VARIANTS[name][0] == kind]
             if not chosen:
                 continue
