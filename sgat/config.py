@@ -86,7 +86,7 @@ class ModelConfig:
     hidden: int = 64
     heads: int = 2
     layers: int = 2
-    readout: Literal["linear", "attention"] = "linear"
+    readout: Literal["linear", "attention", "beliefs"] = "linear"
     output_heads: int = 1
     activation: Literal["relu", "elu"] = "elu"
     dropout: float = 0.5

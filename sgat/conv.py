@@ -200,9 +200,9 @@ class SGATConv(nn.Module):
             seed = None
         elif seed is None:
             seed = draw_seed()
-        h = self._project(x, self.weight, graph, seed)
+        h = self.project(x, self.weight, graph, seed)
         if opened is None:
-            opened = self._open_edges(h, graph, x, seed)
+            opened = self.open_edges(h, graph, x, seed)
         out = ops.aggregate(
             opened,
             h,
@@ -214,7 +214,7 @@ class SGATConv(nn.Module):
         if not self.concat and self.heads > 1:
             out = out.view(-1, self.heads, self.out_channels).mean(dim=1)
         if self.residual_weight is not None:
-            out = out + self._project(x, self.residual_weight, graph, seed)
+            out = out + self.project(x, self.residual_weight, graph, seed)
         elif self.residual:
             out = out + (x.to_dense() if isinstance(x, SparseFeatures) else x)
         if self.bias is not None:
@@ -223,11 +223,12 @@ class SGATConv(nn.Module):
 
     def score(self, x: Features, graph: Graph) -> Scores:
         """Scores of evaluation, the gate bias included in those of the targets."""
-        return self._score(self._project(x, self.weight, graph, None), graph, x)
+        return self._score(self.project(x, self.weight, graph, None), graph, x)
 
-    def _project(
+    def project(
         self, x: Features, weight: Tensor, graph: Graph, seed: Seed | None
     ) -> Tensor:
+        """Features times weights, some dropped in training: h = (m ⊙ x) W, [N, D]."""
         return ops.project(
             x,
             weight,
@@ -257,9 +258,10 @@ class SGATConv(nn.Module):
             return scores
         return scores._replace(dst=scores.dst + self.gate_bias)
 
-    def _open_edges(
+    def open_edges(
         self, h: Tensor, graph: Graph, x: Features, seed: Seed | None
     ) -> OpenEdges:
+        """Score every edge by its projected features and draw its gate."""
         return ops.open_edges(
             graph,
             *self._score(h, graph, x),

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgat import ops
+from sgat.belief_readout import BeliefReadout
 from sgat.config import ModelConfig
 from sgat.conv import SGATConv, as_graph, draw_seed
 from sgat.features import Features
@@ -22,7 +23,7 @@ from sgat.scorers import EvidenceScorer, FreeScorer, make_scorer
 if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
 
-Readout = Literal["linear", "attention"]
+Readout = Literal["linear", "attention", "beliefs"]
 GateMode = Literal["inductive", "transductive"]
 Activation = Literal["relu", "elu"]
 
@@ -35,7 +36,9 @@ class SGAT(NodeClassifier):
     Read-outs: "linear" is the paper's, `layers` attention layers with concatenated
     heads and then a linear classifier; "attention" is the authors' published code's,
     `layers - 1` attention layers and then one more whose heads give class scores and
-    are averaged.
+    are averaged; "beliefs" keeps nodes and neighbours apart: one projection, and class
+    scores that the beliefs of neighbours correct, up to `layers` steps away (see
+    `BeliefReadout`), for graphs whose neighbours are often of another class.
 
     Args:
         in_channels: Number of input features K.
@@ -43,7 +46,7 @@ class SGAT(NodeClassifier):
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
         layers: Number of attention layers.
-        readout: "linear" or "attention".
+        readout: "linear", "attention" or "beliefs".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
         dropout: Share of features to drop before every projection in training.
@@ -94,11 +97,14 @@ class SGAT(NodeClassifier):
             raise ValueError(f"`layers` must be at least 1, got {layers}.")
         if activation not in ACTIVATIONS:
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
-        if readout not in ("linear", "attention"):
-            raise ValueError(f"`readout` must be linear or attention, got {readout!r}.")
+        if readout not in ("linear", "attention", "beliefs"):
+            raise ValueError(
+                f"`readout` must be linear, attention or beliefs, got {readout!r}."
+            )
         self.activation = activation
         self.readout = readout
-        num_hidden = layers if readout == "linear" else layers - 1
+        hops, layers = layers, 1 if readout == "beliefs" else layers
+        num_hidden = layers - 1 if readout == "attention" else layers
         if scorer == "evidence":
             threshold = (gates or HardConcrete()).threshold
             scorer = EvidenceScorer(in_channels, out_channels, threshold=threshold)
@@ -131,9 +137,13 @@ class SGAT(NodeClassifier):
             convs.append(conv)
             width = conv.heads * conv.out_channels
         self.convs = nn.ModuleList(convs)
-        self.classifier = (
-            nn.Linear(width, out_channels) if readout == "linear" else None
-        )
+        self.classifier: nn.Linear | BeliefReadout | None = None
+        if readout == "linear":
+            self.classifier = nn.Linear(width, out_channels)
+        elif readout == "beliefs":
+            self.classifier = BeliefReadout(
+                width, out_channels, hops, init_gain=init_gain
+            )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
         self.can_replay = not isinstance(gates, BinaryGates) and backend != "reference"
@@ -180,7 +190,9 @@ class SGAT(NodeClassifier):
         for conv in self.convs:
             assert isinstance(conv, SGATConv)
             conv.reset_parameters(generator)
-        if self.classifier is not None:
+        if isinstance(self.classifier, BeliefReadout):
+            self.classifier.reset_parameters(generator)
+        elif self.classifier is not None:
             gain = self.gating.init_gain
             nn.init.xavier_normal_(self.classifier.weight, gain, generator)
             nn.init.zeros_(self.classifier.bias)
@@ -216,6 +228,8 @@ class SGAT(NodeClassifier):
             seed = None
         elif seed is None:
             seed = draw_seed()
+        if isinstance(self.classifier, BeliefReadout):
+            return self._from_beliefs(self.classifier, x, graph, opened, seed)
         activation = ACTIVATIONS[self.activation]
         hidden: Features = x
         num_hidden = len(self.convs) - (self.classifier is None)
@@ -230,17 +244,41 @@ class SGAT(NodeClassifier):
             )
         else:
             weight = self.classifier.weight.T
-            logits = self.classifier.bias + ops.project(
-                hidden,
-                weight,
-                dropout=self.dropout,
-                seed=seed,
-                layer=len(self.convs),
-                node_id=graph.node_id,
-                backend=self.gating.backend,
-            )
+            logits = self.classifier.bias + self._read(hidden, weight, graph, seed)
         assert opened is not None
         return Output(logits, hidden, opened)
+
+    def _from_beliefs(
+        self,
+        readout: BeliefReadout,
+        x: Features,
+        graph: Graph,
+        opened: OpenEdges | None,
+        seed: Seed | None,
+    ) -> Output:
+        """A pass in which features stay with their node, and only beliefs travel."""
+        gating = self.gating
+        h = gating.project(x, gating.weight, graph, seed)
+        if opened is None:
+            opened = gating.open_edges(h, graph, x, seed)
+        if gating.bias is not None:
+            h = h + gating.bias
+        hidden = ACTIVATIONS[self.activation](h)
+        own = self._read(hidden, readout.weight, graph, seed) + readout.bias
+        return Output(readout(own.float(), opened), hidden, opened)
+
+    def _read(
+        self, hidden: Features, weight: Tensor, graph: Graph, seed: Seed | None
+    ) -> Tensor:
+        return ops.project(
+            hidden,
+            weight,
+            dropout=self.dropout,
+            seed=seed,
+            layer=len(self.convs),
+            node_id=graph.node_id,
+            backend=self.gating.backend,
+        )
 
     @torch.no_grad()
     def prune(

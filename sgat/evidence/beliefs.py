@@ -61,10 +61,10 @@ def beliefs(vector: Tensor, weight: Tensor) -> Tensor:
 def compatibility(belief: Tensor, graph: Graph, a: Tensor, b: Tensor) -> Tensor:
     """How much likelier real edges join two classes than random pairs do, [C, C].
 
-    Noise joins classes as random pairs do, so the ratio of edges to random pairs, pooled
-    over the pairs of classes that edges join less often than chance, is at most the
-    share of noise; what is above it is real. Ones if no pair of classes is surely rarer
-    than by chance.
+    Noise joins classes as random pairs do. So the ratio of edges to random pairs,
+    pooled over the pairs of classes that edges join less often than chance, is at most
+    the share of noise, and what is above it is real. Ones if no pair of classes is
+    surely rarer than by chance.
 
     Args:
         belief: Probability of each class, [N, C].

@@ -79,8 +79,8 @@ def _main_axes(z: Tensor, number: int, generator: torch.Generator) -> Tensor:
     for _ in range(POWER_STEPS):
         basis = torch.linalg.qr(z.T @ (z @ basis)).Q
     # Turned, so that the directions come one by one, the largest first.
-    _, _, turn = torch.linalg.svd(z @ basis, full_matrices=False)
-    return basis @ turn.T
+    turned: Tensor = basis @ torch.linalg.svd(z @ basis, full_matrices=False).Vh.T
+    return turned
 
 
 def _dense(x: Features) -> Tensor:

@@ -93,8 +93,9 @@ class EdgeEvidence(nn.Module):
         return bool((self.compatible != 1).any())
 
     def _mixture(self, number: int) -> Mixture:
-        parts = self.mixtures[number].split([NUM_FEATURES + 1] * 3 + [1, 1])
-        return Mixture(*parts[:3], parts[3].squeeze(0), parts[4].squeeze(0))
+        row, width = self.mixtures[number], NUM_FEATURES + 1
+        mean, std, coefficient = row[: 3 * width].view(3, width)
+        return Mixture(mean, std, coefficient, row[-2], row[-1])
 
     def _store(self, number: int, mixture: Mixture) -> None:
         parts = [part.reshape(-1).to(self.mixtures) for part in mixture]

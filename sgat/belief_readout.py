@@ -1,0 +1,69 @@
+"""BeliefReadout: keep what a node is apart from what its neighbours believe."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sgat import ops
+from sgat.ops import OpenEdges
+
+
+class BeliefReadout(nn.Module):
+    """Class scores of a node by itself, corrected by the beliefs around it.
+
+        p = softmax(f) - 1 / C                   what each node believes to be
+        n⁰ = p,   n^h_i = Σ_j A_ij z_ij n^(h-1)_j / √d_i        h = 1 … hops
+        logits = f + Σ_h n^h H_h                 H_h [C, C], 0 at the start
+
+    d_i is the number of edges into i, closed ones too. H_h learns which classes are
+    found h steps from which, alike or not. As all H_h start at 0, training starts at a
+    classifier that hears nobody, and it is one where all gates close: a node without
+    neighbours loses nothing.
+
+    Args:
+        channels: Width of the features that f is read from.
+        out_channels: Number of classes C.
+        hops: How far beliefs travel.
+        init_gain: Scale of the initial weights (Xavier).
+    """
+
+    def __init__(
+        self, channels: int, out_channels: int, hops: int, *, init_gain: float = 1.0
+    ) -> None:
+        super().__init__()
+        self.init_gain = init_gain
+        self.weight = nn.Parameter(torch.empty(channels, out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels))
+        self.compatible = nn.Parameter(torch.empty(hops, out_channels, out_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights; all H_h become 0."""
+        nn.init.xavier_normal_(self.weight, self.init_gain, generator)
+        nn.init.zeros_(self.bias)
+        nn.init.zeros_(self.compatible)
+
+    def forward(self, own: Tensor, opened: OpenEdges) -> Tensor:
+        """Class scores.
+
+        Args:
+            own: Class scores f of each node by itself, [N, C].
+            opened: The open edges.
+        """
+        graph = opened.graph
+        loop = graph.loop_weights.to(own)[:, None]
+        root = graph.row_ptr.diff().clamp(min=1).to(own).sqrt()[:, None]
+        heard = own.softmax(dim=1) - 1 / own.shape[1]
+        logits = own
+        for compatible in self.compatible:
+            # A mean over the open edges and the loop, made a sum without the loop.
+            mean = ops.aggregate(opened, heard)
+            heard = (mean * opened.row_sum.to(own)[:, None] - loop * heard) / root
+            logits = logits + heard @ compatible
+        return logits
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        channels, classes = self.weight.shape
+        return f"{channels}, {classes}, hops={len(self.compatible)}"
