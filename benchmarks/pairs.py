@@ -28,7 +28,6 @@ from benchmarks.measure import append, measure, table
 from benchmarks.ops import kernel_passes
 from benchmarks.training_step import indexed, peer_step, sgat_step
 from sgat.data.synthetic import reddit_shaped
-from sgat.ops import gpu
 
 COLUMNS = [
     *("what", "edges", "rank", "tile", "open", "ms", "p20", "p80", "peak_gib"),
@@ -57,6 +56,8 @@ def main() -> None:
     parser.add_argument("--no-steps", action="store_true", help="only the gate pass")
     arguments = parser.parse_args()
     device = arguments.device
+    if device == "cuda":
+        from sgat.ops import gpu
     torch.manual_seed(0)
     data = indexed(reddit_shaped(scale=arguments.scale, device=device).data)
     rows: list[dict[str, Any]] = []

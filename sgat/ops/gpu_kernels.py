@@ -21,13 +21,15 @@ INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 def log2(x):
     """Logarithm by one instruction in float32, to 2^-22 of itself or, near 1, of 1.
 
-    The general one takes about 20, and the gate pass is bound by its instructions.
+    The general one takes about 20, and the gate pass is bound by its instructions. Of
+    what it and the two below are given or give, nothing that matters is subnormal, and
+    to care for that would take three more each.
     """
     if INTERPRETED or x.dtype != tl.float32:
         y = tl.log2(x)
     else:
         y = tl.inline_asm_elementwise(
-            "lg2.approx.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+            "lg2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
         )
     return y
 
@@ -39,9 +41,24 @@ def reciprocal(x):
         y = 1 / x
     else:
         y = tl.inline_asm_elementwise(
-            "rcp.approx.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+            "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
         )
     return y
+
+
+@triton.jit
+def exp2(x):
+    """2^x by one instruction in float32, to 2 eps."""
+    if INTERPRETED or x.dtype != tl.float32:
+        y = tl.exp2(x)
+    else:
+        y = tl.inline_asm_elementwise(
+            "ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+        )
+    return y
+
+
+LOG2E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
@@ -49,7 +66,7 @@ def stretched(
     logit, TEMPERATURE: tl.constexpr, GAMMA: tl.constexpr, ZETA: tl.constexpr
 ):
     """The gate clamp(σ(logit / β)(ζ - γ) + γ, 0, 1)."""
-    concrete = reciprocal(1 + tl.exp(logit * (-1 / TEMPERATURE)))
+    concrete = reciprocal(1 + exp2(logit * (-LOG2E / TEMPERATURE)))
     gate = concrete * (ZETA - GAMMA) + GAMMA
     return tl.minimum(tl.maximum(gate, 0), 1)
 
@@ -195,7 +212,7 @@ def open_rows_kernel(
             log_alpha += tl.sum(b_column * b_row[None, :], 1)
         if SCORED:
             log_alpha += tl.load(p_edge_score + edge, mask=m_edge, other=0)
-        pi = reciprocal(1 + tl.exp(THRESHOLD - log_alpha))
+        pi = reciprocal(1 + exp2((THRESHOLD - log_alpha) * LOG2E))
         probability += tl.where(m_edge, pi, 0)
         steep = tl.where(m_edge, pi * (1 - pi), 0)
         slope += steep
