@@ -440,3 +440,54 @@ def test_the_larger_of_both_directions_is_the_same_for_both():
     # Edges by (dst, src): 1→0, 0→1, 2→1, 1→2.
     value = torch.tensor([1.0, 5.0, 7.0, 2.0])
     assert graph.larger_direction(value).tolist() == [5.0, 5.0, 7.0, 7.0]
+
+
+def test_features_of_edges_go_where_their_edges_go():
+    edges = torch.tensor([[2, 0, 2, 1, 3], [0, 1, 0, 1, 0]])
+    feature = torch.tensor([[1.0, 10], [2, 20], [3, 30], [4, 40], [5, 50]])
+    graph = Graph.from_edges(edges, 4, edge_feature=feature, say_merged=False)
+    # 2 → 0 is given twice and gets the mean; the loop 1 → 1 has none.
+    expected = [[2.0, 20], [5, 50], [2, 20]]
+    assert graph.edge_index.tolist() == [[2, 3, 0], [0, 0, 1]]
+    assert graph.feature.tolist() == expected
+    assert graph.to("cpu").feature.tolist() == expected
+    kept = graph.select(torch.tensor([True, False, True]))
+    assert kept.feature.tolist() == [expected[0], expected[2]]
+    assert Graph.merge([kept, graph]).feature.tolist() == [
+        expected[0],
+        expected[2],
+        *expected,
+    ]
+
+
+def test_the_reverse_of_an_edge_has_its_features_unless_it_has_its_own():
+    edges = torch.tensor([[0, 1, 2], [1, 0, 0]])
+    feature = torch.tensor([[1.0], [2], [3]])
+    graph = Graph.from_edges(edges, 3, edge_feature=feature, make_undirected=True)
+    assert graph.edge_index.tolist() == [[1, 2, 0, 0], [0, 0, 1, 2]]
+    assert graph.feature.tolist() == [[2], [3], [1], [3]]
+
+
+@pytest.mark.parametrize(
+    ("feature", "sentence"),
+    [
+        (torch.ones(3, 2), "`edge_feature` must have shape [2, F], got [3, 2]."),
+        (torch.ones(2), "`edge_feature` must have shape [2, F], got [2]."),
+        (
+            torch.ones(2, 1, dtype=torch.int64),
+            "`edge_feature` must hold floating-point numbers, got torch.int64.",
+        ),
+    ],
+)
+def test_features_of_another_shape_are_refused(feature, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), edge_feature=feature)
+
+
+def test_graphs_with_different_features_are_not_merged():
+    edges = torch.tensor([[0, 1], [1, 0]])
+    with_two = Graph.from_edges(edges, edge_feature=torch.ones(2, 2))
+    with_one = Graph.from_edges(edges, edge_feature=torch.ones(2, 1))
+    for others in ([Graph.from_edges(edges)], [with_one]):
+        with pytest.raises(ValueError, match="must all have the same number of"):
+            Graph.merge([with_two, *others])
