@@ -38,6 +38,13 @@ def test_the_scores_of_ends_add_up_to_those_of_edges(csv_files, undirected):
     assert scores.ids_are_text and not scores.ids_are_integers
 
 
+def test_gates_that_see_pairs_are_loaded_and_refused_where_nodes_are_scored(csv_files):
+    opened = finished(csv_files, scorer="bilinear", rank=3)
+    assert opened.scores[0].log_alpha.isfinite().all()
+    with pytest.raises(ValueError, match="look at pairs of nodes, which tables of"):
+        NodeScores.of_run(opened)
+
+
 def test_features_of_a_file_are_encoded_as_in_the_run(csv_files):
     opened = finished(csv_files)
     nodes = pd.read_csv("nodes.csv")
