@@ -53,6 +53,7 @@ def test_a_data_set_without_a_config_gets_the_defaults():
         ("[model]\nhidden = true", "`hidden` must be int, got True."),
         ("model = 3", "`model` must be a table, got 3."),
         ("[model]\nhidden = 0", "`hidden` must be at least 1, got 0."),
+        ("[model]\nrank = 65", "`rank` must be from 1 to 64, got 65."),
         (
             "[model]\nreadout = 'x'",
             "`readout` must be one of linear, attention, got x.",
