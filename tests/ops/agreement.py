@@ -220,35 +220,31 @@ def operator_arguments(
 
 def gates_both_ways(opened: fused.OpenEdges) -> tuple[dict, dict]:
     """Gates by (target, source), as the pass by target and that by source drew them."""
-    rows, graph, split = opened.rows, opened.graph, fused.SPLIT[opened.backend]
-    order = graph.by_source
-    ways: tuple[dict, dict] = ({}, {})
-    for way, ptr, column, gate, filled, whole in (
-        (0, graph.row_ptr, rows.src, rows.gate, rows.filled, None),
-        (
-            1,
-            order.ptr,
-            rows.dst,
-            rows.source_gate,
-            rows.source_filled,
-            rows.source_whole,
-        ),
-    ):
-        piece = 0
-        for row in range(graph.num_nodes):
-            begin, end = int(ptr[row]), int(ptr[row + 1])
-            for start in range(begin, max(end, begin + 1), split):
-                past = min(start + split, end)
-                slots = list(range(start, start + int(filled[piece])))
-                if whole is not None and len(whole):
-                    slots += range(past - int(whole[piece]), past)
-                for k, slot in enumerate(slots):
-                    pair = (row, int(column[slot]))
-                    is_half = k < int(filled[piece])
-                    value = float(gate[slot]) if is_half else 1.0
-                    ways[way][pair if way == 0 else pair[::-1]] = value
-                piece += 1
-    return ways
+    rows, graph = opened.rows, opened.graph
+    whole = rows.source_whole if len(rows.source_whole) else None
+    targets = (graph.row_ptr, rows.src, rows.gate, rows.filled, None)
+    sources = (graph.by_source.ptr, rows.dst, rows.source_gate)
+    by_target = _gates(fused.SPLIT[opened.backend], *targets)
+    by_source = _gates(fused.SPLIT[opened.backend], *sources, rows.source_filled, whole)
+    return by_target, {(i, j): gate for (j, i), gate in by_source.items()}
+
+
+def _gates(split: int, *slots: Tensor | None) -> dict[tuple[int, int], float]:
+    """Gates by (row, column); those at the end of a piece are 1."""
+    ptr, column, gate, filled, whole = (
+        None if part is None else part.tolist() for part in slots
+    )
+    found, piece = {}, 0
+    for row in range(len(ptr) - 1):
+        begin, end = ptr[row], ptr[row + 1]
+        for start in range(begin, max(end, begin + 1), split):
+            past = min(start + split, end)
+            for slot in range(start, start + filled[piece]):
+                found[row, column[slot]] = gate[slot]
+            for slot in range(past - (whole[piece] if whole else 0), past):
+                found[row, column[slot]] = 1.0
+            piece += 1
+    return found
 
 
 def losses(
