@@ -75,6 +75,9 @@ class ModelConfig:
     `gate_bias_start` where it starts. `symmetric` keeps or removes both directions of
     an edge together; None does so where the user's edges have no direction.
 
+    `readout` "auto" takes "attention" where edges tend to join nodes of one class, or
+    nothing is known of it, and else "beliefs".
+
     `scorer` says what inductive gates look at, see `sgat.scorers`; `rank` is the length
     of the vectors of "cosine" and "bilinear" and the hidden width of "gatv2".
 
@@ -86,7 +89,7 @@ class ModelConfig:
     hidden: int = 64
     heads: int = 2
     layers: int = 2
-    readout: Literal["linear", "attention", "beliefs"] = "linear"
+    readout: Literal["linear", "attention", "beliefs", "auto"] = "linear"
     output_heads: int = 1
     activation: Literal["relu", "elu"] = "elu"
     dropout: float = 0.5

@@ -155,9 +155,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             seed=self.seed,
             **options,
         )
-        config = config.replace(
-            model={"symmetric": resolved(config.model, graphs).symmetric}
-        )
+        config = dataclasses.replace(config, model=resolved(config.model, graphs))
         result = fit(graphs, config.model, config.train, on_epoch=on_epoch)
         if result.interrupted:
             raise KeyboardInterrupt

@@ -153,7 +153,15 @@ class SGAT(NodeClassifier):
     def from_config(
         cls, config: ModelConfig, in_channels: int, out_channels: int, num_edges: int
     ) -> SGAT:
-        """The network that a config describes, for data of these sizes."""
+        """The network that a config describes, for data of these sizes.
+
+        Raises:
+            ValueError: If the read-out is left to the data; `sgat.train.resolved` asks.
+        """
+        if config.readout == "auto":
+            raise ValueError(
+                "`readout` must not be auto here; the trainer resolves it."
+            )
         return cls(
             in_channels,
             config.hidden,

@@ -320,7 +320,7 @@ def run(
         check_tensorboard(folder)
     training = Training(loaded.graphs, settings.model, settings.train)
     # The weights mean nothing without it, so it is written down.
-    settings = settings.replace(model={"symmetric": training.model_config.symmetric})
+    settings = dataclasses.replace(settings, model=training.model_config)
     made = missing_folders(folder.path)
     try:
         if not resume:

@@ -18,6 +18,7 @@ from sgat import checkpoint
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.epoch import COLUMNS, CapturedEpochs, Epochs
+from sgat.evidence import is_assortative
 from sgat.interrupt import stop_requests
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
@@ -126,6 +127,10 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
     Raises:
         ValueError: If gates are to be symmetric on a directed graph.
     """
+    if model.readout == "auto":
+        model = dataclasses.replace(
+            model, readout="attention" if is_assortative(graphs) else "beliefs"
+        )
     if model.symmetric is None:
         symmetric = not any(data.has_directions for data in graphs)
         return dataclasses.replace(model, symmetric=symmetric)

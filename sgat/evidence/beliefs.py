@@ -73,7 +73,7 @@ def compatibility(belief: Tensor, graph: Graph, a: Tensor, b: Tensor) -> Tensor:
         b: The other, [P].
     """
     belief = belief.double()
-    seen, drawn = _joint(belief, graph.dst, graph.src), _joint(belief, a, b)
+    seen, drawn = joint(belief, graph.dst, graph.src), joint(belief, a, b)
     if not float(seen.sum()) or not float(drawn.sum()):
         return torch.ones_like(drawn).float()
     number = seen.sum()
@@ -88,8 +88,8 @@ def compatibility(belief: Tensor, graph: Graph, a: Tensor, b: Tensor) -> Tensor:
     return ((ratio - base) / (1 - base)).clamp(min=0).float()
 
 
-def _joint(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """Σ over pairs of the beliefs of both ends, made symmetric, [C, C]."""
+def joint(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """How often pairs join two classes: Σ of the beliefs of both ends, [C, C]."""
     total = belief.new_zeros(belief.shape[1], belief.shape[1])
     for part in slices(len(a)):
         total += belief[a[part]].T @ belief[b[part]]

@@ -11,7 +11,10 @@ from sgat.experiments.settings import settings, title
 from sgat.experiments.text_table import aligned, heading, percent
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo"}
-ROWS = ("mlp", "gcn", "gat-2head", "gcn-jaccard", "supergat-mx", "ptdnet", "sgat-2head")
+ROWS = (
+    *("mlp", "gcn", "gat-2head", "residual-gat", "gcn-jaccard", "supergat-mx"),
+    *("ptdnet", "sgat-2head", "sgat-recommended"),
+)
 DEAF = "mlp"
 """The row that hears no edge, so that one training stands for all amounts of noise."""
 KINDS = ("random", "cross-class")
@@ -38,9 +41,9 @@ def plan(options: Options, store: Store) -> list[Task]:
 def _task(
     row: str, data: str, kind: str, rate: float, seed: int, options: Options
 ) -> Task:
-    config = options.applied(settings(row, data, seed=seed))
     if rate == 0 or row == DEAF:
-        return Task(row, config)
+        return Task(row, options.applied(settings(row, data, seed=seed)))
+    config = options.applied(settings(row, data, seed=seed, noisy=True))
     return Task(row, config, (kind, rate), "added_edges")
 
 

@@ -4,7 +4,7 @@ Every method gets the same budget on a data set: the settings its row starts fro
 some drawn from the same space, each trained with the same seeds, none of which a table
 uses. The best mean validation score wins, the earlier setting among equals. Test scores
 are in the records, as always, and are not looked at here. Random and fixed splits are
-searched apart.
+searched apart, and so are graphs with as many edges added between classes as there are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sgat.experiments import table2, table3
+from sgat.experiments import heterophily, robustness, table2, table3
 from sgat.experiments.method_table import TOP_K
 from sgat.experiments.options import Options
 from sgat.experiments.record import Store, Task
@@ -23,7 +23,7 @@ from sgat.experiments.settings import chosen_name, settings, unsearched
 TRIALS = 10
 """Settings drawn for a row, besides those it starts from."""
 TRIALS_LARGE = 4
-"""The same on the graphs of `LARGE`."""
+"""The same on the graphs of `LARGE`, and with edges added."""
 LARGE = ("pubmed", "computers", "photo", "actor")
 SEEDS = (100, 101)
 SEEDS_TINY = (100, 101, 102)
@@ -62,36 +62,58 @@ EDGES = {
     "cornell": 554,
 }
 """Edges of each data set, both directions, without loops."""
+NOISY = {chosen_name(data, None, noisy=True): data for data in robustness.DATA}
+"""The data sets that are searched with edges added as well, by the name of that."""
 
 
 class Place(NamedTuple):
-    """Where settings are chosen: a data set under a protocol."""
+    """Where settings are chosen: a data set under a protocol, or with edges added."""
 
     data: str
     split: str | None
+    is_noisy: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the file of choices calls it."""
+        return chosen_name(self.data, self.split, noisy=self.is_noisy)
+
+
+NOISE = ("cross-class", 1.0)
+"""The edges added where settings for noisy graphs are chosen."""
 
 
 def names() -> list[str]:
     """Rows and data sets that `--only` may name."""
-    return [*_rows(), *list(EDGES)]
+    return [*_rows(), *EDGES, *NOISY]
 
 
 def _rows() -> list[str]:
-    rows = dict.fromkeys([*table2.ROWS, *table3.ROWS])
+    rows = dict.fromkeys([*table2.ROWS, *table3.ROWS, *robustness.ROWS])
     return [row for row in rows if not row.startswith(TOP_K)]
 
 
 def _places(options: Options) -> list[Place]:
-    return [
-        Place(data, split)
-        for data in options.chosen(list(EDGES))
-        for split in (table3.PROTOCOLS if data in table3.DATA else (None,))
-    ]
+    places = []
+    for name in options.chosen([*EDGES, *NOISY]):
+        if name in NOISY:
+            places.append(Place(NOISY[name], None, is_noisy=True))
+        else:
+            splits = table3.PROTOCOLS if name in table3.DATA else (None,)
+            places += [Place(name, split) for split in splits]
+    return places
 
 
 def _rows_of(place: Place, options: Options) -> list[str]:
-    table = table3.ROWS if place.data in table3.DATA else table2.ROWS
-    return [row for row in options.chosen(_rows()) if row in table]
+    if place.is_noisy:
+        wanted = [row for row in robustness.ROWS if row != robustness.DEAF]
+    elif place.data in table3.DATA:
+        wanted = [*table3.ROWS, *heterophily.ROWS]
+    elif place.data in robustness.DATA:
+        wanted = [*table2.ROWS, *robustness.ROWS]
+    else:
+        wanted = [*table2.ROWS]
+    return [row for row in options.chosen(_rows()) if row in wanted]
 
 
 def space(method: str) -> dict[str, tuple[Any, ...]]:
@@ -136,12 +158,15 @@ def plan(options: Options, store: Store) -> list[Task]:
 
 def _settings(row: str, place: Place, options: Options) -> list[dict[str, Any]]:
     """What to try: the settings a row starts from, then those drawn."""
-    trials = TRIALS_LARGE if place.data in LARGE else TRIALS
+    is_short = place.is_noisy or place.data in LARGE
+    trials = TRIALS_LARGE if is_short else TRIALS
     found = drawn(settings(row, "cora").model.method)[: 1 if options.quick else trials]
     return [{}, *found]
 
 
 def _seeds(place: Place) -> tuple[int, ...]:
+    if place.is_noisy:
+        return SEEDS
     if place.data in TINY:
         return SEEDS_TINY
     return SEEDS_DRAWN if place.data in DRAWN else SEEDS
@@ -156,7 +181,8 @@ def _tasks(
         changes = changed(row, place.data, setting)
         own = {**config.model.options, **changes["model"].pop("options", {})}
         changes["model"]["options"] = own
-        tasks.append(Task(row, options.applied(config.replace(**changes))))
+        noise = NOISE if place.is_noisy else None
+        tasks.append(Task(row, options.applied(config.replace(**changes)), noise))
     return tasks
 
 
@@ -215,7 +241,7 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
         "# empty table says that what the row starts from was best.",
     ]
     for (row, place), setting in chosen(options, store).items():
-        lines += ["", f'["{row}"."{chosen_name(place.data, place.split)}"]']
+        lines += ["", f'["{row}"."{place.name}"]']
         for section, entries in changed(row, place.data, setting).items():
             for name, value in entries.items():
                 lines += [f"{section}.{_dotted(name, value)}"]

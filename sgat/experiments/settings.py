@@ -20,9 +20,11 @@ FIXED_SPLITS = "geom-gcn"
 """The protocol whose settings are chosen apart from those of random splits."""
 
 
-def chosen_name(data: str, split: str | None) -> str:
+def chosen_name(data: str, split: str | None, *, noisy: bool = False) -> str:
     """Under which name the file of choices has a data set under a protocol."""
     name = SAME_SETTINGS.get(data, data)
+    if noisy:
+        return f"{name}-noisy"
     return f"{name}-{split}" if split == FIXED_SPLITS else name
 
 
@@ -48,7 +50,14 @@ def title(row: str) -> str:
     return str(_content(row)["title"])
 
 
-def settings(row: str, data: str, split: str | None = None, seed: int = 0) -> Config:
+def settings(
+    row: str,
+    data: str,
+    split: str | None = None,
+    seed: int = 0,
+    *,
+    noisy: bool = False,
+) -> Config:
     """The settings of a row for a data set, what the search chose on top.
 
     Args:
@@ -56,6 +65,7 @@ def settings(row: str, data: str, split: str | None = None, seed: int = 0) -> Co
         data: Name of the data set.
         split: Name of the split; None for the data set's own.
         seed: Of split, weights and noise.
+        noisy: Take what was chosen for the graph with edges added.
 
     Raises:
         ValueError: If there is no such row, or an entry is bad.
@@ -63,7 +73,7 @@ def settings(row: str, data: str, split: str | None = None, seed: int = 0) -> Co
     # A row may take over what was chosen for another.
     choices = _content(CHOSEN).get(_content(row).get("like", row), {})
     otherwise = choices.get(chosen_name(data, None), {})
-    found = choices.get(chosen_name(data, split), otherwise)
+    found = choices.get(chosen_name(data, split, noisy=noisy), otherwise)
     return _built(row, data, split, seed, found)
 
 

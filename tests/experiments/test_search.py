@@ -5,7 +5,7 @@ import pytest
 from test_record import record
 
 from sgat.config import Config
-from sgat.experiments import search, table2, table3
+from sgat.experiments import robustness, search, table2, table3
 from sgat.experiments.options import Options
 from sgat.experiments.record import Store
 from sgat.experiments.settings import unsearched
@@ -16,7 +16,8 @@ CORA = search.Place("cora", None)
 def test_every_method_gets_the_same_number_of_settings():
     options = Options()
     for place in search._places(options):
-        trials = search.TRIALS_LARGE if place.data in search.LARGE else search.TRIALS
+        is_short = place.is_noisy or place.data in search.LARGE
+        trials = search.TRIALS_LARGE if is_short else search.TRIALS
         for row in search._rows_of(place, options):
             found = search._settings(row, place, options)
             distinct = {tuple(setting.items()) for setting in found}
@@ -36,9 +37,11 @@ def test_settings_are_drawn_alike_at_every_call():
 def test_all_settings_hold():
     options = Options(only=("cora", "texas", "computers"))
     tasks = search.plan(options, Store("nowhere"))
-    cora = len(table2.ROWS) - 2, 11, 2
+    # The table's rows without top-k, and two of the robustness table.
+    cora = len(table2.ROWS) - 2 + 2, 11, 2
     computers = len(table2.ROWS) - 2, 5, 4
-    texas = len(table3.ROWS) - 2, 11, 3, len(table3.PROTOCOLS)
+    # The recommended settings are no row of table 3.
+    texas = len(table3.ROWS) - 2 + 1, 11, 3, len(table3.PROTOCOLS)
     assert len(tasks) == sum(math.prod(parts) for parts in (cora, computers, texas))
     assert all(task.config.train.seed >= 100 for task in tasks), "tables use 0 to 9"
 
@@ -91,3 +94,14 @@ def test_what_is_printed_is_read_as_settings(tmp_path):
     for found in content["dropedge"].values():
         Config.from_dict(found)
         assert found["model"]["options"] == {"rate": 0.8}
+
+
+def test_noisy_graphs_are_searched_apart():
+    options = Options(only=("cora-noisy",))
+    tasks = search.plan(options, Store("nowhere"))
+    rows = set(robustness.ROWS) - {robustness.DEAF}
+    assert {task.row for task in tasks} == rows
+    assert len(tasks) == len(rows) * 5 * 2
+    assert all(task.noise == search.NOISE for task in tasks)
+    (place,) = search._places(options)
+    assert place.name == "cora-noisy"
