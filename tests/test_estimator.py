@@ -301,7 +301,8 @@ def test_predicting_needs_no_labels_but_finite_features(data_class):
 
 def test_transductive_gates_refuse_another_graph():
     data = block_graph()
-    classifier = quick(model={"gate_mode": "transductive"}).fit(data)
+    paper = {"scorer": "additive", "model": {"gate_mode": "transductive"}}
+    classifier = quick(**paper).fit(data)
     assert np.array_equal(classifier.predict(block_graph()), classifier.predict())
     with pytest.raises(ValueError, match="Transductive gates know the edges"):
         classifier.predict(block_graph(seed=5))
