@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.weak import WeakIdRef
 
 from sgat.evidence import EdgeEvidence
 from sgat.features import Features, SparseFeatures
@@ -68,7 +69,11 @@ class EvidenceScorer(nn.Module):
         return known[1]
 
 
-def _mark(x: Features) -> tuple[int, int]:
-    """What changes when the content of a tensor does."""
+def _mark(x: Features) -> tuple[WeakIdRef, int, int]:
+    """What changes when the content of a tensor does.
+
+    An address alone does not: it is given out again when its tensor is gone.
+    """
     tensor = x.value if isinstance(x, SparseFeatures) else x
-    return tensor.data_ptr(), tensor._version
+    memory = WeakIdRef(tensor.untyped_storage())
+    return memory, tensor.data_ptr(), tensor._version
