@@ -50,7 +50,7 @@ class Neighbourhood(NamedTuple):
     @classmethod
     def of(cls, vector: Tensor, graph: Graph) -> Neighbourhood:
         """The surroundings of every node."""
-        neighbours = Neighbours(graph)
+        neighbours = Neighbours(graph.dst, graph.src, graph.num_nodes)
         degree = neighbours.degree.to(vector)
         return cls(vector, neighbour_sum(vector, graph), degree, neighbours)
 

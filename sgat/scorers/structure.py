@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from sgat.common_neighbours import Neighbours
 from sgat.graph import Graph
 from sgat.ops.kept import Kept
 from sgat.scorers.additive import PairScorer
 from sgat.scorers.scores import Scores
-
-NEIGHBOURS_AT_ONCE = 1 << 22
-"""Neighbours that are looked up together when common ones are counted."""
 
 
 class Structure(NamedTuple):
@@ -59,52 +56,21 @@ def _(dst: Tensor, src: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
 
 
 def _work_out(dst: Tensor, src: Tensor, num_nodes: int) -> Structure:
-    size, device = max(num_nodes, 1), src.device
-    src, dst = src.long(), dst.long()
-    # Neighbours in either direction, as sorted numbers node · N + neighbour.
-    key = torch.cat([src * size + dst, dst * size + src]).unique()
-    owner = torch.div(key, size, rounding_mode="floor")
-    neighbour = key - owner * size
-    degree = torch.bincount(owner, minlength=num_nodes)
-    first = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
-
+    neighbours = Neighbours(dst, src, num_nodes)
+    degree, size = neighbours.degree.double(), max(num_nodes, 1)
     # Both directions of an edge have the same ends.
+    dst, src = dst.long(), src.long()
     pair, position = (torch.minimum(src, dst) * size + torch.maximum(src, dst)).unique(
         return_inverse=True
     )
     low = torch.div(pair, size, rounding_mode="floor")
     high = pair - low * size
-    is_less = degree[low] <= degree[high]
-    small, large = torch.where(is_less, low, high), torch.where(is_less, high, low)
-    count = torch.zeros(len(pair), dtype=torch.float64, device=device)
-    adamic = torch.zeros_like(count)
-    inverse = 1 / degree.clamp(min=2).double().log()
-    for begin, end in _parts(degree[small]):
-        number = torch.repeat_interleave(
-            torch.arange(begin, end, device=device), degree[small[begin:end]]
-        )
-        start = degree[small[begin:end]].cumsum(0) - degree[small[begin:end]]
-        within = torch.arange(len(number), device=device) - start[number - begin]
-        other = neighbour[first[small[number]] + within]
-        wanted = large[number] * size + other
-        place = torch.searchsorted(key, wanted).clamp(max=len(key) - 1)
-        is_common = key[place] == wanted
-        number, other = number[is_common], other[is_common]
-        count.index_add_(0, number, torch.ones_like(number, dtype=count.dtype))
-        adamic.index_add_(0, number, inverse[other])
+    value = torch.stack([torch.ones_like(degree), 1 / degree.clamp(min=2).log()], dim=1)
+    count, adamic = neighbours.sum_common(low, high, value).T
     union = degree[low] + degree[high] - count
     features = torch.stack([count.log1p(), adamic.log1p(), count / union], dim=1)
     dtype = torch.get_default_dtype()
-    return Structure(degree.double().log1p().to(dtype), features[position].to(dtype))
-
-
-def _parts(work: Tensor) -> list[tuple[int, int]]:
-    """Ranges of entries with about NEIGHBOURS_AT_ONCE work each, one entry at least."""
-    if not len(work):
-        return []
-    part = torch.div(work.cumsum(0), NEIGHBOURS_AT_ONCE, rounding_mode="floor")
-    bounds = [0, *(part.diff().nonzero().squeeze(1) + 1).tolist(), len(work)]
-    return list(itertools.pairwise(bounds))
+    return Structure(degree.log1p().to(dtype), features[position].to(dtype))
 
 
 class StructureScorer(PairScorer):

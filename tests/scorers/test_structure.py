@@ -16,11 +16,6 @@ from sgat.scorers.structure import structure_of
 structure = importlib.import_module("sgat.scorers.structure")
 
 
-@pytest.fixture(autouse=True)
-def few_neighbours_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structure, "NEIGHBOURS_AT_ONCE", 37)
-
-
 @pytest.mark.parametrize("name", [*GRAPHS, "dense"])
 def test_common_neighbours_are_those_of_networkx(name: str):
     graph = scattered(23, 301) if name == "dense" else GRAPHS[name]()

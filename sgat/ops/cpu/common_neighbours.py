@@ -1,0 +1,58 @@
+"""Sums over the common neighbours of pairs of nodes, by merging sorted lists."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from sgat.ops.cpu import threads
+from sgat.ops.cpu.lanes import compiled
+from sgat.ops.cpu.memory import array
+
+# Looking one node up in a list takes as long as walking over about so many.
+LOOK_UP = 8
+
+
+@compiled
+def sum_common_kernel(first, last, ptr, neighbour, small, large, value, total):
+    """total_p = Σ value_k over the k next to both small_p and large_p, ascending."""
+    for pair in range(first, last):
+        i, i_end = ptr[small[pair]], ptr[small[pair] + 1]
+        j, j_end = ptr[large[pair]], ptr[large[pair] + 1]
+        looks_up = LOOK_UP * (i_end - i) < j_end - j
+        while i < i_end and j < j_end:
+            wanted = neighbour[i]
+            if looks_up:
+                j += np.searchsorted(neighbour[j:j_end], wanted)
+            else:
+                while j < j_end and neighbour[j] < wanted:
+                    j += 1
+            if j < j_end and neighbour[j] == wanted:
+                for column in range(value.shape[1]):
+                    total[pair, column] += value[wanted, column]
+            i += 1
+
+
+def sum_common(
+    ptr: Tensor,
+    neighbour: Tensor,
+    small: Tensor,
+    large: Tensor,
+    value: Tensor,
+    total: Tensor,
+) -> None:
+    """Add to `total` what `Neighbours.sum_common` sums.
+
+    Args:
+        ptr: Neighbours of node i stand at positions ptr[i] to ptr[i + 1], [N + 1].
+        neighbour: Neighbours of each node, ascending.
+        small: The end with fewer neighbours of each pair, [P].
+        large: The other, [P].
+        value: Values of each node, [N, F].
+        total: Where to add, [P, F].
+    """
+    work = ptr.diff()[small].cumsum(0)
+    pair_ptr = np.concatenate([[0], array(work)])
+    parts = threads.ranges(pair_ptr, LOOK_UP)
+    tensors = (ptr, neighbour, small, large, value.contiguous(), total)
+    threads.run(sum_common_kernel, parts, *(array(tensor) for tensor in tensors))
