@@ -53,7 +53,7 @@ class BeliefReadout(nn.Module):
         """
         graph = opened.graph
         loop = graph.loop_weights.to(own)[:, None]
-        root = graph.row_ptr.diff().clamp(min=1).to(own).sqrt()[:, None]
+        root = graph.in_degree.clamp(min=1).to(own).sqrt()[:, None]
         heard = own.softmax(dim=1) - 1 / own.shape[1]
         logits = own
         for compatible in self.compatible:

@@ -51,7 +51,8 @@ def logits_without(
 ) -> Tensor:
     """Class scores of a node with some edges gone, exactly, one row per set of edges.
 
-    The other edges keep their gates, and the target of a missing edge shares its
+    The other edges keep the gates they have in the whole graph, also where gates look
+    at more than the ends of their edge, and the target of a missing edge shares its
     attention among what is left. Only what can reach the node through the layers is
     evaluated: copies of its neighbourhood side by side, each without its set of edges.
 
@@ -69,7 +70,7 @@ def logits_without(
     """
     reached = torch.zeros(data.num_nodes, dtype=torch.bool)
     reached[node] = True
-    field, position = _receptive_field(data, scores, reached, len(model.convs))
+    field, position = _receptive_field(data, scores, reached, model.reach)
     device = next(model.parameters()).device
     here = int(torch.searchsorted(field.nodes, node))
     size = max(MOST_ENTRIES // _num_entries(model, field.data), 1)
@@ -97,6 +98,7 @@ def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor
     One backward pass serves all edges. A target shares the attention a_ij of a missing
     edge among the rest, so what it hears changes by 1 / (1 - a_ij) times what the
     derivative says; with this factor only what follows in the network is linearised.
+    A read-out of beliefs adds up what is heard, and needs no factor.
 
     Args:
         model: The trained network, in evaluation mode.
@@ -115,7 +117,7 @@ def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor
     (slope,) = torch.autograd.grad(value, location)
     half = value.detach()
     weight = scores.gate * data.graph.edge_weight.to(scores.gate)
-    graph = data.graph.select(scores.kept, weight / half).to(device)
+    graph = _chosen(data.graph, scores.kept, weight / half).to(device)
     zero = torch.zeros(graph.num_nodes, dtype=weight.dtype, device=device)
     score = torch.zeros(graph.num_edges, dtype=weight.dtype, device=device)
     score.requires_grad_()
@@ -125,6 +127,8 @@ def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor
     (gradient,) = torch.autograd.grad(_sureness(data, logits, logits).sum(), score)
     assert scores.attention is not None
     rest = (1 - scores.attention[scores.kept]).clamp(min=LEAST_REST)
+    if model.readout == "beliefs":
+        rest = torch.ones_like(rest)
     estimate = torch.zeros_like(weight)
     estimate[scores.kept] = -gradient.cpu() * float(half / slope) / rest
     return estimate
@@ -145,7 +149,7 @@ def effect_without(
         scores: Scores of its edges by this model.
         dropped: Positions of the edges in the graph, [L].
     """
-    graph, layers = data.graph, len(model.convs)
+    graph, layers = data.graph, model.reach
     src, dst = graph.src.long(), graph.dst.long()
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
     reached[dst[dropped]] = True
@@ -199,11 +203,16 @@ def _receptive_field(
         reached[src[needed]] = True
     weight = scores.gate * graph.edge_weight.to(scores.gate)
     kept = dataclasses.replace(
-        data, graph=graph.select(needed, weight), edge_features=None
+        data, graph=_chosen(graph, needed, weight), edge_features=None
     )
     nodes = reached.nonzero().squeeze(1)
     position = torch.where(needed, needed.cumsum(0) - 1, -1)
     return _Field(nodes, restrict(kept, nodes)), position
+
+
+def _chosen(graph: Graph, edges: Tensor, weight: Tensor) -> Graph:
+    """Some edges with new weights; the degrees stay those of the whole graph."""
+    return dataclasses.replace(graph.select(edges, weight), degree=graph.in_degree)
 
 
 def _evaluate(model: SGAT, x: Features, graph: Graph) -> Tensor:

@@ -53,6 +53,8 @@ class Graph:
             weight to it.
         feature: Features of each edge, [E, F], for scorers that look at them; None if
             there are none.
+        degree: Number of edges into each node before closed ones were left out, [N];
+            None if all are there.
     """
 
     num_nodes: int
@@ -65,6 +67,7 @@ class Graph:
     node_id: Tensor | None = None
     num_merged: int = 0
     feature: Tensor | None = None
+    degree: Tensor | None = None
 
     @classmethod
     def from_edges(
@@ -223,6 +226,9 @@ class Graph:
             node_id=torch.cat(node_id),
             num_merged=sum(graph.num_merged for graph in graphs),
             feature=torch.cat(features) if features else None,
+            degree=torch.cat([graph.in_degree for graph in graphs])
+            if any(graph.degree is not None for graph in graphs)
+            else None,
         )
 
     @property
@@ -257,6 +263,11 @@ class Graph:
             if self.loop_weight is not None
             else _ones(self.num_nodes, self.weight, self.device)
         )
+
+    @property
+    def in_degree(self) -> Tensor:
+        """Number of edges into each node, closed ones that were left out too, [N]."""
+        return self.row_ptr.diff() if self.degree is None else self.degree
 
     @property
     def noise_id(self) -> Tensor:

@@ -193,6 +193,13 @@ class SGAT(NodeClassifier):
         assert isinstance(first, SGATConv)
         return first
 
+    @property
+    def reach(self) -> int:
+        """How many steps away a node is heard."""
+        if isinstance(self.classifier, BeliefReadout):
+            return len(self.classifier.compatible)
+        return len(self.convs)
+
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
         for conv in self.convs:

@@ -5,6 +5,7 @@ import torch
 from ops.awkward import GRAPHS
 
 from sgat import edge_effects
+from sgat.belief_readout import BeliefReadout
 from sgat.data.node_data import NodeData
 from sgat.edge_effects import effect_without, estimated_effects, logits_without
 from sgat.features import SparseFeatures
@@ -23,7 +24,11 @@ def node_data(graph, seed: int) -> NodeData:
 
 def some_model(seed: int, **options) -> SGAT:
     model = SGAT(5, 7, 3, gate_bias=0.3, **options)
-    model.reset_parameters(torch.Generator().manual_seed(seed))
+    generator = torch.Generator().manual_seed(seed)
+    model.reset_parameters(generator)
+    if isinstance(model.classifier, BeliefReadout):
+        # They start at 0, and then nobody is heard.
+        torch.nn.init.normal_(model.classifier.compatible, generator=generator)
     return model.eval()
 
 
@@ -43,7 +48,7 @@ def chances(logits, told):
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("readout", ["linear", "attention"])
+@pytest.mark.parametrize("readout", ["linear", "attention", "beliefs"])
 def test_a_node_without_an_edge_is_what_the_whole_graph_says(
     awkward_graph, layers, readout, seed
 ):
@@ -88,7 +93,7 @@ def test_no_sets_give_no_scores(seed):
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("readout", ["linear", "attention"])
+@pytest.mark.parametrize("readout", ["linear", "attention", "beliefs"])
 def test_the_effect_on_all_nodes_is_what_the_whole_graph_says(
     awkward_graph, layers, readout, seed
 ):
@@ -128,18 +133,34 @@ def test_several_labels_count_each(seed):
     assert found.flips == int((is_on != (after > 0)).any(dim=1).sum())
 
 
+@pytest.mark.parametrize("readout", ["linear", "beliefs"])
 def test_the_estimate_is_the_derivative_over_the_attention_that_is_left(
-    awkward_graph, seed
+    awkward_graph, readout, seed
 ):
     data = node_data(awkward_graph, seed)
-    model = some_model(seed)
+    model = some_model(seed, readout=readout)
     scores = edge_scores(model, [data])[0]
     found = estimated_effects(model, data, scores)
     gate = scores.gate.clone().requires_grad_()
     opened = reference.with_gates(data.graph, gate, torch.zeros(()), with_closed=True)
     logits = model(data.x, opened)
     chances(logits, logits).backward()
-    wanted = -gate.detach() * gate.grad / (1 - scores.attention).clamp(min=0.01)
+    wanted = -gate.detach() * gate.grad
+    if readout == "linear":
+        wanted /= (1 - scores.attention).clamp(min=0.01)
     assert found.shape == (awkward_graph.num_edges,)
     torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-5)
     assert not found[~scores.kept].any()
+
+
+def test_gates_that_see_the_whole_graph_stay_as_they_are(seed):
+    # Common neighbours of a part of the graph would be fewer, and the gates others.
+    graph = GRAPHS["random undirected"]()
+    data = node_data(graph, seed)
+    model = some_model(seed, scorer="structure", layers=1)
+    torch.nn.init.normal_(model.gating.scorer.common_weight, std=3.0)
+    scores = edge_scores(model, [data])[0]
+    whole = model(data.x, graph).detach()
+    for node in range(graph.num_nodes):
+        found = logits_without(model, data, scores, node, [torch.arange(0)])[0]
+        torch.testing.assert_close(found, whole[node], rtol=1e-4, atol=1e-5)

@@ -1,5 +1,6 @@
 """Graph: order, merging, loops, the way back to the input, and what is refused."""
 
+import dataclasses
 import logging
 import re
 from types import ModuleType
@@ -304,6 +305,17 @@ def test_select_keeps_the_marked_edges():
     assert small.loop_weight.tolist() == graph.loop_weight.tolist()
     assert small.input_edge is None
     assert graph.select(keep, weight).weight.tolist() == [2.0, 3.0]
+
+
+def test_degrees_from_before_edges_were_left_out_go_with_the_nodes():
+    graph = Graph.from_edges(torch.tensor([[0, 1, 2, 0], [1, 0, 0, 2]]), 3)
+    assert graph.in_degree.tolist() == [2, 1, 1]
+    kept = graph.select(torch.tensor([True, False, False, True]))
+    assert kept.in_degree.tolist() == [1, 0, 1]
+    told = dataclasses.replace(kept, degree=graph.in_degree)
+    assert told.select(torch.tensor([True, False])).in_degree.tolist() == [2, 1, 1]
+    assert Graph.merge([kept, told]).in_degree.tolist() == [1, 0, 1, 2, 1, 1]
+    assert Graph.merge([kept, kept]).degree is None
 
 
 def test_select_can_give_weights_to_a_graph_without():

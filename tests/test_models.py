@@ -296,6 +296,7 @@ PRUNED = {
     **MODELS,
     "one layer": {"layers": 1},
     "one attention layer": {"layers": 1, "readout": "attention"},
+    "beliefs": {"readout": "beliefs"},
     "symmetric": {"symmetric": True},
     "symmetric and bilinear": {"symmetric": True, "scorer": "bilinear", "rank": 3},
     "symmetric and transductive": {"symmetric": True, "gate_mode": "transductive"},
@@ -321,6 +322,8 @@ def pruned_case(
     model.gating.gate_bias.fill_(-1.6)
     for parameter in model.gating.scorer.parameters():
         parameter.normal_(std=1.5)
+    if model.readout == "beliefs":
+        model.classifier.compatible.normal_()
     return model.to(device).eval(), graph.to(device)
 
 

@@ -110,13 +110,14 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
         count,
         None if graph.weight is None else graph.weight[keep],
     )
-    loops, edges = graph.loop_weight, data.edge_features
+    loops, degree, edges = graph.loop_weight, graph.degree, data.edge_features
     return dataclasses.replace(
         data,
         graph=dataclasses.replace(
             smaller,
             loop_weight=None if loops is None else loops[nodes],
             input_edge=None,
+            degree=None if degree is None else degree[nodes],
         ),
         x=_rows(data.x, nodes),
         y=data.y[nodes],

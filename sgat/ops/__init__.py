@@ -257,13 +257,15 @@ def prune(opened: OpenEdges) -> OpenEdges:
 
     Returns:
         The same edges, all open, by the same backend; `graph` is the smaller graph,
-        with the nodes and self-loops of the old one.
+        with the nodes, self-loops and degrees of the old one.
     """
     kept = opened.graph.select(opened.edge)
     gate = opened.gate.detach()
     weight = gate if kept.weight is None else gate * kept.weight.to(gate)
     return all_open(
-        dataclasses.replace(kept, weight=weight.detach()),
+        dataclasses.replace(
+            kept, weight=weight.detach(), degree=opened.graph.in_degree
+        ),
         dtype=opened.row_sum.dtype,
         backend=_drawn_by(opened),
     )
