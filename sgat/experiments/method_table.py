@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from sgat.experiments.options import Options
 from sgat.experiments.published import Published, find_published
 from sgat.experiments.record import Record, Store, Task
 from sgat.experiments.settings import settings, title
-from sgat.experiments.text_table import aligned, heading, percent
+from sgat.experiments.text_table import aligned, heading, percent, with_error
 
 TOP_K = "gat-2head-top-k"
 """Rows of this name remove as many edges as this row's gates closed:"""
@@ -223,9 +222,7 @@ def paired(
             both = sorted(tests[0].keys() & tests[1].keys())
             gaps = [100 * (tests[0][seed] - tests[1][seed]) for seed in both]
             if len(gaps) > 1:
-                error = statistics.stdev(gaps) / math.sqrt(len(gaps))
-                text = f"{statistics.fmean(gaps):+.1f} ± {error:.1f}"
-                table.append([column.title, text, str(len(gaps))])
+                table.append([column.title, with_error(gaps), str(len(gaps))])
     if len(table) == 1:
         return []
     what = f"{title(row)} less {title(other)}, paired by seed, ± standard error:"

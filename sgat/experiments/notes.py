@@ -81,8 +81,8 @@ NOTES: dict[str, tuple[str, ...]] = {
         " estimator is best.",
     ),
     "robustness": (
-        "Settings are chosen by validation with 100 % cross-class edges added, for every"
-        " method alike (5 settings, 2 seeds), and hold for all amounts; without added"
+        "Settings are chosen by validation with 100 % cross-class edges added, for all"
+        " methods alike (5 settings, 2 seeds), and hold for all amounts; without added"
         " edges those of the other tables hold.",
         "The paper's gate does not tell added edges from original ones. Evidence does"
         " without being told how many there are (docs/method.md, section 9).",

@@ -8,17 +8,21 @@ from sgat.experiments.options import Options
 from sgat.experiments.plots import band, legend_below, panels
 from sgat.experiments.record import Record, Store, Task
 from sgat.experiments.settings import settings, title
-from sgat.experiments.text_table import aligned, heading, percent
+from sgat.experiments.text_table import aligned, heading, percent, with_error
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo"}
 ROWS = (
     *("mlp", "gcn", "gat-2head", "residual-gat", "gcn-jaccard", "supergat-mx"),
     *("ptdnet", "sgat-2head", "sgat-recommended"),
 )
+AGAINST = ("mlp", "gat-2head", "gcn-jaccard", "sgat-2head")
+"""Rows that the last one is compared with, seed by seed."""
 DEAF = "mlp"
 """The row that hears no edge, so that one training stands for all amounts of noise."""
 KINDS = ("random", "cross-class")
 RATES = (0.0, 0.25, 0.5, 1.0, 2.0)
+Cells = dict[str, dict[float, list[Record]]]
+"""Records by row and rate."""
 
 
 def names() -> list[str]:
@@ -53,9 +57,9 @@ def _noisy(options: Options, store: Store) -> dict[str, list[Record]]:
     return {d: records for d, records in found.items() if any(r.noise for r in records)}
 
 
-def _cells(records: list[Record], kind: str) -> dict[str, dict[float, list[Record]]]:
+def _cells(records: list[Record], kind: str) -> Cells:
     """Records with this kind of noise, or none, by row and rate."""
-    found: dict[str, dict[float, list[Record]]] = {}
+    found: Cells = {}
     for record in records:
         if record.noise is None or record.noise[0] == kind:
             rate = 0.0 if record.noise is None else record.noise[1]
@@ -73,27 +77,63 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     lines = []
     for data, records in _noisy(options, store).items():
         for kind in KINDS:
-            rates = sorted({r.noise[1] if r.noise else 0.0 for r in records})
-            header = ["method", *(f"+{rate:.0%}" for rate in rates)]
-            scores, found = [header], [["method", *header[2:]]]
-            for row, by_rate in _cells(records, kind).items():
-                runs = [by_rate.get(rate, []) for rate in rates]
-                tests = [percent([r.test for r in group]) for group in runs]
-                scores.append([title(row), *tests])
-                cells = [_detection(group) for group in runs[1:]]
-                if any(cells):
-                    found.append([title(row), *cells])
+            cells = _cells(records, kind)
+            rates = sorted({rate for by_rate in cells.values() for rate in by_rate})
+            if rates == [0.0]:
+                continue
             what = f"Robustness: {DATA[data]}, {kind} edges added"
-            lines += heading(what, markdown=markdown)
-            lines += ["Test accuracy in per cent, mean ± standard deviation.", ""]
-            lines += [*aligned(scores, markdown=markdown), ""]
-            lines += [
-                "AUC of original above added edges, then precision / recall of added"
-                " among removed edges, where any are removed.",
-                "",
-            ]
-            lines += [*aligned(found, markdown=markdown), ""]
+            lines += [*heading(what, markdown=markdown)]
+            lines += _scores(cells, rates, markdown=markdown)
+            lines += _detections(cells, rates[1:], markdown=markdown)
+            lines += _gaps(cells, rates, markdown=markdown)
     return "\n".join(lines)
+
+
+def _scores(cells: Cells, rates: list[float], *, markdown: bool) -> list[str]:
+    """The lines of the table of accuracies."""
+    most = max(len(group) for by_rate in cells.values() for group in by_rate.values())
+    table = [["method", *(f"+{rate:.0%}" for rate in rates)]]
+    for row, by_rate in cells.items():
+        texts = []
+        for group in (by_rate.get(rate, []) for rate in rates):
+            few = f" ({len(group)} runs)" if 0 < len(group) < most else ""
+            texts.append(percent([record.test for record in group]) + few)
+        table.append([title(row), *texts])
+    what = "Test accuracy in per cent, mean ± standard deviation of"
+    what += f" {most} runs, unless fewer are named."
+    return [what, "", *aligned(table, markdown=markdown), ""]
+
+
+def _detections(cells: Cells, rates: list[float], *, markdown: bool) -> list[str]:
+    """The lines of the table on which edges were removed."""
+    table = [["method", *(f"+{rate:.0%}" for rate in rates)]]
+    for row, by_rate in cells.items():
+        texts = [_detection(by_rate.get(rate, [])) for rate in rates]
+        if any(texts):
+            table.append([title(row), *texts])
+    what = "AUC of original above added edges, then precision / recall of added among"
+    what += " removed edges, where any are removed."
+    return [what, "", *aligned(table, markdown=markdown), ""]
+
+
+def _gaps(cells: Cells, rates: list[float], *, markdown: bool) -> list[str]:
+    """The lines of a table: the last row's score less others', seed by seed."""
+    ours = cells.get(ROWS[-1], {})
+    table = [["less", *(f"+{rate:.0%}" for rate in rates)]]
+    for row in AGAINST:
+        texts = []
+        for rate in rates:
+            groups = (ours.get(rate, []), cells.get(row, {}).get(rate, []))
+            first, second = ({r.seed: r.test for r in group} for group in groups)
+            both = sorted(first.keys() & second.keys())
+            gaps = [100 * (first[seed] - second[seed]) for seed in both]
+            texts.append(with_error(gaps))
+        if any(texts):
+            table.append([title(row), *texts])
+    if len(table) == 1:
+        return []
+    what = f"{title(ROWS[-1])} less others in points, paired by seed, ± standard error:"
+    return [what, "", *aligned(table, markdown=markdown), ""]
 
 
 def _detection(records: list[Record]) -> str:

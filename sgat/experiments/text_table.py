@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -54,3 +55,11 @@ def percent(values: Sequence[float]) -> str:
     if len(values) == 1:
         return mean
     return f"{mean} ± {100 * statistics.stdev(values):.1f}"
+
+
+def with_error(values: Sequence[float]) -> str:
+    """Mean ± standard error, with a sign; empty for fewer than two values."""
+    if len(values) < 2:
+        return ""
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return f"{statistics.fmean(values):+.1f} ± {error:.1f}"
