@@ -88,8 +88,40 @@ def added_edges(trained: Trained) -> dict[str, Any]:
     AUC of an original edge scoring above an added one, where the model scores edges;
     precision and recall of "added" among the removed edges, where it removes any.
     """
-    from sklearn.metrics import roc_auc_score
+    return _told_apart(_judged(trained))
 
+
+def planted_edges(trained: Trained) -> dict[str, Any]:
+    """As `added_edges`, where all or none may be planted; and what chance allows for.
+
+    A planted edge between two nodes of one class cannot be told from an original one by
+    their classes. So the AUC comes a second time over the planted edges between classes
+    alone. Beyond that, mean and standard deviation of the scores.
+    """
+    judged = _judged(trained)
+    found: dict[str, Any] = {}
+    if judged.score is not None:
+        found["score_mean"] = float(judged.score.mean())
+        found["score_std"] = float(judged.score.std(correction=0))
+    if not bool(judged.is_added.any()) or bool(judged.is_added.all()):
+        return found
+    found |= _told_apart(judged)
+    parts = [data.y[data.graph.dst] != data.y[data.graph.src] for data in trained.given]
+    counts = ~judged.is_added | torch.cat(parts)
+    if judged.score is not None and bool(judged.is_added[counts].any()):
+        found["auc_between"] = _auc(judged.score[counts], judged.is_added[counts])
+    return found
+
+
+class _Judged(NamedTuple):
+    """Of every edge of the given graphs: added or not, removed or not, its score."""
+
+    is_added: Tensor
+    is_removed: Tensor
+    score: Tensor | None
+
+
+def _judged(trained: Trained) -> _Judged:
     assert trained.added is not None, "asked only where edges were added"
     model = trained.result.model.eval()
     truth = torch.cat([mask.cpu() for mask in trained.added])
@@ -109,16 +141,25 @@ def added_edges(trained: Trained) -> dict[str, Any]:
         if gates is not None and score is not None:
             gone[is_left] = ~gates.is_kept(score).cpu()
         removed.append(gone)
+    return _Judged(truth, torch.cat(removed), torch.cat(scores) if scores else None)
+
+
+def _told_apart(judged: _Judged) -> dict[str, Any]:
     found = {}
-    if scores:
-        ranks = torch.cat(scores).unique(return_inverse=True)[1]
-        found["auc"] = float(roc_auc_score(~truth, ranks))
-    gone = torch.cat(removed)
-    if bool(gone.any()):
-        hits = int((gone & truth).sum())
-        found["precision"] = hits / int(gone.sum())
-        found["recall"] = hits / max(int(truth.sum()), 1)
+    if judged.score is not None:
+        found["auc"] = _auc(judged.score, judged.is_added)
+    if bool(judged.is_removed.any()):
+        hits = int((judged.is_removed & judged.is_added).sum())
+        found["precision"] = hits / int(judged.is_removed.sum())
+        found["recall"] = hits / max(int(judged.is_added.sum()), 1)
     return found
+
+
+def _auc(score: Tensor, is_added: Tensor) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    rank = score.unique(return_inverse=True)[1]
+    return float(roc_auc_score(~is_added, rank))
 
 
 def _keys(graph: Graph) -> Tensor:
@@ -222,6 +263,7 @@ PROBES: dict[str, Callable[[Trained], dict[str, Any]]] = {
     "history": history,
     "removal": removal,
     "added_edges": added_edges,
+    "planted_edges": planted_edges,
     "edge_scores": edge_scores,
     "attention_variance": attention_variance,
     "map_of_nodes": map_of_nodes,

@@ -18,6 +18,7 @@ from sgat.data.configured import load_configured
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.evaluate import evaluate
+from sgat.experiments.block_models import BLOCK_MODELS, block_model
 from sgat.experiments.probes import PROBES, Trained
 from sgat.experiments.record import Record, Task, differences
 from sgat.experiments.stand_ins import STAND_INS
@@ -88,11 +89,17 @@ def train(graphs: list[NodeData], config: Config) -> tuple[list[NodeData], Resul
 def noisy(
     graphs: list[NodeData], task: Task
 ) -> tuple[list[NodeData], list[Tensor] | None]:
-    """The graphs with the edges that the task adds, and which edges those are."""
+    """The graphs with the edges that the task adds, and which edges those are.
+
+    A block model has planted edges already; those count as added.
+    """
+    data, seed = task.config.data, task.config.train.seed
+    if task.noise is None and data.name in BLOCK_MODELS:
+        return graphs, [~block_model(data.name, seed, **data.options).is_signal]
     if task.noise is None:
         return graphs, None
     kind, rate = task.noise
-    made = [inject(data, kind, rate, task.config.train.seed) for data in graphs]  # type: ignore[arg-type]
+    made = [inject(each, kind, rate, seed) for each in graphs]  # type: ignore[arg-type]
     return [each.data for each in made], [each.added for each in made]
 
 
@@ -101,6 +108,8 @@ def _loaded(data: str, seed: int, root: str | None) -> list[NodeData]:
     config = DataConfig(**json.loads(data))
     if config.name in STAND_INS:
         return STAND_INS[config.name](seed)
+    if config.name in BLOCK_MODELS:
+        return [block_model(config.name, seed, **config.options).data]
     return load_configured(config, root=root, seed=seed).graphs
 
 

@@ -1,0 +1,179 @@
+"""Planted: noise whose amount is known, and how much of it the gates remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sgat.config import Config
+from sgat.experiments.block_models import BLOCK_MODELS
+from sgat.experiments.options import Options
+from sgat.experiments.plots import band, legend_below, panels
+from sgat.experiments.record import Record, Store, Task
+from sgat.experiments.settings import settings, title
+from sgat.experiments.text_table import aligned, heading, percent
+
+DATA = {
+    "block-20": "20 classes, degree 20",
+    "block-5": "5 classes, degree 10",
+    "block-20-few": "20 classes, degree 20, few labels",
+}
+ROWS = ("sgat-recommended", "sgat-2head")
+STUDIES = (
+    *(("block-20", ROWS[0]), ("block-5", ROWS[0]), ("block-20-few", ROWS[0])),
+    ("block-20", ROWS[1]),
+)
+"""Graphs and rows: the first with all seeds, the others with `FEW_RUNS`."""
+FEW_RUNS = 3
+NOISE = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+"""Shares of the edges that are planted."""
+SIGNALS = (0.0, 0.5, 1.0, 2.0)
+"""Lengths of the class means of the features, whose noise has standard deviation 1."""
+EPOCHS = 100
+
+Cells = dict[str, dict[float, list[Record]]]
+"""Records by what features and labels say, and by the planted share."""
+
+
+def names() -> list[str]:
+    """Rows and data sets that `--only` may name."""
+    return [*ROWS, *DATA]
+
+
+def plan(options: Options, store: Store) -> list[Task]:
+    """Every study with every signal and planted share, one seed after the other.
+
+    So a command that is stopped leaves a whole table of fewer runs.
+    """
+    return [
+        _task(data, row, share, signal, seed, options)
+        for seed in options.seeds
+        for data, row in _studies(options)
+        if seed < FEW_RUNS or (data, row) == STUDIES[0]
+        for signal in _signals(row, options)
+        for share in (NOISE[::3] if options.quick else NOISE)
+    ]
+
+
+def _studies(options: Options) -> list[tuple[str, str]]:
+    data, rows = options.chosen(list(DATA)), options.chosen(ROWS)
+    return [study for study in STUDIES if study[0] in data and study[1] in rows]
+
+
+def _signals(row: str, options: Options) -> tuple[float | None, ...]:
+    """Signals to run; None for features and labels that say nothing."""
+    if options.quick:
+        return SIGNALS[-1:]
+    return (None, *SIGNALS) if row == ROWS[0] else SIGNALS
+
+
+def _task(
+    data: str, row: str, share: float, signal: float | None, seed: int, options: Options
+) -> Task:
+    made = {"noise_rate": share, "feature_signal": signal or 0.0}
+    if signal is None:
+        made["shuffled"] = True
+    config = settings(row, data, seed=seed)
+    config = config.replace(data={"options": made}, train={"epochs": EPOCHS})
+    return Task(row, options.applied(config), probe="planted_edges")
+
+
+def _cells(options: Options, store: Store) -> dict[tuple[str, str], Cells]:
+    """The records that are there, by study."""
+    found: dict[tuple[str, str], Cells] = {}
+    for task in plan(options, store):
+        record = store.find(task)
+        if record is None:
+            continue
+        made = Config.from_dict(record.settings).data.options
+        signal = f"{made['feature_signal']:g}"
+        if "shuffled" in made:
+            signal += ", labels shuffled"
+        cells = found.setdefault((record.data, record.row), {})
+        by_share = cells.setdefault(signal, {})
+        by_share.setdefault(made["noise_rate"], []).append(record)
+    return {study: found[study] for study in STUDIES if study in found}
+
+
+def text(options: Options, store: Store, *, markdown: bool = False) -> str:
+    """For every study what was removed, how well, and how accurate the model is."""
+    lines = []
+    for (data, row), cells in _cells(options, store).items():
+        shares = sorted({share for by_share in cells.values() for share in by_share})
+        table = [["signal", "measure", *(f"{share:.0%} planted" for share in shares)]]
+        for signal, by_share in cells.items():
+            for measure, show in MEASURES.items():
+                shown = [show(by_share.get(share, [])) for share in shares]
+                if any(shown):
+                    table.append([signal, measure, *shown])
+        runs = {len(r) for by_share in cells.values() for r in by_share.values()}
+        number = " to ".join(str(n) for n in sorted({min(runs), max(runs)}))
+        what = f"Planted noise: {DATA[data]}, {title(row)}"
+        ceiling = 1 - 0.5 / BLOCK_MODELS[data]["num_classes"]
+        lines += heading(what, markdown=markdown)
+        lines += [
+            f"Runs: {number}. One planted edge in {BLOCK_MODELS[data]['num_classes']}"
+            f" joins one class, so the AUC over all is at most about {ceiling:.3g}"
+            " by classes alone.",
+            "",
+            *aligned(table, markdown=markdown, left=(0, 1)),
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _mean(key: str) -> Callable[[list[Record]], str]:
+    def show(records: list[Record]) -> str:
+        values = [r.extra[key] for r in records if key in r.extra]
+        return f"{sum(values) / len(values):.3f}" if values else ""
+
+    return show
+
+
+def _pair(first: str, second: str) -> Callable[[list[Record]], str]:
+    def show(records: list[Record]) -> str:
+        cells = [_mean(key)(records) for key in (first, second)]
+        return " / ".join(cells) if all(cells) else ""
+
+    return show
+
+
+MEASURES: dict[str, Callable[[list[Record]], str]] = {
+    "removed (%)": lambda records: percent([r.removed for r in records]),
+    "AUC": _mean("auc"),
+    "AUC, planted between classes": _mean("auc_between"),
+    "precision / recall": _pair("precision", "recall"),
+    "log α, mean / deviation": _pair("score_mean", "score_std"),
+    "accuracy (%)": lambda records: percent([r.test for r in records]),
+}
+"""Lines of a table; AUC is that of original above planted edges, precision and recall
+are those of planted among removed edges, over the runs that remove any."""
+
+
+def draw(options: Options, store: Store, path: Path) -> None:
+    """A panel per study: the share removed against the share planted."""
+    shown = _cells(options, store)
+    titles = [f"{title(row)}\n{DATA[data]}" for data, row in shown]
+    with panels(path, titles, height=3.9) as axes:
+        for axis, cells in zip(axes, shown.values(), strict=True):
+            for style, signal in enumerate(_LINES):
+                by_share = cells.get(signal, {})
+                if not by_share:
+                    continue
+                shares = sorted(by_share)
+                number = min(len(records) for records in by_share.values())
+                runs = [
+                    [100 * by_share[share][k].removed for share in shares]
+                    for k in range(number)
+                ]
+                places = [100 * share for share in shares]
+                band(axis, places, runs, style, f"signal {signal}")
+            look = {"color": "black", "linewidth": 0.8, "zorder": 0}
+            axis.plot([0, 100], [0, 100], label="as much as planted", **look)
+            axis.set(xlim=(-3, 103), ylim=(-3, 103))
+            axis.set_xlabel("edges planted (%)")
+            axis.set_ylabel("edges removed (%)")
+        legend_below(axes)
+
+
+_LINES = (*(f"{signal:g}" for signal in SIGNALS), "0, labels shuffled")
