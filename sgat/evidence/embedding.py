@@ -23,7 +23,7 @@ class Embedding(NamedTuple):
         z = unit(x ⊙ scale - offset) - centre,   u = unit(z · axes)
 
     A bag of words is weighed by how rare its words are (scale = log N / N_k); other
-    features are standardised.
+    features are standardised, and those that never change are left out (scale = 0).
 
     Attributes:
         scale: Weight of each column, [K].
@@ -62,7 +62,10 @@ def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
         share = filled.mean(dim=0).clamp(min=1 / len(rows))
         scale, offset = -share.log(), torch.zeros_like(share)
     else:
-        scale = 1 / rows.std(dim=0, correction=0).clamp(min=1e-6)
+        std = rows.std(dim=0, correction=0)
+        # A column that never changes, to rounding, says nothing.
+        is_live = std > 1e-6 * rows.abs().amax(dim=0)
+        scale = torch.where(is_live, 1 / std, 0.0)
         offset = rows.mean(dim=0) * scale
     z = F.normalize(rows * scale - offset, dim=1)
     centre = z.mean(dim=0)
