@@ -152,7 +152,7 @@ class EdgeEvidence(nn.Module):
 
     @torch.no_grad()
     def forward(self, x: Features, graph: Graph) -> Tensor:
-        """Log-odds that each edge of a graph is real, [E]."""
+        """Log-odds that each edge is real, the same in both directions, [E]."""
         view = undirected(graph)
         vector = self._vectors(x)
         features = Neighbourhood.of(vector, view).features(
@@ -168,6 +168,8 @@ class EdgeEvidence(nn.Module):
                 column = agreement.feature(view.dst, view.src, weight)
                 full = torch.cat([features, column[:, None]], dim=1)
                 odds = self._mixture(number).log_odds(full)
+        # Both directions are the same to rounding, and now to the bit.
+        odds = (odds + odds[view.by_source.edge]) / 2
         if view.num_edges == graph.num_edges:
             return odds
         size = max(graph.num_nodes, 1)
