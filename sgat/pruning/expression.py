@@ -1,9 +1,10 @@
 """The relational expression: one SQL text that DuckDB and Spark both run.
 
     given       the user's rows, columns c0, c1, …
-    nodes       id, node (its number), s, t
+    nodes       id, node (its number), s, t, and q0, k0, q1, k1 … of vectors
     matched     given joined with the nodes of both ends: src, dst as numbers,
-                forward = s[dst] + t[src], backward = s[src] + t[dst]
+                forward = s[dst] + t[src] + q[dst] · k[src], backward likewise with
+                src and dst exchanged; or both looked up in `edge_scores`
     gated       of these the rows that have a gate: both ends known, and no loop
     pairs       node numbers low < high between which rows go both ways
     scored      rows with the score that decides and the key of their edge
@@ -14,7 +15,8 @@ Rows that name the same edge share its key and stay or go as one. Keys are dst �
 of node numbers, and low · N + high where both directions are one; of equal scores the
 lower key is better. This is the order of `sgat.Graph`, so the same edges are chosen
 as in memory. All names are ours, so no name of a user has to be quoted; all sums are of
-float32, as in the model.
+float32, as in the model. Products of vectors are summed in double precision and a fixed
+order, so that both engines and both directions have the same bits.
 """
 
 from __future__ import annotations
@@ -39,21 +41,51 @@ def float_literal(value: float) -> str:
     return f"CAST({value:.17E} AS FLOAT)"
 
 
-def matched(table: str, src: str, dst: str) -> str:
+def matched(table: str, src: str, dst: str, rank: int = 0) -> str:
     """Rows with the numbers of their ends and the parts of their scores.
 
     Args:
         table: Name of the rows.
         src: The id of the source, see `id_of`.
         dst: The id of the target.
+        rank: Length of the vectors of the nodes.
     """
     return (
         "SELECT e.*, b.node AS src, a.node AS dst,"
-        " a.s + b.t AS forward, b.s + a.t AS backward"
-        f" FROM {table} AS e"
-        f" LEFT JOIN nodes AS b ON {src} = b.id"
-        f" LEFT JOIN nodes AS a ON {dst} = a.id"
+        f" {_score('a', 'b', rank)} AS forward, {_score('b', 'a', rank)} AS backward"
+        f" FROM {table} AS e {_ends(src, dst)}"
     )
+
+
+def looked_up(table: str, src: str, dst: str) -> str:
+    """The same, the scores of both directions from the relation `edge_scores`."""
+    return (
+        "SELECT e.*, b.node AS src, a.node AS dst, f.forward, f.backward"
+        f" FROM {table} AS e {_ends(src, dst)}"
+        " LEFT JOIN edge_scores AS f ON f.src = b.node AND f.dst = a.node"
+    )
+
+
+def different_edges(table: str, src: str, dst: str) -> str:
+    """The numbers of the ends of rows that name an edge between known nodes."""
+    return (
+        f"SELECT DISTINCT b.node AS src, a.node AS dst FROM {table} AS e"
+        f" {_ends(src, dst)} WHERE b.node <> a.node"
+    )
+
+
+def _ends(src: str, dst: str) -> str:
+    return f"LEFT JOIN nodes AS b ON {src} = b.id LEFT JOIN nodes AS a ON {dst} = a.id"
+
+
+def _score(target: str, source: str, rank: int) -> str:
+    alone = f"{target}.s + {source}.t"
+    if not rank:
+        return alone
+    product = " + ".join(
+        f"CAST({target}.q{r} AS DOUBLE) * {source}.k{r}" for r in range(rank)
+    )
+    return f"CAST(CAST({alone} AS DOUBLE) + ({product}) AS FLOAT)"
 
 
 def id_of(column: str, kind: Kind, *, as_integer: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import statistics
 import time
 from collections.abc import Callable
@@ -65,6 +66,7 @@ def measure(
     engine.read("written", table)
     engine.define("written_matched", match_ids(task, "written", table))
     small = _graph(task, engine, "written_matched", table.columns, weight, gate=True)
+    small = dataclasses.replace(small, degree=full.in_degree)
 
     gates = nodes.model.gating.gates
     moved = _with_bias(nodes.model, gates.threshold - pruned.opening)

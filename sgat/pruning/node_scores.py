@@ -1,4 +1,4 @@
-"""NodeScores: the two numbers per node that the score of any edge is made of."""
+"""NodeScores: the numbers per node that the score of any edge is made of."""
 
 from __future__ import annotations
 
@@ -20,15 +20,21 @@ from sgat.finished_run import FinishedRun
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.run_folder import RunFolder
-from sgat.scorers import AdditiveScorer, FreeScorer
+from sgat.scorers import AdditiveScorer, BilinearScorer, CosineScorer, FreeScorer
 
 TEXT_FORMATS = ("csv", "tsv")
+BY_NODES = (AdditiveScorer, CosineScorer, BilinearScorer)
+"""Scorers whose scores are sums of such parts."""
 Array = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeScores:
-    """Scores s and t of nodes: log α of an edge j → i is s_i + t_j.
+    """Parts of scores: log α of an edge j → i is s_i + t_j + q_i · k_j.
+
+    Gates that look at more of a graph than the ends of an edge, or put them together
+    in another way, have no such parts; the rows of a table are then scored as one
+    graph, see `sgat.pruning.row_scores`.
 
     Attributes:
         ids: The user's id of each node, [N] int64 or strings.
@@ -38,6 +44,9 @@ class NodeScores:
         model: The trained network.
         ids_are_text: Whether the ids come from a text file, so that an integer may as
             well be meant as a string.
+        query: Vector q of each node as a target, [N, R] float32; None for 0.
+        key: Vector k of each node as a source; None if `query` is.
+        needs_graph: Whether the score of an edge is made of other things.
     """
 
     ids: Array
@@ -46,6 +55,14 @@ class NodeScores:
     x: Features
     model: SGAT
     ids_are_text: bool = False
+    query: Array | None = None
+    key: Array | None = None
+    needs_graph: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Length R of the vectors; 0 without."""
+        return 0 if self.query is None else self.query.shape[1]
 
     @property
     def ids_are_integers(self) -> bool:
@@ -57,7 +74,7 @@ class NodeScores:
         """Scores of the nodes that the run was trained on.
 
         Raises:
-            ValueError: If the run has several graphs, or gates without node scores.
+            ValueError: If the run has several graphs, or gates of its own edges alone.
         """
         if len(run.graphs) > 1:
             raise ValueError(
@@ -140,33 +157,36 @@ class NodeScores:
                 " the run and no others. Its scores are in edges.parquet of the run;"
                 " or train with `--gate-mode inductive`."
             )
-        if not isinstance(model.gating.scorer, AdditiveScorer):
-            raise ValueError(
-                f"The gates of {folder.path} look at pairs of nodes, which tables of"
-                " edges cannot be scored by yet. Its scores are in edges.parquet of the"
-                " run; or train with `--scorer additive`."
-            )
         if x.shape[1] != model.gating.in_channels:
             raise ValueError(
                 f"{folder.path} was trained on {model.gating.in_channels} features,"
                 f" got {x.shape[1]}."
             )
+        if not isinstance(model.gating.scorer, BY_NODES):
+            zero = np.zeros(len(ids), dtype=np.float32)
+            return cls(ids, zero, zero, x, model, is_text, needs_graph=True)
         empty = Graph.from_edges(torch.empty(2, 0, dtype=torch.long), len(ids))
         with torch.no_grad():
             scores = model.gating.score(x, empty)
-        dst, src = (part.float().numpy(force=True) for part in (scores.dst, scores.src))
-        return cls(ids, dst, src, x, model, is_text)
+        dst, src, query, key = (
+            None if part is None else part.float().numpy(force=True)
+            for part in (scores.dst, scores.src, scores.query, scores.key)
+        )
+        assert dst is not None and src is not None
+        return cls(ids, dst, src, x, model, is_text, query, key)
 
     def table(self) -> Any:
-        """Columns id, node (its number), s and t, a `pyarrow.Table`."""
+        """Columns id, node (its number), s, t, q0, k0, q1 …, a `pyarrow.Table`."""
         import pyarrow as pa
 
         kind = pa.int64() if self.ids_are_integers else pa.string()
-        return pa.table(
-            {
-                "id": pa.array(self.ids, kind),
-                "node": np.arange(len(self.ids), dtype=np.int32),
-                "s": self.dst,
-                "t": self.src,
-            }
-        )
+        columns = {
+            "id": pa.array(self.ids, kind),
+            "node": np.arange(len(self.ids), dtype=np.int32),
+            "s": self.dst,
+            "t": self.src,
+        }
+        for r in range(self.rank):
+            assert self.query is not None and self.key is not None
+            columns |= {f"q{r}": self.query[:, r], f"k{r}": self.key[:, r]}
+        return pa.table(columns)

@@ -15,6 +15,7 @@ from sgat.atomic import replacing
 from sgat.pruning import expression
 from sgat.pruning.decision import decide, store_guarantees, store_links
 from sgat.pruning.engine import Engine
+from sgat.pruning.row_scores import row_scores
 from sgat.pruning.rules import Reason
 from sgat.pruning.stored_table import Destination
 from sgat.pruning.task import WRITTEN_SCORES, Task, match_ids
@@ -77,6 +78,9 @@ def prune_table(
     tell("reading the table")
     engine.add("nodes", task.nodes.table())
     engine.read("given", task.edges)
+    if task.nodes.needs_graph:
+        tell("scoring the rows as one graph")
+        engine.add("edge_scores", row_scores(task, engine))
     engine.define("matched", match_ids(task, "given", task.edges))
     counts = _outside(task, engine, tell)
     notes = _replaced_note(task)

@@ -87,7 +87,15 @@ class Task:
 
 
 def match_ids(task: Task, name: str, table: StoredTable) -> str:
-    """Rows joined with their nodes; ids are compared as `sgat fit` compares them."""
+    """Rows joined with their nodes and the parts of their scores."""
+    src, dst = ids_of_rows(task, table)
+    if task.nodes.needs_graph:
+        return expression.looked_up(name, src, dst)
+    return expression.matched(name, src, dst, task.nodes.rank)
+
+
+def ids_of_rows(task: Task, table: StoredTable) -> tuple[str, str]:
+    """Ids of both ends of a row, to be compared as `sgat fit` compares them."""
     ids = []
     for column, role in ((task.src, "the source"), (task.dst, "the target")):
         place, kind = table.position(column, role), table.kind(column)
@@ -101,4 +109,5 @@ def match_ids(task: Task, name: str, table: StoredTable) -> str:
                 f" nodes are {wanted}; store both the same way."
             )
         ids.append(expression.id_of(f"c{place}", kind, as_integer=as_integer))
-    return expression.matched(name, *ids)
+    src, dst = ids
+    return src, dst

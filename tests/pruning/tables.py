@@ -18,8 +18,8 @@ def model(**options):
     return SGAT(3, 2, 2, heads=1, layers=1, gate_bias=0.0, **options).eval()
 
 
-def node_scores(kind="string", *, levels=None, seed=0, **options):
-    """Scores of NODES nodes; with `levels`, few different ones."""
+def node_scores(kind="string", *, levels=None, seed=0, rank=0, **options):
+    """Scores of NODES nodes; with `levels`, few different ones; with vectors."""
     generator = np.random.default_rng(seed)
     draw = generator.normal(size=(2, NODES))
     if levels is not None:
@@ -32,7 +32,12 @@ def node_scores(kind="string", *, levels=None, seed=0, **options):
         ids = np.arange(NODES) * 11 % NODES * 10**11 - 5
     dst, src = draw.astype(np.float32)
     x = torch.zeros(NODES, 3)
-    return NodeScores(ids, dst, src, x, model(**options))
+    vectors = [None, None]
+    if rank:
+        vectors = list(generator.normal(size=(2, NODES, rank)).astype(np.float32))
+    query, key = vectors
+    network = model(**options)
+    return NodeScores(ids, dst, src, x, network, query=query, key=key)
 
 
 def pairs(seed=0, share=0.2):

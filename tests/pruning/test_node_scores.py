@@ -38,11 +38,28 @@ def test_the_scores_of_ends_add_up_to_those_of_edges(csv_files, undirected):
     assert scores.ids_are_text and not scores.ids_are_integers
 
 
-def test_gates_that_see_pairs_are_loaded_and_refused_where_nodes_are_scored(csv_files):
-    opened = finished(csv_files, scorer="bilinear", rank=3)
-    assert opened.scores[0].log_alpha.isfinite().all()
-    with pytest.raises(ValueError, match="look at pairs of nodes, which tables of"):
-        NodeScores.of_run(opened)
+@pytest.mark.parametrize("scorer", ["cosine", "bilinear"])
+@pytest.mark.parametrize("undirected", [False, True])
+def test_products_of_vectors_add_to_the_scores_of_ends(csv_files, scorer, undirected):
+    opened = finished(csv_files, scorer=scorer, rank=3, undirected=undirected)
+    scores = NodeScores.of_run(opened)
+    graph = opened.graphs[0].graph
+    src, dst = graph.src.numpy(), graph.dst.numpy()
+    product = (scores.query[dst] * scores.key[src]).sum(axis=1)
+    found = scores.dst[dst] + scores.src[src] + product
+    assert np.allclose(found, opened.scores[0].log_alpha.numpy(), atol=1e-5)
+    assert product.std() > 1e-3
+    assert scores.rank == (6 if scorer == "bilinear" and undirected else 3)
+    names = scores.table().column_names
+    assert names[:6] == ["id", "node", "s", "t", "q0", "k0"]
+    assert len(names) == 4 + 2 * scores.rank
+
+
+@pytest.mark.parametrize("scorer", ["evidence", "gatv2", "structure"])
+def test_gates_that_see_more_than_two_ends_need_the_graph(csv_files, scorer):
+    scores = NodeScores.of_run(finished(csv_files, scorer=scorer))
+    assert scores.needs_graph
+    assert scores.table().column_names == ["id", "node", "s", "t"]
 
 
 def test_features_of_a_file_are_encoded_as_in_the_run(csv_files):

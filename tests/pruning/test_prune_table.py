@@ -39,6 +39,9 @@ def in_memory(nodes, ends, rules, protected=()):
     graph = Graph.from_edges(torch.tensor(ends.T.copy()), NODES)
     src, dst = graph.src.numpy(), graph.dst.numpy()
     log_alpha = nodes.dst[dst] + nodes.src[src]
+    if nodes.query is not None:
+        one, other = nodes.query[dst].astype(float), nodes.key[src]
+        log_alpha = (log_alpha + (one * other).sum(axis=1)).astype(np.float32)
     gates = nodes.model.gating.gates
     mask = np.array(
         [pair in protected for pair in zip(src.tolist(), dst.tolist(), strict=True)]
@@ -84,10 +87,14 @@ ALL_RULES = [
 ]
 
 
-@pytest.mark.parametrize("levels", [None, 2], ids=["distinct", "tied"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"levels": 2}, {"rank": 3}],
+    ids=["distinct", "tied", "with vectors"],
+)
 @pytest.mark.parametrize("rules", ALL_RULES, ids=str)
-def test_a_table_keeps_what_is_kept_in_memory(rules, levels, tmp_path):
-    nodes, ends = node_scores(levels=levels), pairs()
+def test_a_table_keeps_what_is_kept_in_memory(rules, options, tmp_path):
+    nodes, ends = node_scores(**options), pairs()
     frame = edge_table(nodes, ends)
     table = write(frame, tmp_path / "edges.parquet")
     pruned = run(Task(table, nodes, rules), tmp_path / "out.parquet")

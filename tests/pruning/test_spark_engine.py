@@ -18,6 +18,7 @@ from pruning.tables import (
     read,
     write,
 )
+from pruning.test_row_scores import scored_nodes
 
 from sgat.pruning import Rules
 from sgat.pruning.engine import start_engine
@@ -113,6 +114,19 @@ def test_both_engines_give_the_same_rows(rules, tmp_path):
     pruned = assert_equal(task, tmp_path)
     assert pruned.reasons["loop"] == 1 and pruned.reasons["missing"] == 4
     assert pruned.rows == len(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["vectors", "a whole graph"])
+@pytest.mark.parametrize("rules", [Rules(), MORE_RULES[0]], ids=str)
+def test_gates_that_see_pairs_give_the_same_rows_in_both(rules, what, tmp_path):
+    _, _, table = awkward_table(tmp_path / "edges.parquet")
+    nodes = (
+        node_scores(rank=13) if what == "vectors" else scored_nodes("structure", seed=0)
+    )
+    pruned = assert_equal(Task(table, nodes, rules, missing="keep"), tmp_path)
+    assert pruned.reasons["loop"] == 1 and pruned.reasons["missing"] == 4
+    assert 0 < pruned.reasons["removed"] < pruned.rows - 5
 
 
 @pytest.mark.slow
