@@ -280,7 +280,9 @@ class SGAT(NodeClassifier):
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
         own = self._read(hidden, readout.weight, graph, seed) + readout.bias
-        return Output(readout(own.float(), opened), hidden, opened)
+        # Beliefs travel in full precision, also under autocast.
+        wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
+        return Output(readout(wide, opened), hidden, opened)
 
     def _read(
         self, hidden: Features, weight: Tensor, graph: Graph, seed: Seed | None

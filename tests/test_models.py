@@ -11,10 +11,18 @@ from ops.awkward import GRAPHS, random_edges
 from torch import Tensor, nn
 
 from sgat import SGAT, ModelConfig, ops
+from sgat.belief_readout import BeliefReadout
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
-from sgat.scorers import SCORERS, AdditiveScorer, CosineScorer, FreeScorer, Scores
+from sgat.scorers import (
+    SCORERS,
+    AdditiveScorer,
+    CosineScorer,
+    EvidenceScorer,
+    FreeScorer,
+    Scores,
+)
 
 N, K, D, H, C = 23, 7, 5, 3, 11
 
@@ -30,7 +38,24 @@ def x(seed: int) -> Tensor:
 
 
 def network(**options) -> SGAT:
-    return SGAT(K, D, C, **{"heads": H, **options}).double()
+    model = SGAT(K, D, C, **{"heads": H, **options}).double()
+    make_up_mind(model)
+    return model
+
+
+@torch.no_grad()
+def make_up_mind(model: SGAT) -> None:
+    """Numbers for what a model starts without: evidence, and whom beliefs speak to."""
+    if isinstance(model.classifier, BeliefReadout):
+        model.classifier.compatible.normal_()
+    if isinstance(model.gating.scorer, EvidenceScorer):
+        evidence = model.gating.scorer.evidence
+        evidence.scale.fill_(1)
+        evidence.axes.normal_()
+        # Of each round the coefficients of products, after means and deviations.
+        width = (evidence.mixtures.shape[1] - 2) // 3
+        evidence.mixtures[:, 2 * width : 2 * width + 3].normal_(std=3)
+        evidence.mixtures[:, -2] = 0.5
 
 
 MODELS = {
@@ -44,6 +69,9 @@ MODELS = {
     "transductive": {"gate_mode": "transductive", "num_edges": 127},
     "residual": {"residual": True, "layers": 3, "gate_bias": 5.0},
     **{name: {"scorer": name, "rank": 3} for name in SCORERS if name != "additive"},
+    "evidence": {"scorer": "evidence", "gate_bias": 0.0},
+    "beliefs": {"readout": "beliefs", "layers": 3},
+    "recommended": {"scorer": "evidence", "readout": "beliefs", "gate_bias": 0.0},
 }
 INDUCTIVE = [name for name in MODELS if name != "transductive"]
 
@@ -180,7 +208,7 @@ def test_reset_parameters_draws_new_weights_and_a_generator_repeats_them(model: 
         states.append({n: p.detach().clone() for n, p in model.named_parameters()})
     for name, value in states[0].items():
         assert torch.equal(states[1][name], value), name
-        is_constant = name.endswith(("bias", "scale"))
+        is_constant = name.endswith(("bias", "scale", "compatible"))
         assert torch.equal(states[2][name], value) == is_constant, name
 
 
@@ -322,6 +350,7 @@ def pruned_case(
     model.gating.gate_bias.fill_(-1.6)
     for parameter in model.gating.scorer.parameters():
         parameter.normal_(std=1.5)
+    make_up_mind(model)
     if model.readout == "beliefs":
         model.classifier.compatible.normal_()
     return model.to(device).eval(), graph.to(device)
@@ -522,7 +551,10 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
         ({"layers": 0}, "`layers` must be at least 1, got 0."),
         ({"heads": 0}, "`heads` must be at least 1, got 0."),
         ({"activation": "tanh"}, "`activation` must be relu or elu, got 'tanh'."),
-        ({"readout": "mean"}, "`readout` must be linear or attention, got 'mean'."),
+        (
+            {"readout": "mean"},
+            "`readout` must be linear, attention or beliefs, got 'mean'.",
+        ),
         (
             {"gate_mode": "open"},
             "`gate_mode` must be inductive or transductive, got 'open'.",

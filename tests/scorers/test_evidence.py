@@ -1,22 +1,118 @@
+"""Gates from evidence: log α, when the odds are worked out, and training with them."""
+
+import dataclasses
+import importlib
+from collections.abc import Iterator
+
+import pytest
 import torch
+from small_data import block_graph
+from torch import Tensor
 
-from sgat.data.synthetic import contextual_block_model
+from sgat.config import ModelConfig, TrainConfig
+from sgat.data.node_data import NodeData
+from sgat.evidence import EdgeEvidence
+from sgat.features import SparseFeatures
+from sgat.gates import HardConcrete
+from sgat.ops import log_alphas, open_edges
 from sgat.scorers import EvidenceScorer
+from sgat.train import Training, fit
 
-THRESHOLD = -1.5
+THRESHOLD = HardConcrete().threshold
+MODEL = ModelConfig(hidden=5, heads=2, scorer="evidence")
+TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)
 
 
-def test_odds_are_never_those_of_a_model_or_features_that_are_gone():
+@pytest.fixture(autouse=True, scope="module")
+def few_pairs() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        module = importlib.import_module("sgat.evidence.evidence")
+        patch.setattr(module, "MOST_PAIRS", 2003)
+        yield
+
+
+@pytest.fixture
+def data() -> NodeData:
+    return block_graph(noise_rate=0.4, feature_signal=3.0)
+
+
+@pytest.fixture
+def scorer(data: NodeData) -> EvidenceScorer:
+    found = EvidenceScorer(13, 3, 7, threshold=THRESHOLD)
+    found.observe([data], seed=0)
+    return found
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each time that odds are worked out."""
+    made: list[int] = []
+    forward = EdgeEvidence.forward
+
+    def counted(self, x, graph) -> Tensor:
+        made.append(1)
+        return forward(self, x, graph)
+
+    monkeypatch.setattr(EdgeEvidence, "forward", counted)
+    return made
+
+
+def test_log_alpha_is_the_odds_and_the_threshold(data: NodeData, scorer):
+    h = torch.randn(data.num_nodes, 5)
+    scores = scorer(h, data.graph, data.x)
+    odds = scorer.evidence(data.x, data.graph)
+    log_alpha = log_alphas(data.graph, *scores)
+    assert torch.allclose(log_alpha, odds + THRESHOLD)
+    assert torch.equal(
+        log_alphas(data.graph, *scorer(2 * h, data.graph, data.x)), log_alpha
+    )
+    opened = open_edges(data.graph, *scores)
+    assert torch.equal(opened.edge, (odds > 0).nonzero()[:, 0])
+    assert 0 < len(opened.edge) < data.graph.num_edges
+
+
+def test_odds_are_worked_out_once_for_a_graph(data: NodeData, scorer, calls: list[int]):
+    h = torch.randn(data.num_nodes, 5)
+    for _ in range(3):
+        scorer(h, data.graph, data.x)
+    assert len(calls) == 1
+
+
+def test_odds_are_worked_out_anew_after_weights_are_loaded(
+    data: NodeData, scorer, calls: list[int]
+):
+    h = torch.randn(data.num_nodes, 5)
+    before = scorer(h, data.graph, data.x).edge
+    other = EvidenceScorer(13, 3, 7, threshold=THRESHOLD)
+    scorer.load_state_dict(other.state_dict())
+    after = scorer(h, data.graph, data.x).edge
+    assert len(calls) == 2
+    assert torch.allclose(after, torch.full_like(after, 8 + THRESHOLD))
+    assert not torch.equal(before, after)
+    scorer.observe([data], seed=0)
+    assert torch.equal(scorer(h, data.graph, data.x).edge, before)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_odds_are_worked_out_anew_after_features_change_in_place(
+    data: NodeData, scorer, calls: list[int], is_sparse: bool
+):
+    h, x = torch.randn(data.num_nodes, 5), data.x.clone()
+    given = SparseFeatures.from_dense(x) if is_sparse else x
+    before = scorer(h, data.graph, given).edge
+    (given.value if is_sparse else given)[::2] *= -1
+    after = scorer(h, data.graph, given).edge
+    assert len(calls) == 2 and not torch.equal(before, after)
+
+
+def test_odds_are_never_those_of_a_model_or_features_that_are_gone(data: NodeData):
     # Memory is given out again: a new tensor stands where an old one stood.
-    data = contextual_block_model(
-        num_nodes=101, num_classes=3, num_features=5, seed=1
-    ).data
     h = torch.zeros(data.num_nodes, 1)
     for seed in range(8):
-        scorer = EvidenceScorer(5, 3, threshold=THRESHOLD)
+        scorer = EvidenceScorer(13, 3, 7, threshold=THRESHOLD)
         scorer.observe([data], seed)
         for shift in (0.0, 0.5):
-            x = data.x + shift * torch.arange(5)
+            x = data.x + shift * torch.arange(13)
             found = scorer(h, data.graph, x).edge
             expected = scorer.evidence(x, data.graph) + THRESHOLD
             assert torch.equal(found, expected), (seed, shift)
@@ -24,18 +120,67 @@ def test_odds_are_never_those_of_a_model_or_features_that_are_gone():
         del scorer
 
 
-def test_odds_are_worked_out_once_for_the_same_features():
-    data = contextual_block_model(
-        num_nodes=101, num_classes=3, num_features=5, seed=1
-    ).data
-    scorer = EvidenceScorer(5, 3, threshold=THRESHOLD)
-    scorer.observe([data], 0)
-    h = torch.zeros(data.num_nodes, 1)
-    calls = []
-    scorer.evidence.register_forward_hook(lambda *_: calls.append(1))
-    for _ in range(3):
-        scorer(h, data.graph, data.x)
-    assert len(calls) == 1
-    data.x[0, 0] += 1
-    scorer(h, data.graph, data.x)
-    assert len(calls) == 2
+def test_reset_forgets(data: NodeData, scorer):
+    scorer.reset_parameters()
+    odds = scorer(torch.randn(data.num_nodes, 5), data.graph, data.x).edge
+    assert torch.allclose(odds, torch.full_like(odds, 8 + THRESHOLD))
+
+
+def test_training_follows_the_same_losses_with_every_backend(data: NodeData):
+    runs = []
+    for backend in ("reference", "cpu"):
+        model = dataclasses.replace(MODEL, backend=backend)
+        runs.append([record.loss for record in fit([data], model, TRAIN).records])
+    assert runs[0] == pytest.approx(runs[1], rel=1e-4)
+    assert runs[0][-1] < runs[0][0]
+
+
+def test_training_looks_at_the_data_first_and_leaves_what_it_saw(
+    data: NodeData, calls: list[int]
+):
+    training = Training([data], MODEL, TRAIN)
+    scorer = training.model.gating.scorer
+    seen = {name: part.clone() for name, part in scorer.state_dict().items()}
+    alone = EdgeEvidence(13, 3).fit([data], seed=TRAIN.seed)
+    for name, part in alone.state_dict().items():
+        assert torch.equal(seen[f"evidence.{name}"], part), name
+    while not training.is_done:
+        training.run_epochs()
+    for name, part in scorer.state_dict().items():
+        assert torch.equal(seen[name], part), name
+    assert len(calls) == 1, "training and evaluation share the odds of a graph"
+    kept = training.records[-1].kept_share
+    odds = alone(data.x, data.graph)
+    bias = training.model.gating.gate_bias
+    shift = 0.0 if bias is None else float(bias.detach())
+    assert kept == pytest.approx(float((odds + shift > 0).float().mean()))
+
+
+def test_a_budget_keeps_the_likeliest_edges(data: NodeData):
+    config = dataclasses.replace(TRAIN, keep=0.3, epochs=20)
+    model = dataclasses.replace(MODEL, gate_bias=True, symmetric=False)
+    result = fit([data], model, config)
+    log_alpha = result.sgat.log_alpha(data.x, data.graph)
+    is_kept = result.sgat.gating.gates.is_kept(log_alpha)
+    # Both directions of an edge have the same odds.
+    assert abs(int(is_kept.sum()) - round(0.3 * data.graph.num_edges)) <= 1
+    odds = result.sgat.gating.scorer.evidence(data.x, data.graph)
+    assert odds[is_kept].min() >= odds[~is_kept].max()
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(data: NodeData, tmp_path):
+    whole = Training([data], MODEL, TRAIN)
+    while not whole.is_done:
+        whole.run_epochs()
+    begun = Training([data], MODEL, TRAIN)
+    for _ in range(2):
+        begun.run_epochs()
+    begun.save(tmp_path / "state.safetensors")
+    resumed = Training([data], MODEL, TRAIN)
+    resumed.restore(tmp_path / "state.safetensors")
+    while not resumed.is_done:
+        resumed.run_epochs()
+    for name, part in whole.model.state_dict().items():
+        assert torch.equal(resumed.model.state_dict()[name], part), name
+    losses = [[record.loss for record in run.records] for run in (whole, resumed)]
+    assert losses[0] == losses[1]

@@ -1,0 +1,84 @@
+"""Whether edges join one class, on block models of either kind and where unknown."""
+
+import dataclasses
+
+import pytest
+import torch
+from small_data import block_graph, several_graphs
+
+from sgat.data.node_data import NodeData
+from sgat.evidence import assortativity as measure
+from sgat.evidence import is_assortative
+
+
+def block(**options) -> NodeData:
+    settings = {"num_nodes": 503, "num_classes": 4, "feature_signal": 4.0, "degree": 8}
+    return block_graph(**(settings | options))
+
+
+def truth(data: NodeData) -> float:
+    """From all labels; random pairs of 4 equal classes join one in a quarter."""
+    src, dst = data.graph.edge_index
+    same = float((data.y[src] == data.y[dst]).float().mean())
+    return (same - 0.25) / 0.75
+
+
+@pytest.mark.parametrize("noise_rate", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("is_assorted", [True, False])
+def test_it_is_that_of_the_labels_where_features_tell_them(
+    is_assorted: bool, noise_rate: float
+):
+    data = block(noise_rate=noise_rate, assortative=is_assorted)
+    assert measure(data) == pytest.approx(truth(data), abs=0.15)
+
+
+@pytest.mark.parametrize("is_assorted", [True, False])
+def test_block_models_are_told_apart(is_assorted: bool):
+    data = block(noise_rate=0.3, assortative=is_assorted)
+    assert is_assortative([data]) == is_assorted
+
+
+def test_few_labels_are_enough_where_features_tell_the_classes():
+    few = torch.arange(503) % 25 == 0
+    data = block(noise_rate=0.3).with_split(few, ~few, ~few)
+    assert measure(data) > 0.15 and is_assortative([data])
+
+
+def test_directions_do_not_matter():
+    data = block(noise_rate=0.3, undirected=False)
+    assert measure(data) == pytest.approx(truth(data), abs=0.15)
+
+
+def test_edges_by_chance_have_none():
+    assert measure(block(noise_rate=1.0)) == pytest.approx(0, abs=0.03)
+
+
+def test_labels_of_other_nodes_are_not_looked_at():
+    data = block(noise_rate=0.3)
+    hidden = dataclasses.replace(data, y=torch.where(data.train, data.y, -1))
+    assert measure(hidden) == measure(data)
+
+
+def test_what_is_not_known_counts_as_assortative():
+    data = block(noise_rate=0.0, assortative=False)
+    nobody = torch.zeros_like(data.train)
+    assert is_assortative([data.with_split(nobody, nobody, nobody)])
+    assert is_assortative(several_graphs())
+    # Three known nodes and features without meaning.
+    few = torch.arange(503) < 3
+    blind = dataclasses.replace(data, x=torch.zeros(503, 5))
+    assert is_assortative([blind.with_split(few, ~few, ~few)])
+
+
+def test_the_first_graph_with_training_nodes_decides():
+    nobody = torch.zeros(503, dtype=torch.bool)
+    close, far = (block(noise_rate=0.1, assortative=kind) for kind in (True, False))
+    silent = far.with_split(nobody, nobody, ~nobody)
+    assert is_assortative([silent, close, far])
+    assert not is_assortative([silent, far, close])
+
+
+def test_a_graph_without_edges_is_not_known_to_be_otherwise():
+    data = block()
+    empty = data.select_edges(torch.zeros(data.graph.num_edges, dtype=torch.bool))
+    assert is_assortative([empty])
