@@ -203,6 +203,8 @@ def _title(explanation: NodeExplanation, shown: list[Any]) -> str:
     ):
         part = f", {drawn} drawn" if drawn < number else ""
         counts.append(f"{number} {what}{part}")
+    if explanation.own_share is not None:
+        counts.append(f"hears itself {explanation.own_share:.0%}")
     verdict = explanation.verdict
     said = verdict.prediction
     if isinstance(said, list):
@@ -210,5 +212,5 @@ def _title(explanation: NodeExplanation, shown: list[Any]) -> str:
     share = "" if verdict.confidence is None else f" ({verdict.confidence:.0%})"
     return (
         f"{short(explanation.node, 40)}: predicted {short(said, 60)}{share}\n"
-        f"{'; '.join(counts)}; hears itself {explanation.own_share:.0%}"
+        f"{'; '.join(counts)}"
     )

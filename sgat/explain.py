@@ -42,7 +42,8 @@ class NodeExplanation:
         verdict: What the model says of it.
         label: Its class, None without; or the list of its labels.
         split: train, val, test, or None.
-        own_share: Attention of the node to itself.
+        own_share: Attention of the node to itself; None with a read-out of beliefs,
+            where a node has its own say whoever it hears.
         alone: What the model would say if the node heard nobody.
         dropped: Number of kept edges that were dropped in turn: those of the most
             attention.
@@ -59,7 +60,7 @@ class NodeExplanation:
     verdict: Verdict
     label: Any
     split: str | None
-    own_share: float
+    own_share: float | None
     alone: Verdict
     dropped: int
     table: Any
@@ -131,8 +132,9 @@ def explain_node(
     """Explain the prediction of one node.
 
     Each kept edge into the node is dropped in turn, and the node evaluated again: the
-    numbers are exact. Where the edges of the data have no direction, both directions of
-    an edge are dropped.
+    numbers are exact. All other edges keep their gates, also where gates look at the
+    graph around an edge. Where the edges of the data have no direction, both directions
+    of an edge are dropped.
 
     Args:
         source: A run folder, what `open_run` returned, or a fitted classifier.
@@ -171,7 +173,9 @@ def explain_node(
         verdict=verdict,
         label=label_of(data, data.y[number]),
         split=next((r for r in _ROLES if bool(getattr(data, r)[number])), None),
-        own_share=float(scores.loop_attention[number]),
+        own_share=(
+            None if model.readout == "beliefs" else float(scores.loop_attention[number])
+        ),
         alone=verdict_of(data, changed[0]),
         dropped=len(sets),
         table=table,

@@ -125,8 +125,14 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
     """The shape of the network with what depends on the data filled in.
 
     Raises:
-        ValueError: If gates are to be symmetric on a directed graph.
+        ValueError: If gates are to be symmetric on a directed graph, or beliefs are to
+            be in one class where nodes have several labels.
     """
+    if model.readout == "beliefs" and any(data.is_multilabel for data in graphs):
+        raise ValueError(
+            "`readout` must not be beliefs where nodes have several labels: a belief is"
+            " in one class; use attention, or auto."
+        )
     if model.readout == "auto":
         model = dataclasses.replace(
             model, readout="attention" if is_assortative(graphs) else "beliefs"

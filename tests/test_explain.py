@@ -210,3 +210,28 @@ def test_a_loaded_classifier_has_no_data(fitted, tmp_path):
     fitted.save(tmp_path / "saved")
     with pytest.raises(ValueError, match="does not hold its training data"):
         explain_node(sgat.load(tmp_path / "saved"), "n1")
+
+
+def test_where_beliefs_travel_a_node_does_not_hear_itself():
+    model = {"readout": "beliefs", "layers": 2}
+    clf = sgat.SGATClassifier(**{**QUICK, "epochs": 20}, model=model)
+    clf.fit(block_graph(num_nodes=61))
+    draw = torch.Generator().manual_seed(0)
+    torch.nn.init.normal_(clf.model_.classifier.compatible, generator=draw)
+    data, node = clf.graphs_[0], busiest(clf)
+    found = explain_node(clf, node, top=1000)
+    assert found.own_share is None
+    assert found.to_dict()["own_share"] is None
+    before = probabilities_without(clf, data, [], node)
+    at = int(before.argmax())
+    named = list(found.verdict.probabilities.values())
+    assert named == pytest.approx(before.tolist(), abs=1e-5)
+    changes = []
+    for row in found.table[found.table["kept"]].itertuples():
+        both = [edge_of(data, row.neighbour, node)]
+        if not data.has_directions:
+            both.append(edge_of(data, node, row.neighbour))
+        after = probabilities_without(clf, data, both, node)
+        changes.append(float(after[at] - before[at]))
+        assert row.change == pytest.approx(changes[-1], abs=1e-5)
+    assert max(map(abs, changes)) > 1e-3

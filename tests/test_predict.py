@@ -223,3 +223,34 @@ def test_several_graphs_are_predicted_together(tmp_path):
     assert found.score == pytest.approx(clf.score())
     assert found.scored == graphs[-1].num_nodes
     assert len(found.edges) == sum(data.graph.num_edges for data in graphs)
+
+
+@pytest.mark.parametrize("readout", ["attention", "beliefs"])
+@pytest.mark.parametrize("undirected", [False, True])
+def test_gates_by_evidence_say_of_the_same_files_what_they_said_in_training(
+    place, readout, undirected
+):
+    fit_run(
+        "mine", label="y", scorer="evidence", readout=readout, undirected=undirected
+    )
+    again = predict_files("mine", "e.csv", "n.csv")
+    for name, found in (("nodes", again.nodes), ("edges", again.edges)):
+        before = pd.read_parquet(f"mine/{name}.parquet")
+        # The split was drawn, and is not in the files.
+        before = before.drop(columns="split", errors="ignore")
+        after = found.to_pandas()[list(before.columns)]
+        pd.testing.assert_frame_equal(after, before, check_exact=True)
+    own = predict_run(open_run("mine"))
+    assert own.nodes.drop_columns("split").equals(again.nodes)
+
+
+def test_gates_by_evidence_look_at_the_graph_at_hand(place):
+    fit_run("mine", label="y", scorer="evidence")
+    found = predict_files("mine", "e2.csv", "n2.csv")
+    few = pd.read_csv("e2.csv").iloc[::2]
+    few.to_csv("few.csv", index=False)
+    other = predict_files("mine", "few.csv", "n2.csv")
+    joined = few.merge(found.edges.to_pandas(), on=["src", "dst", "since"])
+    assert len(joined) == len(other.edges)
+    change = joined["log_alpha"].to_numpy() - other.edges["log_alpha"].to_numpy()
+    assert np.nanmax(np.abs(change)) > 1e-3

@@ -52,9 +52,9 @@ def explain(
     """Explain the prediction of a node, or what was removed from the whole graph.
 
     For a node: what the model says of it, whom it hears and whom it no longer hears,
-    and what changes if each edge it hears is dropped, by evaluating it again. For the
-    graph: before and after, kept against removed edges, and the kept edges that matter
-    most to all predictions.
+    and what changes if each edge it hears is dropped, by evaluating it again; the other
+    edges keep their gates. For the graph: before and after, kept against removed edges,
+    and the kept edges that matter most to all predictions.
     """
     from sgat.cli.counting import counting
     from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
@@ -139,7 +139,7 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
     lines = [
         f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(said)}",
         f"label {label}, {role}",
-        f"hears itself {found.own_share:.1%}, {kept:,} of {len(table):,} neighbours",
+        f"hears {_itself(found)}{kept:,} of {len(table):,} neighbours",
         f"if it heard nobody: {_said(alone)}",
         "",
     ]
@@ -166,6 +166,11 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
         notes.append(f"change: in the probability of {of}, if this edge were gone")
     for note in notes:
         console.print(note, highlight=False, soft_wrap=True)
+
+
+def _itself(found: NodeExplanation) -> str:
+    """How much a node listens to itself, where that is a share of anything."""
+    return "" if found.own_share is None else f"itself {found.own_share:.1%}, "
 
 
 def _show_graph(console: Any, found: GraphExplanation) -> None:

@@ -30,6 +30,7 @@ def setting(name: str, panel: str, text: str, *names: str) -> Any:
 @app.command(
     epilog="Examples:\n\nsgat fit karate\n\n"
     "sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.3 --out runs/mine"
+    "\n\nsgat fit cora --scorer evidence --readout auto"
 )
 def fit(
     name: str | None = data_options.NAME,
@@ -56,7 +57,13 @@ def fit(
     hidden: int | None = setting("hidden", MODEL, "Width of each head."),
     heads: int | None = setting("heads", MODEL, "Number of heads."),
     layers: int | None = setting("layers", MODEL, "Number of attention layers."),
-    readout: str | None = setting("readout", MODEL, "linear (the paper) or attention."),
+    readout: str | None = setting(
+        "readout",
+        MODEL,
+        "linear (the paper); attention, often better on few labels; beliefs, for graphs"
+        " whose neighbours are often of another class; auto lets the data choose"
+        " between these two.",
+    ),
     output_heads: int | None = setting(
         "output_heads", MODEL, "Heads of the attention read-out."
     ),
@@ -71,9 +78,15 @@ def fit(
     scorer: str | None = setting(
         "scorer",
         MODEL,
-        "What gates look at: additive (the paper), cosine, bilinear, gatv2, structure.",
+        "What gates look at. additive (the paper): each end by itself, which ranks"
+        " everybody's neighbours alike. evidence: the odds that an edge is real, from"
+        " features, neighbourhoods and classes, learned before training; for graphs"
+        " with wrong edges. Learned with the rest: cosine (alike or not), bilinear and"
+        " gatv2 (any relation of both ends), structure (degrees, common neighbours).",
     ),
-    rank: int | None = setting("rank", MODEL, "Length of the vectors of a scorer."),
+    rank: int | None = setting(
+        "rank", MODEL, "Length of the vectors of cosine and bilinear, width of gatv2."
+    ),
     gate_bias: bool | None = setting(
         "gate_bias",
         MODEL,

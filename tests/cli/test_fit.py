@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from processes import started
 import sgat
 from sgat.cli import main
 from sgat.data import Split, save_split
+from sgat.scorers import SCORERS
 
 QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
 
@@ -209,6 +211,12 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
             "`--data-root` goes with the name of a data set.",
         ),
         (["--edges", "no.csv"], "Say which column of the node file is the label"),
+        (
+            ["karate", "--gate-mode", "transductive", "--scorer", "evidence"],
+            "`--scorer` must be additive",
+        ),
+        (["karate", "--scorer", "pairs"], "`--scorer` must be one of additive, cosine"),
+        (["karate", "--readout", "belief"], "`--readout` must be one of linear, att"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(
@@ -475,3 +483,25 @@ def test_symmetric_gates_keep_both_directions_of_an_edge():
     kept = {(row.src, row.dst) for row in edges[edges["kept"]].itertuples()}
     assert len(kept) == 78
     assert kept == {(dst, src) for src, dst in kept}
+
+
+def test_beliefs_in_several_labels_are_refused_before_anything_is_written(
+    csv_files, capsys
+):
+    nodes = pd.read_csv("nodes.csv")
+    nodes["a"], nodes["b"] = (nodes["y"] == "odd").astype(int), 1 - nodes.index % 2
+    nodes.drop(columns="y").to_csv("nodes.csv", index=False)
+    options = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--labels", "a,b"]
+    assert main(["fit", *options, *QUICK, "--readout", "beliefs", "--out", "r"]) == 1
+    assert "must not be beliefs where nodes have several" in capsys.readouterr().err
+    assert not Path("r").exists()
+    # Left to the data it is another read-out.
+    assert main(["fit", *options, *QUICK, "--readout", "auto", "--out", "r"]) == 0
+
+
+def test_the_help_says_what_gates_may_look_at(capsys):
+    assert main(["fit", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    for name in (*SCORERS, "evidence", "beliefs", "auto"):
+        assert name in shown, name
+    assert "odds that an edge is real" in shown
