@@ -1,8 +1,9 @@
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 
 from sgat.data.synthetic import contextual_block_model
-from sgat.experiments.block_models import BLOCK_MODELS, block_model
+from sgat.experiments.block_models import BLOCK_MODELS, auc_ceiling, block_model
 
 
 @pytest.mark.parametrize("name", BLOCK_MODELS)
@@ -32,3 +33,15 @@ def test_shuffling_deals_the_same_labels_out_anew_and_changes_nothing_else(seed)
     y, graph = made.data.y, made.data.graph
     alike = (y[graph.dst] == y[graph.src])[made.is_signal].double().mean()
     assert alike == pytest.approx(0.2, abs=0.06)
+
+
+@pytest.mark.parametrize("name", BLOCK_MODELS)
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_who_knows_the_classes_reaches_the_ceiling(name, share):
+    found = []
+    for seed in range(4):
+        made = block_model(name, seed, noise_rate=share, feature_signal=0.0)
+        graph, y = made.data.graph, made.data.y
+        alike = y[graph.dst] == y[graph.src]
+        found.append(roc_auc_score(made.is_signal, alike))
+    assert sum(found) / 4 == pytest.approx(auc_ceiling(name, share), abs=0.008)
