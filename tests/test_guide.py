@@ -62,7 +62,11 @@ def test_the_commands_run_in_their_order(folder, monkeypatch):
     kept = pd.read_csv(folder / "safe.csv")[["src", "dst"]]
     protected = pd.read_csv(folder / "keep_these.csv")
     assert len(protected.merge(kept)) == len(protected)
-    assert len(pd.read_csv(folder / "predictions.csv")) == 50
+    for name in ("predictions.csv", "pairs.csv"):
+        assert len(pd.read_csv(folder / name)) == 50
+    real = pd.read_csv(folder / "real.csv")
+    scored = pd.read_parquet(folder / "runs/pairs/edges.parquet")
+    assert len(real) == scored["kept"].sum()
     for name in ("runs/mine/report.html", "mine.html", "007.png", "removed.csv"):
         assert (folder / name).stat().st_size > 0, name
     assert (folder / "runs/compared/compare.png").exists()

@@ -110,9 +110,10 @@ def prune(
 ) -> None:
     """Remove the edges of a table that a trained model does not listen to.
 
-    Scores every row from the features of its ends, also edges that were not there in
-    training, and writes the rows that stay, with their columns and ids. Guarantees
-    (--min-degree, --keep-connected, --protect) count towards --keep.
+    Scores every row, also edges that were not there in training, and writes the rows
+    that stay, with their columns and ids: from the features of its ends, or, by the
+    scorers evidence, gatv2 and structure, with all rows as one graph in memory.
+    Guarantees (--min-degree, --keep-connected, --protect) count towards --keep.
     """
     from sgat.pruning.prune_run import PruneRequest, prune_run
     from sgat.pruning.rules import Rules
