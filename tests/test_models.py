@@ -443,7 +443,7 @@ def gradients(model: nn.Module, *arguments, **options) -> list[Tensor]:
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize(
     ("scorer", "backend"),
-    [("additive", "reference"), *((name, "auto") for name in SCORERS)],
+    [("additive", "reference"), *((name, "auto") for name in (*SCORERS, "evidence"))],
 )
 def test_a_compiled_model_has_no_graph_breaks_and_equals_the_eager_one(
     graph: Graph, x: Tensor, scorer: str, training: bool, backend: str, seed: int

@@ -67,6 +67,15 @@ class EdgeEvidence(nn.Module):
         self.register_buffer("mixtures", torch.zeros(ROUNDS + 1, width))
         self.reset_parameters()
 
+    @classmethod
+    def of(cls, learned: Sequence[Tensor]) -> EdgeEvidence:
+        """Evidence that has learned this: the buffers of another one."""
+        axes, compatible = learned[3], learned[5]
+        found = cls(axes.shape[0], compatible.shape[0], axes.shape[1])
+        names = [name for name, _ in found.named_buffers()]
+        found.load_state_dict(dict(zip(names, learned, strict=True)), assign=True)
+        return found
+
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Forget what was learned; nothing is drawn."""
         for name in ("scale", "offset", "centre", "axes", "class_weight", "mixtures"):

@@ -21,6 +21,71 @@ if TYPE_CHECKING:
 _known = Kept()
 
 
+# An operator, for a compiler cannot look up what is known.
+@torch.library.custom_op("sgat::odds", mutates_args=())
+def odds(
+    dst: Tensor,
+    src: Tensor,
+    row_ptr: Tensor,
+    features: Sequence[Tensor],
+    num_columns: int,
+    learned: Sequence[Tensor],
+) -> Tensor:
+    """Odds of every edge, worked out anew only when evidence or features changed.
+
+    Args:
+        dst: Target of each edge, as in `Graph`, [E].
+        src: Source of each edge, [E].
+        row_ptr: Row pointers of the graph, [N + 1].
+        features: A dense matrix, or the three tensors of `SparseFeatures`.
+        num_columns: Number of features K.
+        learned: The buffers of `EdgeEvidence`.
+
+    Returns:
+        The odds, [E]; a copy, for an operator hands out new tensors.
+    """
+    mark = (*_mark(learned[-1]), *_mark(features[-1]))
+    known: tuple[Any, Tensor] | None = _known.get(src)
+    if known is None or known[0] != mark:
+        graph = Graph(len(row_ptr) - 1, dst, src, row_ptr)
+        x: Features = features[0]
+        if len(features) > 1:
+            x = SparseFeatures(features[0], features[1], features[2], num_columns)
+        known = mark, EdgeEvidence.of(learned)(x, graph)
+        _known.set(src, known)
+    return known[1].clone()
+
+
+@odds.register_fake
+def _(
+    dst: Tensor,
+    src: Tensor,
+    row_ptr: Tensor,
+    features: Sequence[Tensor],
+    num_columns: int,
+    learned: Sequence[Tensor],
+) -> Tensor:
+    dtype = torch.promote_types(torch.float32, learned[-1].dtype)
+    return dst.new_empty(dst.shape[0], dtype=dtype)
+
+
+def _parts(x: Features) -> list[Tensor]:
+    if isinstance(x, SparseFeatures):
+        return [x.row_ptr, x.column, x.value.detach()]
+    return [x.detach()]
+
+
+def _mark(tensor: Tensor) -> tuple[WeakIdRef, int, object]:
+    """What changes when the content of a tensor does.
+
+    An address alone does not: it is given out again when its tensor is gone. Tensors
+    made in inference mode do not count their changes, so each look finds a new one.
+    """
+    memory = WeakIdRef(tensor.untyped_storage())
+    version = object() if tensor.is_inference() else tensor._version
+    return memory, tensor.data_ptr(), version
+
+
 class EvidenceScorer(nn.Module):
     """Gates that close where an edge looks like any random pair of nodes.
 
@@ -57,23 +122,12 @@ class EvidenceScorer(nn.Module):
     def forward(self, h: Tensor, graph: Graph, x: Features) -> Scores:
         """Score every edge of the graph."""
         zero = h.new_zeros(graph.num_nodes)
-        return Scores(zero, zero, self._odds(graph, x).to(h) + self.threshold)
-
-    def _odds(self, graph: Graph, x: Features) -> Tensor:
-        """The evidence, worked out anew only when it, or the features, changed."""
-        mark = (*_mark(self.evidence.mixtures), *_mark(x))
-        known: tuple[Any, Tensor] | None = _known.get(graph.src)
-        if known is None or known[0] != mark:
-            known = mark, self.evidence(x, graph)
-            _known.set(graph.src, known)
-        return known[1]
-
-
-def _mark(x: Features) -> tuple[WeakIdRef, int, int]:
-    """What changes when the content of a tensor does.
-
-    An address alone does not: it is given out again when its tensor is gone.
-    """
-    tensor = x.value if isinstance(x, SparseFeatures) else x
-    memory = WeakIdRef(tensor.untyped_storage())
-    return memory, tensor.data_ptr(), tensor._version
+        found = odds(
+            graph.dst,
+            graph.src,
+            graph.row_ptr,
+            _parts(x),
+            x.shape[1],
+            list(self.evidence.buffers()),
+        )
+        return Scores(zero, zero, found.to(h) + self.threshold)

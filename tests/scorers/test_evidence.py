@@ -16,6 +16,7 @@ from sgat.features import SparseFeatures
 from sgat.gates import HardConcrete
 from sgat.ops import log_alphas, open_edges
 from sgat.scorers import EvidenceScorer
+from sgat.scorers.evidence import odds
 from sgat.train import Training, fit
 
 THRESHOLD = HardConcrete().threshold
@@ -120,10 +121,30 @@ def test_odds_are_never_those_of_a_model_or_features_that_are_gone(data: NodeDat
         del scorer
 
 
+def test_the_operator_is_registered_as_torch_expects(data: NodeData, scorer):
+    graph = data.graph
+    ends = graph.dst, graph.src, graph.row_ptr
+    learned = list(scorer.evidence.buffers())
+    sparse = SparseFeatures.from_dense(data.x)
+    for parts in ([data.x], [sparse.row_ptr, sparse.column, sparse.value]):
+        torch.library.opcheck(odds, (*ends, parts, 13, learned))
+
+
+def test_inference_mode_is_no_obstacle(data: NodeData, scorer):
+    h = torch.randn(data.num_nodes, 5)
+    expected = scorer(h, data.graph, data.x).edge
+    with torch.inference_mode():
+        x = data.x.clone()
+        found = scorer(h, data.graph, x).edge
+        x[::2] *= -1
+        other = scorer(h, data.graph, x).edge
+    assert torch.equal(found, expected) and not torch.equal(other, expected)
+
+
 def test_reset_forgets(data: NodeData, scorer):
     scorer.reset_parameters()
-    odds = scorer(torch.randn(data.num_nodes, 5), data.graph, data.x).edge
-    assert torch.allclose(odds, torch.full_like(odds, 8 + THRESHOLD))
+    found = scorer(torch.randn(data.num_nodes, 5), data.graph, data.x).edge
+    assert torch.allclose(found, torch.full_like(found, 8 + THRESHOLD))
 
 
 def test_training_follows_the_same_losses_with_every_backend(data: NodeData):
