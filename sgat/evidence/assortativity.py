@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ LEAST = 0.03
 """From here on a graph counts as assortative."""
 FEW_EDGES = 50
 """Edges between labelled nodes that are too few to say that a graph is not."""
+SURE = 3.0
+"""Standard errors from 0 at which labels alone settle it."""
 
 
 @torch.no_grad()
@@ -30,25 +33,38 @@ def assortativity(data: NodeData, *, seed: int = 0) -> float:
 
         (h - h₀) / (1 - h₀)       h of edges, h₀ of pairs that no edge joins
 
-    The class of a training node is its label, that of any other what a logistic
-    regression makes of its features; so it can be known from few labels, and is nearer
-    to 0 than the truth where features say little. 1 if edges join one class only, 0 as
-    by chance.
+    Judged by the edges between training nodes, if that is surely not 0; else by all
+    edges, where the class of a node without a label is what a logistic regression makes
+    of its features. So it can be known from few labels, and is nearer to 0 than the
+    truth where features say little. 1 if edges join one class only, 0 as by chance.
     """
     graph = undirected(data.graph)
     known = data.train & (data.y >= 0)
+    label = F.one_hot(data.y.clamp(min=0), data.num_classes).double()
+    ends = graph.dst.long(), graph.src.long()
+    pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
+    edges_between, pairs_between = (
+        (a[known[a] & known[b]], b[known[a] & known[b]]) for a, b in (ends, pairs)
+    )
+    of_edges, of_pairs = _same(label, edges_between), _same(label, pairs_between)
+    if len(edges_between[0]) and len(pairs_between[0]):
+        # Every edge is there twice, once for each direction.
+        error = math.sqrt(2 * of_edges * (1 - of_edges) / len(edges_between[0]))
+        if abs(of_edges - of_pairs) > SURE * error:
+            return _adjusted(of_edges, of_pairs)
     vector = fit_embedding(data.x, RANK, seed=seed).vectors(data.x)
     weight = fit_classes(vector, data.y, known, data.num_classes)
-    label = F.one_hot(data.y.clamp(min=0), data.num_classes).to(vector)
-    belief = torch.where(known[:, None], label, beliefs(vector, weight)).double()
-    pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
-    by_edge, by_chance = (
-        _same(joint(belief, *ends)) for ends in ((graph.dst, graph.src), pairs)
-    )
-    return (by_edge - by_chance) / max(1 - by_chance, 1e-9)
+    belief = torch.where(known[:, None], label, beliefs(vector, weight).double())
+    return _adjusted(_same(belief, ends), _same(belief, pairs))
 
 
-def _same(total: Tensor) -> float:
+def _adjusted(of_edges: float, of_pairs: float) -> float:
+    return (of_edges - of_pairs) / max(1 - of_pairs, 1e-9)
+
+
+def _same(belief: Tensor, ends: tuple[Tensor, Tensor]) -> float:
+    """Share of pairs whose ends are of one class; 0 without any."""
+    total = joint(belief, *ends)
     return float(total.diagonal().sum() / total.sum().clamp(min=1e-12))
 
 
@@ -63,8 +79,7 @@ def is_assortative(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
             continue
         if assortativity(data, seed=seed) >= LEAST:
             return True
-        is_known = data.train & (data.y >= 0)
-        graph = data.graph
-        both = is_known[graph.dst.long()] & is_known[graph.src.long()]
+        known = data.train & (data.y >= 0)
+        both = known[data.graph.dst.long()] & known[data.graph.src.long()]
         return int(both.sum()) < FEW_EDGES
     return True
