@@ -196,7 +196,7 @@ def explain_graph(
     Args:
         source: A run folder, what `open_run` returned, or a fitted classifier.
         graph: Name of the graph, where there are several.
-        top: Most kept edges to drop in turn.
+        top: Most kept edges to tell of.
         progress: Called with the number of edges dropped so far, and of all.
 
     Raises:

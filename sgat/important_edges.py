@@ -14,6 +14,8 @@ from sgat.edge_effects import Effect, effect_without, estimated_effects
 from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
 
+CANDIDATES = 2
+"""Edges that are dropped for each one told of: the estimate may rank them wrongly."""
 COLUMNS = ("src", "dst", "gate", "attention", "change", "flips", "reached")
 
 
@@ -27,23 +29,25 @@ def important_edges(
 ) -> Any:
     """Drop in turn the kept edges that seem to matter most, and say what changes.
 
-    Which ones those are is estimated for all edges at once (`estimated_effects`); what
-    is told of them is exact (`effect_without`). Where edges have no direction, both
-    directions are dropped as one.
+    Which ones those are is estimated for all edges at once (`estimated_effects`). Twice
+    as many as wanted are dropped, and those of the largest effect are told of; what is
+    told is exact (`effect_without`). Where edges have no direction, both directions are
+    dropped as one.
 
     Args:
         model: The trained network, in evaluation mode.
         data: The graph, on the CPU.
         scores: Scores of its edges by this model.
-        top: Number of edges to drop, at most.
+        top: Number of edges to tell of, at most.
         progress: Called with the number of edges dropped so far, and of all.
 
     Returns:
-        One row per dropped edge, those of the largest change first: the user's ids
+        One row per edge, those of the largest change first: the user's ids
         `src` and `dst`, `gate`, `attention` of the target, and `change`, `flips` and
         `reached` of `Effect`.
     """
-    chosen = _candidates(model, data, scores, top) if top else torch.arange(0)
+    wanted = CANDIDATES * top
+    chosen = _candidates(model, data, scores, wanted) if top else torch.arange(0)
     found: list[Effect] = []
     for edge in chosen[:, None]:
         found.append(effect_without(model, data, scores, both_ways(data, edge)))
@@ -61,7 +65,7 @@ def important_edges(
         columns[name] = [getattr(effect, name) for effect in found]
     table = pd.DataFrame(columns, columns=list(COLUMNS))
     order = table["change"].abs().sort_values(ascending=False, kind="stable").index
-    return table.loc[order].reset_index(drop=True)
+    return table.loc[order[:top]].reset_index(drop=True)
 
 
 def both_ways(data: NodeData, edge: Tensor) -> Tensor:
