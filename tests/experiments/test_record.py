@@ -1,5 +1,6 @@
 import dataclasses
 import fcntl
+import importlib
 import json
 import multiprocessing
 import time
@@ -142,10 +143,12 @@ def _hold(folder, seconds, held):
 
 def test_a_claim_excludes_other_processes_and_ends_with_them(tmp_path):
     context = multiprocessing.get_context("spawn")
-    held = context.SimpleQueue()
-    other = context.Process(target=_hold, args=(tmp_path, 60, held))
+    held = context.Queue()
+    # By the name that a new process can import, however pytest was started.
+    hold = importlib.import_module("test_record")._hold
+    other = context.Process(target=hold, args=(tmp_path, 60, held))
     other.start()
-    assert held.get()
+    assert held.get(timeout=120)
     with Store(tmp_path).claim(TASK) as is_mine:
         assert not is_mine
     other.kill()
