@@ -17,6 +17,9 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#6f3d86", "marker": "v", "linestyle": (0, (4, 1, 1, 1))},
     {"color": "#404040", "marker": "x", "linestyle": (0, (1, 1))},
     {"color": "#a61c3c", "marker": "P", "linestyle": (0, (6, 2))},
+    {"color": "#0b7a75", "marker": "<", "linestyle": (0, (8, 2, 2, 2))},
+    {"color": "#000000", "marker": "*", "linestyle": (0, (12, 1))},
+    {"color": "#c71585", "marker": "h", "linestyle": (0, (2, 2))},
 )
 """A colour, a marker and a dash pattern each, told apart by any of the three."""
 
