@@ -77,7 +77,10 @@ def test_info_counts_the_split_asked_for(capsys):
     ("arguments", "message"),
     [
         (["coral"], "error: Unknown data set 'coral'; choose one of actor,"),
-        (["karate", "--split", "public"], "error: `split` of 'karate' must be one of"),
+        (
+            ["karate", "--split", "public"],
+            "error: `--split` of 'karate' must be one of",
+        ),
         (["twitch", "--data-root", "/nowhere"], "error: The file /nowhere/Twitch/raw/"),
     ],
 )
