@@ -365,7 +365,7 @@ def _chosen_scorer(
         return given
     if given is not None:
         raise ValueError(
-            "`scorer` must be additive or None in the transductive gate mode."
+            "`scorer` must be additive in the transductive gate mode."
         )
     if num_edges is None:
         raise ValueError("`num_edges` must be given in the transductive gate mode.")

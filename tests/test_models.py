@@ -565,7 +565,7 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
         ),
         (
             {"gate_mode": "transductive", "num_edges": 3, "scorer": Distance()},
-            "`scorer` must be additive or None in the transductive gate mode.",
+            "`scorer` must be additive in the transductive gate mode.",
         ),
         (
             {"scorer": "taste"},
