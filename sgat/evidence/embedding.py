@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import torch
@@ -11,10 +12,12 @@ from torch import Tensor
 from sgat.features import Features, SparseFeatures
 
 MOST_ROWS = 50_000
-"""Nodes that the axes are found from; more would not turn them much."""
+"""Nodes with dense features that axes are found from; more would not turn them much."""
 DENSE = 0.5
 """Share of entries that are not 0 from which features are no bag of words."""
 POWER_STEPS = 4
+ENTRIES_AT_ONCE = 1 << 18
+"""Entries of sparse features that are worked on together."""
 
 
 class Embedding(NamedTuple):
@@ -39,9 +42,8 @@ class Embedding(NamedTuple):
 
     def vectors(self, x: Features) -> Tensor:
         """The vector of each node, of length 1 or 0, [N, R] in float32."""
-        rows = _dense(x).float()
-        z = F.normalize(rows * self.scale - self.offset, dim=1) - self.centre
-        return F.normalize(z @ self.axes, dim=1)
+        rows = _UnitRows(x, self.scale, self.offset)
+        return F.normalize(rows.times(self.axes) - self.centre @ self.axes, dim=1)
 
 
 def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
@@ -54,35 +56,107 @@ def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
             of the search for the axes.
     """
     generator = torch.Generator().manual_seed(seed)
-    rows = _dense(x).detach().float().cpu()
-    if len(rows) > MOST_ROWS:
-        rows = rows[torch.randperm(len(rows), generator=generator)[:MOST_ROWS]]
-    filled = (rows != 0).float()
-    if bool((rows >= 0).all()) and float(filled.mean()) < DENSE:
-        share = filled.mean(dim=0).clamp(min=1 / len(rows))
-        scale, offset = -share.log(), torch.zeros_like(share)
-    else:
-        std = rows.std(dim=0, correction=0)
-        # A column that never changes, to rounding, says nothing.
-        is_live = std > 1e-6 * rows.abs().amax(dim=0)
-        scale = torch.where(is_live, 1 / std, 0.0)
-        offset = rows.mean(dim=0) * scale
-    z = F.normalize(rows * scale - offset, dim=1)
-    centre = z.mean(dim=0)
-    axes = z.new_zeros(x.shape[1], rank)
-    found = _main_axes(z - centre, min(rank, *z.shape), generator)
+    if not isinstance(x, SparseFeatures) and len(x) > MOST_ROWS:
+        x = x[torch.randperm(len(x), generator=generator)[:MOST_ROWS].to(x.device)]
+    given, x = x, x.detach().cpu() if isinstance(x, Tensor) else x.to("cpu")
+    scale, offset = _scaling(x)
+    rows = _UnitRows(x, scale, offset)
+    centre = rows.mean()
+    axes = torch.zeros(x.shape[1], rank)
+    found = _main_axes(rows, centre, min(rank, *x.shape), generator)
     axes[:, : found.shape[1]] = found
-    device = x.device
-    return Embedding(*(part.to(device) for part in (scale, offset, centre, axes)))
+    parts = (scale, offset, centre, axes)
+    return Embedding(*(part.to(given.device) for part in parts))
 
 
-def _main_axes(z: Tensor, number: int, generator: torch.Generator) -> Tensor:
+def _scaling(x: Features) -> tuple[Tensor, Tensor]:
+    """Weight and offset of each column."""
+    value = x.value if isinstance(x, SparseFeatures) else x
+    if bool((value >= 0).all()):
+        filled = _num_filled(x)
+        if float(filled.sum()) < DENSE * x.shape[0] * x.shape[1]:
+            share = (filled / len(x)).clamp(min=1 / max(len(x), 1))
+            return -share.log(), torch.zeros_like(share)
+    rows = _dense(x).float()
+    std = rows.std(dim=0, correction=0)
+    # A column that never changes, to rounding, says nothing.
+    is_live = std > 1e-6 * rows.abs().amax(dim=0)
+    scale = torch.where(is_live, 1 / std, 0.0)
+    return scale, rows.mean(dim=0) * scale
+
+
+def _num_filled(x: Features) -> Tensor:
+    """Number of entries of each column that are not 0, [K]."""
+    if isinstance(x, SparseFeatures):
+        used = x.column[x.value != 0]
+        return torch.bincount(used, minlength=x.num_columns).float()
+    return (x != 0).float().sum(dim=0)
+
+
+class _UnitRows:
+    """Rows unit(x ⊙ scale - offset); sparse features stay so where there is no offset.
+
+    Identity features of many nodes would fill the memory otherwise.
+    """
+
+    def __init__(self, x: Features, scale: Tensor, offset: Tensor) -> None:
+        self.rows: Features
+        if isinstance(x, SparseFeatures) and not bool(offset.any()):
+            value = x.value.float() * scale[x.column]
+            squares = dataclasses.replace(x, value=value.square())
+            total = _times(squares, value.new_ones(x.num_columns, 1)).squeeze(1)
+            length = total.sqrt().clamp(min=1e-12)
+            self.rows = dataclasses.replace(x, value=value / length[x.row])
+        else:
+            self.rows = F.normalize(_dense(x).float() * scale - offset, dim=1)
+
+    def times(self, weight: Tensor) -> Tensor:
+        """Rows times a matrix [K, R], [N, R]."""
+        return _times(self.rows, weight)
+
+    def transposed_times(self, y: Tensor) -> Tensor:
+        """Σ_i row_i y_i, [K, R], for y of [N, R]."""
+        rows = self.rows
+        if isinstance(rows, Tensor):
+            return rows.T @ y
+        total = y.new_zeros(rows.num_columns, y.shape[1])
+        for begin in range(0, len(rows.value), ENTRIES_AT_ONCE):
+            part = slice(begin, begin + ENTRIES_AT_ONCE)
+            products = rows.value[part, None] * y[rows.row[part]]
+            total.index_add_(0, rows.column[part], products)
+        return total
+
+    def mean(self) -> Tensor:
+        """The mean row, [K]."""
+        number = len(self.rows)
+        ones = self.rows.new_ones if isinstance(self.rows, Tensor) else torch.ones
+        return self.transposed_times(ones(number, 1)).squeeze(1) / max(number, 1)
+
+
+def _times(rows: Features, weight: Tensor) -> Tensor:
+    if isinstance(rows, Tensor):
+        return rows @ weight
+    bags = rows.row_ptr[:-1]
+    return F.embedding_bag(
+        rows.column, weight, bags, mode="sum", per_sample_weights=rows.value
+    )
+
+
+def _main_axes(
+    rows: _UnitRows, centre: Tensor, number: int, generator: torch.Generator
+) -> Tensor:
     """Directions of largest variance, by subspace iteration, [K, number]."""
-    basis = torch.randn(z.shape[1], number, generator=generator)
+
+    def centred(basis: Tensor) -> Tensor:
+        return rows.times(basis) - centre @ basis
+
+    basis = torch.randn(len(centre), number, generator=generator)
     for _ in range(POWER_STEPS):
-        basis = torch.linalg.qr(z.T @ (z @ basis)).Q
+        seen = centred(basis)
+        back = rows.transposed_times(seen) - centre[:, None] * seen.sum(dim=0)
+        basis = torch.linalg.qr(back).Q
     # Turned, so that the directions come one by one, the largest first.
-    turned: Tensor = basis @ torch.linalg.svd(z @ basis, full_matrices=False).Vh.T
+    turned: Tensor = basis @ torch.linalg.svd(centred(basis), full_matrices=False).Vh.T
     return turned
 
 
