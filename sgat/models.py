@@ -364,9 +364,7 @@ def _chosen_scorer(
     if gate_mode == "inductive":
         return given
     if given is not None:
-        raise ValueError(
-            "`scorer` must be additive in the transductive gate mode."
-        )
+        raise ValueError("`scorer` must be additive in the transductive gate mode.")
     if num_edges is None:
         raise ValueError("`num_edges` must be given in the transductive gate mode.")
     return FreeScorer(num_edges)
