@@ -2,9 +2,11 @@
 
 Every method gets the same budget on a data set: the settings its row starts from and
 some drawn from the same space, each trained with the same seeds, none of which a table
-uses. The best mean validation score wins, the earlier setting among equals. Test scores
-are in the records, as always, and are not looked at here. Random and fixed splits are
-searched apart, and so are graphs with as many edges added between classes as there are.
+uses. The best mean validation score wins, the earlier setting among equals; where a
+seed also says which nodes are known, the best few are trained with more seeds first.
+Test scores are in the records, as always, and are not looked at here. Random and fixed
+splits are searched apart, and so are graphs with as many edges added between classes as
+there are.
 """
 
 from __future__ import annotations
@@ -33,6 +35,11 @@ SEEDS_DRAWN = (100, 101, 102, 103)
 """Seeds on the graphs of `DRAWN`, where a seed also draws which few nodes are known, so
 that scores differ more between seeds than between settings."""
 DRAWN = ("computers", "photo")
+FINALISTS = 3
+"""Settings of a row that are trained with `SEEDS_FINAL` before one is chosen, where
+scores differ more between splits than between settings: on the graphs of `DRAWN` and on
+disassortative ones, whose fixed splits are ten."""
+SEEDS_FINAL = tuple(range(100, 110))
 SHARED: Mapping[str, tuple[Any, ...]] = {
     "model.hidden": (16, 32, 64),
     "model.dropout": (0.2, 0.5, 0.8),
@@ -77,6 +84,11 @@ class Place(NamedTuple):
     def name(self) -> str:
         """What the file of choices calls it."""
         return chosen_name(self.data, self.split, noisy=self.is_noisy)
+
+    @property
+    def has_final(self) -> bool:
+        """Whether the best settings are trained with more seeds."""
+        return not self.is_noisy and self.data in (*table3.DATA, *DRAWN)
 
 
 NOISE = ("cross-class", 1.0)
@@ -146,13 +158,17 @@ def drawn(method: str) -> list[dict[str, Any]]:
 
 
 def plan(options: Options, store: Store) -> list[Task]:
-    """Every setting of every row on every data set with every seed."""
+    """Every setting of every row on every data set, and those that come to a final."""
     return [
         task
         for place in _places(options)
         for row in _rows_of(place, options)
-        for setting in _settings(row, place, options)
-        for task in _tasks(row, place, setting, options)
+        for tried, seeds in (
+            (_settings(row, place, options), _seeds(place, options)),
+            (_finalists(row, place, options, store), SEEDS_FINAL),
+        )
+        for setting in tried
+        for task in _tasks(row, place, setting, seeds, options)
     ]
 
 
@@ -164,19 +180,40 @@ def _settings(row: str, place: Place, options: Options) -> list[dict[str, Any]]:
     return [{}, *found]
 
 
-def _seeds(place: Place) -> tuple[int, ...]:
-    if place.is_noisy:
-        return SEEDS
+def _seeds(place: Place, options: Options) -> tuple[int, ...]:
+    """Seeds that every setting is trained with."""
+    found: tuple[int, ...] = SEEDS
     if place.data in TINY:
-        return SEEDS_TINY
-    return SEEDS_DRAWN if place.data in DRAWN else SEEDS
+        found = SEEDS_TINY
+    elif place.data in DRAWN and not place.is_noisy:
+        found = SEEDS_DRAWN
+    return found[:1] if options.quick else found
+
+
+def _finalists(
+    row: str, place: Place, options: Options, store: Store
+) -> list[dict[str, Any]]:
+    """The best settings, if there is a final for them and all settings were tried."""
+    if options.quick or not place.has_final:
+        return []
+    tried = _settings(row, place, options)
+    scores = _scores(row, place, tried, _seeds(place, options), options, store)
+    if None in scores:
+        return []
+    order = sorted(range(len(tried)), key=lambda k: scores[k] or 0.0, reverse=True)
+    # In the order in which they were tried: the earlier one wins among equals.
+    return [tried[k] for k in sorted(order[:FINALISTS])]
 
 
 def _tasks(
-    row: str, place: Place, setting: dict[str, Any], options: Options
+    row: str,
+    place: Place,
+    setting: dict[str, Any],
+    seeds: tuple[int, ...],
+    options: Options,
 ) -> list[Task]:
     tasks = []
-    for seed in _seeds(place)[: 1 if options.quick else None]:
+    for seed in seeds:
         config = unsearched(row, place.data, place.split, seed)
         changes = changed(row, place.data, setting)
         own = {**config.model.options, **changes["model"].pop("options", {})}
@@ -214,23 +251,33 @@ def chosen(options: Options, store: Store) -> dict[tuple[str, Place], dict[str, 
     best: dict[tuple[str, Place], dict[str, Any]] = {}
     for place in _places(options):
         for row in _rows_of(place, options):
-            tried = _settings(row, place, options)
-            scores = [_validation(row, place, each, options, store) for each in tried]
+            tried, seeds = _settings(row, place, options), _seeds(place, options)
+            if place.has_final and not options.quick:
+                tried, seeds = _finalists(row, place, options, store), SEEDS_FINAL
+            scores = _scores(row, place, tried, seeds, options, store)
             known = [score for score in scores if score is not None]
-            if len(known) == len(tried):
+            if tried and len(known) == len(tried):
                 best[row, place] = tried[known.index(max(known))]
     return best
 
 
-def _validation(
-    row: str, place: Place, setting: dict[str, Any], options: Options, store: Store
-) -> float | None:
-    """Mean validation score of a setting; None as long as a run is missing."""
-    tasks = _tasks(row, place, setting, options)
-    records = [record for task in tasks if (record := store.find(task))]
-    if len(records) < len(tasks):
-        return None
-    return statistics.fmean(record.val or 0.0 for record in records)
+def _scores(
+    row: str,
+    place: Place,
+    tried: list[dict[str, Any]],
+    seeds: tuple[int, ...],
+    options: Options,
+    store: Store,
+) -> list[float | None]:
+    """Mean validation score of each setting; None as long as a run is missing."""
+    found: list[float | None] = []
+    for setting in tried:
+        tasks = _tasks(row, place, setting, seeds, options)
+        records = [record for task in tasks if (record := store.find(task))]
+        is_complete = len(records) == len(tasks)
+        values = [record.val or 0.0 for record in records]
+        found.append(statistics.fmean(values) if is_complete else None)
+    return found
 
 
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
