@@ -23,7 +23,7 @@ from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.ops.noise import Seed
 from sgat.ops.recycled import new_empty
-from sgat.ops.reference import pair_scores
+from sgat.ops.reference import pair_scores, rounded
 
 FusedBackend = Literal["cpu", "gpu"]
 
@@ -191,6 +191,8 @@ def open_rows(
     backend: str,
 ) -> OpenRowsOutput:
     """Gate pass: the fields of `OpenRows`, then S, the penalty and its slopes.
+
+    The vectors are `reference.rounded` by the pass itself, here and in its gradient.
 
     The slopes are the gradients of the penalty Σ π_ij: Σ_j π_ij (1 - π_ij) by s_i and
     Σ_i π_ij (1 - π_ij) by t_j, [N], that by source empty without sources; the same sums
@@ -660,8 +662,8 @@ def open_edges(
         dst_score.to(wide).contiguous(),
         src_score.to(wide).contiguous(),
         _in_type(edge_score, wide),
-        _in_type(query, wide),
-        _in_type(key, wide),
+        _vectors_in_type(query, wide),
+        _vectors_in_type(key, wide),
     )
     with_sources = torch.is_grad_enabled()
     with_pairs = with_sources and any(
@@ -691,6 +693,13 @@ def open_edges(
 
 def _in_type(values: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     return None if values is None else values.to(dtype).contiguous()
+
+
+def _vectors_in_type(vector: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """Vectors of a narrow type `rounded` before the passes take them for wide ones."""
+    if vector is not None and dtype == torch.float64:
+        vector = rounded(vector)
+    return _in_type(vector, dtype)
 
 
 def aggregate(

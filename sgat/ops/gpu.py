@@ -24,7 +24,6 @@ GATE_TILE = {"BLOCK": 64, "num_warps": 1}
 """Edges of a block of the gate pass and warps of its program."""
 
 PAIR_TILES = {
-    4: {"BLOCK": 64, "num_warps": 1},
     8: {"BLOCK": 64, "num_warps": 1},
     16: {"BLOCK": 64, "num_warps": 1},
     32: {"BLOCK": 32, "num_warps": 1},
@@ -34,7 +33,9 @@ PAIR_TILES = {
 
 
 class Vectors(NamedTuple):
-    """Vectors of the nodes, padded so that they can be read in vectors of 16 bytes.
+    """Vectors of the nodes in bfloat16, or in float64 if they are so.
+
+    Padded, so that they can be read 16 bytes at a time.
 
     Attributes:
         row: Those of the rows of a pass, [N, S].
@@ -52,7 +53,9 @@ class Vectors(NamedTuple):
         if query is None or key is None:
             return None
         rank = query.shape[1]
-        padding = -rank % 4
+        padding = -rank % 8
+        if query.dtype != torch.float64:
+            query, key = query.to(torch.bfloat16), key.to(torch.bfloat16)
         if padding:
             query, key = F.pad(query, (0, padding)), F.pad(key, (0, padding))
         return cls(query, key, rank)
@@ -69,7 +72,7 @@ class Vectors(NamedTuple):
     @staticmethod
     def width(rank: int) -> int:
         """Columns of the tile that holds vectors of this rank, a key of PAIR_TILES."""
-        return max(4, int(triton.next_power_of_2(rank)))
+        return max(8, int(triton.next_power_of_2(rank)))
 
 
 NO_VECTORS = {"RANK": 0, "STRIDE": 0, "BLOCK_R": 1}
@@ -482,6 +485,7 @@ def open_rows_bwd(
         part, size = grad_src.new_empty(2, len(order.pieces.row))
         vectors = Vectors.padded(query, key)
         shape = NO_VECTORS if vectors is None else vectors.shape
+        tile = GATE_TILE if vectors is None else PAIR_TILES[shape["BLOCK_R"]]
         partial = _partial_vectors(order.pieces, grad_key)
         slots: dict[str, Any] = {
             "p_bound": order.pieces.bound,
@@ -493,7 +497,7 @@ def open_rows_bwd(
             "TEMPERATURE": gates.temperature,
             "GAMMA": gates.gamma,
             "ZETA": gates.zeta,
-            "BLOCK": 128 if vectors is None else PAIR_TILES[shape["BLOCK_R"]]["BLOCK"],
+            "BLOCK": 128 if vectors is None else tile["BLOCK"],
             "num_warps": 1,
         }
         kernels.open_rows_bwd_kernel_sources[(len(order.pieces.row),)](
@@ -516,19 +520,25 @@ def open_rows_bwd(
         pieces = pieces_of(row_ptr)
         if vectors is not None:
             _add_partial(order.pieces, partial, grad_key)
-            # Most edges have none: closed and whole gates pass no gradient on.
-            sum_rows(
-                pieces, None, src, grad_place, vectors.column, grad_query, sparse=True
-            )
         if has_places:
             part = grad_dst.new_empty(len(pieces.row))
+            partial = _partial_vectors(pieces, grad_query)
             kernels.open_rows_bwd_kernel_targets[(len(pieces.row),)](
                 p_bound=pieces.bound,
                 p_grad_edge=grad_place,
                 p_part=part,
-                BLOCK=256,
+                p_row=pieces.row,
+                p_column=src,
+                p_key=None if vectors is None else vectors.column,
+                p_piece_partial=pieces.partial,
+                p_grad_query=grad_query,
+                p_vector_partial=partial,
+                BLOCK=256 if vectors is None else tile["BLOCK"],
                 num_warps=1,
+                **shape,
             )
+            if vectors is not None:
+                _add_partial(pieces, partial, grad_query)
             sum_pieces(pieces, part, None, grad_dst)
             return
         # No sum of a row can leave 64 bits; NaN and infinity make the unit NaN.

@@ -72,13 +72,20 @@ def stretched(
 
 
 @triton.jit
-def load_vectors(p_vector, i_node, o_rank, STRIDE: tl.constexpr, BLOCK_R: tl.constexpr):
-    """Vectors of nodes; columns that pad them hold 0."""
+def load_vectors(
+    p_vector, i_node, o_rank, m_node, STRIDE: tl.constexpr, BLOCK_R: tl.constexpr
+):
+    """Vectors of nodes; columns that pad them, and rows that are masked, hold 0."""
     p_entry = p_vector + i_node.to(tl.int64) * STRIDE + o_rank
-    if STRIDE == BLOCK_R:
+    m_entry = m_node
+    if STRIDE != BLOCK_R:
+        m_entry = o_rank < STRIDE
+        if m_node is not None:
+            m_entry = m_entry & m_node
+    if m_entry is None:
         b_vector = tl.load(p_entry)
     else:
-        b_vector = tl.load(p_entry, mask=o_rank < STRIDE, other=0)
+        b_vector = tl.load(p_entry, mask=m_entry, other=0)
     return b_vector
 
 
@@ -170,7 +177,8 @@ def open_rows_kernel(
     slope = tl.zeros([BLOCK], row_score.dtype)
     if RANK > 0:
         o_rank = tl.arange(0, BLOCK_R)
-        b_row = load_vectors(p_row_vector, i_row, o_rank, STRIDE, BLOCK_R)
+        b_row = load_vectors(p_row_vector, i_row, o_rank, None, STRIDE, BLOCK_R)
+        b_row = b_row.to(row_score.dtype)
         vector_slope = tl.zeros([BLOCK, BLOCK_R], row_score.dtype)
     filled = 0
     whole = 0
@@ -188,7 +196,7 @@ def open_rows_kernel(
         if RANK > 0:
             # On its way while the noise is computed. Lanes past the end read row 0.
             b_column = load_vectors(
-                p_column_vector, column[:, None], o_rank[None, :], STRIDE, BLOCK_R
+                p_column_vector, column[:, None], o_rank[None, :], None, STRIDE, BLOCK_R
             )
         log_alpha = row_score + score_next
         column_next = column_ahead
@@ -209,6 +217,7 @@ def open_rows_kernel(
                 u = uniform(row_name, column_name, 0, key0, key1)
             u = u.to(row_score.dtype)
         if RANK > 0:
+            b_column = b_column.to(row_score.dtype)
             log_alpha += tl.sum(b_column * b_row[None, :], 1)
         if SCORED:
             log_alpha += tl.load(p_edge_score + edge, mask=m_edge, other=0)
@@ -497,9 +506,9 @@ def open_rows_bwd_kernel_sources(
         if RANK > 0:
             # Lanes past the end read row 0, times 0.
             b_query = load_vectors(
-                p_query, i[:, None], o_rank[None, :], STRIDE, BLOCK_R
+                p_query, i[:, None], o_rank[None, :], None, STRIDE, BLOCK_R
             )
-            vector += change[:, None] * b_query
+            vector += change[:, None] * b_query.to(vector.dtype)
     tl.store(p_part + i_piece, tl.sum(total, 0))
     if RANK > 0:
         store_vector(
@@ -563,13 +572,59 @@ def open_rows_bwd_kernel_add(
 
 
 @triton.jit
-def open_rows_bwd_kernel_targets(p_bound, p_grad_edge, p_part, BLOCK: tl.constexpr):
-    """Σ_j ∂log α_ij over a piece of target i; one program covers one piece."""
+def open_rows_bwd_kernel_targets(
+    p_bound,
+    p_grad_edge,
+    p_part,
+    p_row,
+    p_column,
+    p_key,
+    p_piece_partial,
+    p_grad_query,
+    p_vector_partial,
+    RANK: tl.constexpr,
+    STRIDE: tl.constexpr,
+    BLOCK_R: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Σ_j ∂log α_ij over a piece of target i and, if RANK is not 0, Σ_j ∂log α_ij k_j.
+
+    One program covers one piece. Most edges have no gradient; theirs are not read.
+    """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     count = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
+    o_lane = tl.arange(0, BLOCK)
     total = tl.zeros([BLOCK], p_part.dtype.element_ty)
+    if RANK > 0:
+        o_rank = tl.arange(0, BLOCK_R)
+        vector = tl.zeros([BLOCK, BLOCK_R], p_part.dtype.element_ty)
+    change_next = tl.load(p_grad_edge + begin + o_lane, mask=o_lane < count, other=0)
     for o_block in range(0, count, BLOCK):
-        o_edge = o_block + tl.arange(0, BLOCK)
-        total += tl.load(p_grad_edge + begin + o_edge, mask=o_edge < count, other=0)
+        change = change_next
+        o_edge = o_block + o_lane
+        o_ahead = o_edge + BLOCK
+        change_next = tl.load(
+            p_grad_edge + begin + o_ahead, mask=o_ahead < count, other=0
+        )
+        total += change
+        if RANK > 0:
+            m_half = change != 0
+            if tl.max(m_half.to(tl.int32), 0) > 0:
+                j = tl.load(p_column + begin + o_edge, mask=m_half, other=0)
+                b_key = load_vectors(
+                    p_key, j[:, None], o_rank[None, :], m_half[:, None], STRIDE, BLOCK_R
+                )
+                vector += change[:, None] * b_key.to(vector.dtype)
     tl.store(p_part + i_piece, tl.sum(total, 0))
+    if RANK > 0:
+        store_vector(
+            tl.sum(vector, 0),
+            i_piece,
+            tl.load(p_row + i_piece),
+            o_rank,
+            p_piece_partial,
+            p_grad_query,
+            p_vector_partial,
+            RANK,
+        )

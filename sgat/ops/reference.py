@@ -64,8 +64,21 @@ def log_alphas(
     return log_alpha if edge_score is None else log_alpha + edge_score
 
 
+def rounded(vector: Tensor) -> Tensor:
+    """Vectors in the numbers of bfloat16, in their own type; float64 as it is.
+
+    The gradient passes as if nothing were rounded.
+    """
+    if vector.dtype == torch.float64:
+        return vector
+    value = vector.detach().to(torch.bfloat16).to(vector.dtype)
+    # The difference is exact, and so is the sum.
+    return vector + (value - vector.detach()) if vector.requires_grad else value
+
+
 def pair_scores(dst: Tensor, src: Tensor, query: Tensor, key: Tensor) -> Tensor:
-    """q_i · k_j of every edge, [E], a part of the edges at a time."""
+    """q_i · k_j of every edge, both `rounded`, [E], a part of the edges at a time."""
+    query, key = rounded(query), rounded(key)
     parts = [
         (_rows(query, i) * _rows(key, j)).sum(dim=1)
         for i, j in zip(dst.split(EDGES_AT_ONCE), src.split(EDGES_AT_ONCE), strict=True)

@@ -19,6 +19,7 @@ from sgat.features import Features
 from sgat.finished_run import FinishedRun
 from sgat.graph import Graph
 from sgat.models import SGAT
+from sgat.ops import rounded
 from sgat.run_folder import RunFolder
 from sgat.scorers import AdditiveScorer, BilinearScorer, CosineScorer, FreeScorer
 
@@ -44,7 +45,8 @@ class NodeScores:
         model: The trained network.
         ids_are_text: Whether the ids come from a text file, so that an integer may as
             well be meant as a string.
-        query: Vector q of each node as a target, [N, R] float32; None for 0.
+        query: Vector q of each node as a target, [N, R] float32, as `ops.open_edges`
+            takes it; None for 0.
         key: Vector k of each node as a source; None if `query` is.
         needs_graph: Whether the score of an edge is made of other things.
     """
@@ -168,9 +170,13 @@ class NodeScores:
         empty = Graph.from_edges(torch.empty(2, 0, dtype=torch.long), len(ids))
         with torch.no_grad():
             scores = model.gating.score(x, empty)
+        pair = (
+            None if vector is None else rounded(vector)
+            for vector in (scores.query, scores.key)
+        )
         dst, src, query, key = (
             None if part is None else part.float().numpy(force=True)
-            for part in (scores.dst, scores.src, scores.query, scores.key)
+            for part in (scores.dst, scores.src, *pair)
         )
         assert dst is not None and src is not None
         return cls(ids, dst, src, x, model, is_text, query, key)

@@ -9,6 +9,7 @@ import math
 
 import pytest
 import torch
+from awkward import scattered
 from torch import Tensor
 
 from sgat import ops
@@ -50,8 +51,8 @@ def step(
     graph = graph.to(device)
     generator = torch.Generator().manual_seed(5)
 
-    def draw(*shape: int) -> Tensor:
-        values = torch.randn(*shape, generator=generator).to(dtype)
+    def draw(*shape: int, drawn: torch.dtype = dtype) -> Tensor:
+        values = torch.randn(*shape, generator=generator).to(drawn).to(dtype)
         values = values.to(device)
         return (values.double() if wide else values).requires_grad_()
 
@@ -60,9 +61,10 @@ def step(
     dst_score, src_score = draw(num_nodes), draw(num_nodes)
     edge_score = draw(graph.num_edges) if with_edges else None
     x, left, right = draw(num_nodes, width), draw(width), draw(num_nodes, 2, 3)
-    query, key = (
-        (draw(num_nodes, rank), draw(num_nodes, rank)) if rank else (None, None)
-    )
+    query, key = None, None
+    if rank:
+        # Vectors that rounding would change were not the same in float64.
+        query, key = (draw(num_nodes, rank, drawn=torch.bfloat16) for _ in range(2))
     scores = [
         score if score is None or wide else score.to(score_type)
         for score in (dst_score, src_score, edge_score, query, key)
@@ -147,10 +149,13 @@ def score_grads(
     generator = torch.Generator().manual_seed(5)
     size = graph.num_nodes
     draws = [
-        torch.randn(*shape, generator=generator).to(device, dtype).requires_grad_()
+        torch.randn(*shape, generator=generator)
         for shape in [(size,), (size,), (size, 7), *[(size, rank)] * (2 * (rank > 0))]
     ]
-    dst_score, src_score, x, *pair = draws
+    draws[3:] = [vector.bfloat16() for vector in draws[3:]]
+    dst_score, src_score, x, *pair = (
+        values.to(device, dtype).requires_grad_() for values in draws
+    )
     if loss == "without gates":
         dst_score, src_score = dst_score.detach(), src_score.detach()
         pair = [vector.detach() for vector in pair]
@@ -189,6 +194,33 @@ def check_loss(
         torch.testing.assert_close(
             fast[name].double(), value, rtol=1e-4, atol=1e-4, msg=name
         )
+
+
+def check_rounding(backend: ops.Backend, device: str = "cpu") -> None:
+    """Vectors count as the nearest of bfloat16, and their gradients as if they did."""
+    graph = scattered(13, 61).to(device)
+    score, query, key = (
+        torch.randn(*shape).to(device) for shape in [(13,), (13, 7), (13, 7)]
+    )
+
+    def found(score: Tensor, *pair: Tensor) -> list[Tensor]:
+        pair = tuple(vector.detach().requires_grad_() for vector in pair)
+        opened = ops.open_edges(
+            graph, score, score, None, *pair, seed=3, backend=backend
+        )
+        (opened.penalty + opened.row_sum.square().sum()).backward()
+        grads = [vector.grad for vector in pair]
+        return [opened.penalty.detach(), opened.edge, opened.gate, *grads]
+
+    nearest = [vector.bfloat16().float() for vector in (query, key)]
+    for scores in (score, score.double()):
+        given = found(scores, query, key)
+        for one, other in zip(given, found(scores, *nearest), strict=True):
+            assert torch.equal(one, other)
+        assert given[3].dtype == torch.float32
+        assert not torch.equal(given[3], given[3].bfloat16().float())
+    exact = found(score.double(), query.double(), key.double())
+    assert not torch.equal(exact[0], given[0]), "float64 is not rounded"
 
 
 def operator_arguments(

@@ -13,6 +13,7 @@ from agreement import (
     LOSSES,
     assert_as_close,
     check_loss,
+    check_rounding,
     check_step,
     gates_both_ways,
     losses,
@@ -91,6 +92,10 @@ def test_a_loss_may_reach_the_scores_by_some_paths_only(
     graph: Graph, loss: str, rank: int
 ) -> None:
     check_loss(graph, loss, "cpu", rank=rank)
+
+
+def test_vectors_count_in_the_numbers_of_bfloat16() -> None:
+    check_rounding("cpu")
 
 
 @pytest.mark.parametrize("rank", [1, 7, 16, 64])

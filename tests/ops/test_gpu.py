@@ -14,6 +14,7 @@ from agreement import (
     LOSSES,
     assert_as_close,
     check_loss,
+    check_rounding,
     check_step,
     gates_both_ways,
     losses,
@@ -63,6 +64,10 @@ def test_vectors_of_pairs_over_split_rows(name: str, short_pieces: None) -> None
     options = {"seed": None, "rank": 5, "width": 5}
     check_step(graph, torch.float32, "gpu", device=DEVICE, **options)
     check_step(graph, torch.float64, "gpu", device=DEVICE, **options)
+
+
+def test_vectors_count_in_the_numbers_of_bfloat16() -> None:
+    check_rounding("gpu", DEVICE)
 
 
 @pytest.mark.parametrize("rank", [7, 16])

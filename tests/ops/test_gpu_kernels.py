@@ -25,8 +25,10 @@ integers = "row column entry open_column open_edge filled whole piece_partial"
 types = {"p_" + name: "*i32" for name in integers.split()}
 types |= {"p_bound": "*i64", "p_seed": "*i64"}
 reals = "row_score column_score gate scaled total probability slope"
+narrow = "*bf16" if real == "*fp32" else real
 if rank:
-    reals += " row_vector column_vector vector_slope vector_partial"
+    reals += " vector_slope vector_partial"
+    types |= {"p_row_vector": narrow, "p_column_vector": narrow}
 types |= {"p_" + name: real for name in reals.split()}
 options = {"TEMPERATURE": 0.66, "GAMMA": -0.1, "ZETA": 1.1, "THRESHOLD": -1.6}
 options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True, "BLOCK": 64}

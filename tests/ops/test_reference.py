@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ops.agreement import check_rounding
 from ops.awkward import GRAPHS
 from torch import Tensor
 
@@ -115,6 +116,22 @@ def test_vectors_add_the_product_of_the_dense_matrix(
     dense = dst[:, None] + src[None] + query @ key.T
     found = reference.log_alphas(graph, dst, src, edge, query, key)
     assert torch.allclose(found, dense[target, sender] + edge, rtol=1e-12)
+
+
+def test_vectors_count_in_the_numbers_of_bfloat16(seed: int) -> None:
+    check_rounding("reference")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_rounding_keeps_the_type_and_passes_the_gradient(dtype: torch.dtype, seed: int):
+    vector = torch.cat([torch.randn(97), torch.tensor([0.0, 3e-38, -1e4])]).to(dtype)
+    vector.requires_grad_()
+    found, upstream = reference.rounded(vector), torch.randn(100).to(dtype)
+    assert found.dtype == dtype
+    assert torch.equal(found, vector.bfloat16().to(dtype))
+    assert torch.equal(found, reference.rounded(vector.detach()))
+    found.backward(upstream)
+    assert torch.equal(vector.grad, upstream)
 
 
 @pytest.mark.parametrize("seeded", [True, False], ids=["sampled", "evaluation"])

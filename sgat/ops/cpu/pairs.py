@@ -15,11 +15,14 @@ from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import Array
 from sgat.ops.cpu.sums import INDEX, VECTOR, sum_row
 from sgat.ops.recycled import new_empty
+from sgat.ops.reference import rounded
 
 
 def vectors(tensor: Tensor | None, dtype: Any) -> Array:
-    """The memory of the vectors of nodes; of no node for None."""
-    return np.empty((0, 0), dtype) if tensor is None else tensor.detach().numpy()
+    """The memory of the vectors of nodes, `rounded`; of no node for None."""
+    if tensor is None:
+        return np.empty((0, 0), dtype)
+    return rounded(tensor.detach()).numpy()
 
 
 def vector_pieces(out: Tensor, num_pieces: int) -> Array:
