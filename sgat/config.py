@@ -78,8 +78,10 @@ class ModelConfig:
     `readout` "auto" takes "attention" where edges tend to join nodes of one class, or
     nothing is known of it, and else "beliefs".
 
-    `scorer` says what inductive gates look at, see `sgat.scorers`; `rank` is the length
-    of the vectors of "cosine" and "bilinear" and the hidden width of "gatv2".
+    `scorer` says what inductive gates look at, see `sgat.scorers`; "auto" takes
+    "evidence", or "additive" where edges are too many for it (`sgat.recommended`).
+    `rank` is the length of the vectors of "cosine" and "bilinear" and the hidden width
+    of "gatv2".
 
     `gate_gradient` says how training gets a gradient by the gates. "hard_concrete" is
     the paper's; for the others gates are binary, see `sgat.gates.BinaryGates`, and
@@ -96,7 +98,7 @@ class ModelConfig:
     attention_dropout: float = 0.5
     gate_mode: Literal["inductive", "transductive"] = "inductive"
     scorer: Literal[
-        "additive", "cosine", "bilinear", "gatv2", "structure", "evidence"
+        "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
     ] = "additive"
     rank: int = 16
     gate_bias: bool = True

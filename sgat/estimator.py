@@ -57,7 +57,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         scorer: What gates look at. "evidence" judges every edge against random pairs
             of nodes before training, and closes the gates of those that look like
             noise; "additive" is the paper's gate, which training alone opens and
-            closes; see `sgat.scorers` for others.
+            closes; "auto" takes the first up to ten million edges and the second
+            beyond; see `sgat.scorers` for others.
         readout: "auto" lets the data choose: "attention" where edges tend to join nodes
             of one class, else "beliefs", which keeps nodes and neighbours apart;
             "linear" is the paper's.
@@ -83,6 +84,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             are several).
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
+        noise_share_: Share of the training graphs' edges that is estimated to be noise;
+            None unless the scorer is "evidence".
         config_: All settings.
         graphs_: The training data as `NodeData`.
     """
@@ -92,7 +95,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         hidden: int = 64,
         heads: int = 2,
         layers: int = 2,
-        scorer: str = "evidence",
+        scorer: str = "auto",
         readout: str = "auto",
         keep: float | None = None,
         l0_weight: float = 1e-6,
@@ -230,6 +233,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.is_multilabel_ = header["multilabel"]
         self.n_features_in_ = header["num_features"]
         self.best_epoch_ = header["best_epoch"]
+        self.noise_share_ = model.noise_share
         self.history_ = history
 
     def predict(

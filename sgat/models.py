@@ -194,6 +194,17 @@ class SGAT(NodeClassifier):
         return first
 
     @property
+    def noise_share(self) -> float | None:
+        """Estimated share of noise among the edges seen before training.
+
+        None where gates do not go by evidence.
+        """
+        scorer = self.gating.scorer
+        if not isinstance(scorer, EvidenceScorer):
+            return None
+        return scorer.evidence.noise_share
+
+    @property
     def reach(self) -> int:
         """How many steps away a node is heard."""
         if isinstance(self.classifier, BeliefReadout):

@@ -322,6 +322,7 @@ def summarise(
         "removed_share": removed / edges if edges else 0.0,
         "removed_share_sampled": 1 - result.best.open_share if edges else 0.0,
         "edges_with_loops": edges + nodes,
+        "noise_share": result.sgat.noise_share,
         "keep": config.train.keep,
         "l0_weight": None if config.train.keep else config.train.l0_weight,
         "epochs": len(result.records),

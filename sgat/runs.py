@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from sgat.edge_scores import EdgeScores
 from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
 from sgat.finished_run import open_run
 from sgat.models import SGAT
+from sgat.recommended import MOST_JUDGED, RECOMMENDED, is_large
 from sgat.run_folder import RunFolder, missing_folders, write_text
 from sgat.tables import edge_scores
 from sgat.tensorboard_log import check_tensorboard, log_epochs
@@ -117,13 +118,16 @@ class Request:
         )
 
     def settings(self) -> Config:
-        """The config file, else what is shipped for the data set, with the changes."""
+        """The config file, else what is shipped for the data set, with the changes.
+
+        Own files without a config file have the recommended settings.
+        """
         if self.config is not None:
             config = find_config(self.config)
         elif self.name is not None:
             config = default_config(self.name)
         else:
-            config = Config()
+            config = Config().replace(model=dict(RECOMMENDED))
         changes = {"data": self._data(config.data), "model": self.model}
         return config.replace(train=self.train, **changes)
 
@@ -319,6 +323,7 @@ def run(
     if tensorboard:
         check_tensorboard(folder)
     training = Training(loaded.graphs, settings.model, settings.train)
+    notes = loaded.notes + _scorer_note(settings.model, loaded.graphs)
     # The weights mean nothing without it, so it is written down.
     settings = dataclasses.replace(settings, model=training.model_config)
     made = missing_folders(folder.path)
@@ -334,12 +339,12 @@ def run(
             folder.drop_draft(made)
         raise
     if result.interrupted:
-        return Outcome(None, len(result.records), [], loaded.notes)
+        return Outcome(None, len(result.records), [], notes)
     if pruned is not None:
         _write_pruned(loaded, _scores(loaded.graphs[0], result.sgat), pruned)
     if loaded.files is not None:
         write_text(folder.draft.encoding, loaded.files.encoding.to_json() + "\n")
-    notes = loaded.notes + _draw(folder.draft, loaded, result)
+    notes += _draw(folder.draft, loaded, result)
     summary = folder.finish(settings, loaded.graphs, result, _tables(loaded, result))
     notes += _kept_note(summary)
     return Outcome(summary, len(result.records), _files(folder), notes)
@@ -436,6 +441,19 @@ def _draw(folder: RunFolder, loaded: Loaded, result: Result) -> tuple[str, ...]:
         animation = folder.path / "evolution.gif"
         animate_evolution(data, result.snapshots, gates, animation)
     return ()
+
+
+def _scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, ...]:
+    """Tell that a graph is too large for the recommended gates."""
+    is_asked = model.scorer == "auto" and model.gate_mode == "inductive"
+    if not (is_asked and is_large(graphs)):
+        return ()
+    number = sum(data.graph.num_edges for data in graphs)
+    return (
+        f"gates are additive, the paper's: evidence is sought for up to"
+        f" {MOST_JUDGED:,} edges, and there are {number:,}; `--scorer evidence` seeks"
+        " it nevertheless, in memory",
+    )
 
 
 def _kept_note(summary: dict[str, Any]) -> tuple[str, ...]:

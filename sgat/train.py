@@ -22,6 +22,7 @@ from sgat.evidence import is_assortative
 from sgat.interrupt import stop_requests
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
+from sgat.recommended import chosen_scorer
 
 REPLAYED = 25
 """Epochs that are replayed on a GPU before their rows are read."""
@@ -137,6 +138,8 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
         model = dataclasses.replace(
             model, readout="attention" if is_assortative(graphs) else "beliefs"
         )
+    if model.scorer == "auto":
+        model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))
     if model.symmetric is None:
         symmetric = not any(data.has_directions for data in graphs)
         return dataclasses.replace(model, symmetric=symmetric)

@@ -15,6 +15,7 @@ from sgat.cli import INTERRUPTED, app, data_options
 from sgat.cli.data_options import option
 from sgat.cli.downloads import download_bar
 from sgat.config import ModelConfig, TrainConfig
+from sgat.recommended import RECOMMENDED
 
 MODEL, TRAIN, RUN = "Model", "Training", "Run"
 
@@ -24,13 +25,15 @@ def setting(name: str, panel: str, text: str, *names: str) -> Any:
     kind = ModelConfig if panel == MODEL else TrainConfig
     default = {field.name: field.default for field in dataclasses.fields(kind)}[name]
     shown = "" if default is None or isinstance(default, bool) else f" [{default}]"
+    if name in RECOMMENDED:
+        shown = f" [{RECOMMENDED[name]} for your own files, else {default}]"
     return option(panel, text + shown.replace("[", "\\["), *names)
 
 
 @app.command(
     epilog="Examples:\n\nsgat fit karate\n\n"
     "sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.3 --out runs/mine"
-    "\n\nsgat fit cora --scorer evidence --readout auto"
+    "\n\nsgat fit cora --scorer auto --readout auto"
 )
 def fit(
     name: str | None = data_options.NAME,
@@ -81,8 +84,9 @@ def fit(
         "What gates look at. additive (the paper): each end by itself, which ranks"
         " everybody's neighbours alike. evidence: the odds that an edge is real, from"
         " features, neighbourhoods and classes, learned before training; for graphs"
-        " with wrong edges. Learned with the rest: cosine (alike or not), bilinear and"
-        " gatv2 (any relation of both ends), structure (degrees, common neighbours).",
+        " with wrong edges. auto: evidence up to 10 million edges, additive beyond."
+        " Learned with the rest: cosine (alike or not), bilinear and gatv2 (any"
+        " relation of both ends), structure (degrees, common neighbours).",
     ),
     rank: int | None = setting(
         "rank", MODEL, "Length of the vectors of cosine and bilinear, width of gatv2."
@@ -173,7 +177,9 @@ def fit(
 
     Writes a folder with the model, predictions for every node and a score for every
     edge. An option that is not given is taken from --config, else from the settings
-    shipped for the data set, else from the defaults.
+    shipped for the data set, else from the defaults. Your own files get the
+    recommended settings, `--scorer auto --readout auto`; the paper's are `--scorer
+    additive --readout linear`.
     """
     from sgat.cli.progress import training_progress
     from sgat.data.configured import load_configured
@@ -247,6 +253,8 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
         lines.append(f"test {title:<14} {summary[name]:.2%}{shown}")
     if summary["validation"] is not None:
         lines.append(f"validation          {summary['validation']:.2%}")
+    if summary.get("noise_share") is not None:
+        lines.append(f"estimated noise     {summary['noise_share']:.0%} of the edges")
     lines += [
         f"edges removed       {removed:,} of {total:,} ({summary['removed_share']:.1%};"
         f" gates drawn in training: {summary['removed_share_sampled']:.1%})",

@@ -49,6 +49,9 @@ def tiles(run: FinishedRun, removal: Removal) -> str:
             f"{summary['edges_removed']:,} of {summary['edges']:,}; {kept:,} kept",
         )
     )
+    # Runs of earlier versions do not say.
+    if (noise := summary.get("noise_share")) is not None:
+        cells.append(("Estimated noise", percent(noise), "of the edges"))
     before, after = removal.before, removal.after
     if before.homophily is not None:
         cells.append(

@@ -24,9 +24,10 @@ def mine(csv_files, tmp_path, monkeypatch):
 
 
 def heard(run: str, *, kept: bool) -> tuple[str, str]:
-    """Source and target of an edge that is kept, or removed."""
+    """Ends, with plain names, of an edge that is kept, or removed."""
     edges = pd.read_parquet(f"{run}/edges.parquet")
-    row = edges[edges["kept"] == kept].iloc[0]
+    is_plain = (edges["src"] != HOSTILE) & (edges["dst"] != HOSTILE)
+    row = edges[is_plain & (edges["kept"] == kept)].iloc[0]
     return row["src"], row["dst"]
 
 

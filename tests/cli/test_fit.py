@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from processes import started
 
-import sgat
+import sgat.recommended
 from sgat.cli import main
+from sgat.config import Config
 from sgat.data import Split, save_split
 from sgat.scorers import SCORERS
 
@@ -134,12 +135,13 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
     assert [line.split()[0] for line in lines[1:]] == ["1", *map(str, range(2, 21, 2))]
 
 
-def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_killed_run_resumes_to_the_same_bits(is_named, csv_files, tmp_path):
     """Kill the process at a moment nobody chose, then resume it."""
-    epochs = "400"
-    options = ["--epochs", epochs, "--quiet", "--snapshots", "0"]
-    assert main(["fit", "karate", *options, "--out", "whole"]) == 0
-    command = ["fit", "karate", *options, "--checkpoint-every", "3", "--out", "killed"]
+    data = ["karate"] if is_named else csv_files
+    options = [*data, "--epochs", "400", "--quiet", "--snapshots", "0"]
+    assert main(["fit", *options, "--out", "whole"]) == 0
+    command = ["fit", *options, "--checkpoint-every", "3", "--out", "killed"]
     state = tmp_path / "killed" / "checkpoint" / "state.safetensors"
     with started(command, state):
         time.sleep(time.time() % 0.5)
@@ -505,3 +507,49 @@ def test_the_help_says_what_gates_may_look_at(capsys):
     for name in (*SCORERS, "evidence", "beliefs", "auto"):
         assert name in shown, name
     assert "odds that an edge is real" in shown
+
+
+def test_own_files_get_the_recommended_settings_and_names_their_own(csv_files):
+    paper = ["--scorer", "additive", "--readout", "linear"]
+    Path("c.toml").write_text("[train]\nepochs = 4\n", encoding="utf-8")
+    wanted = {
+        "own": (csv_files, "evidence", "attention"),
+        "paper": ([*csv_files, *paper], "additive", "linear"),
+        "gate": ([*csv_files, "--scorer", "additive"], "additive", "attention"),
+        "free": ([*csv_files, "--gate-mode", "transductive"], "additive", "attention"),
+        "told": ([*csv_files, "--config", "c.toml"], "additive", "linear"),
+        "named": (["karate"], "additive", "attention"),
+        "asked": (["karate", "--scorer", "auto"], "evidence", "attention"),
+    }
+    for name, (options, scorer, readout) in wanted.items():
+        assert main(["fit", *options, *QUICK, "--out", name]) == 0, name
+        model = Config.from_toml(Path(name) / "config.toml").model
+        assert model.scorer == scorer and model.readout == readout, name
+
+
+def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
+    monkeypatch.setattr(sgat.recommended, "MOST_JUDGED", 29)
+    assert main(["fit", *csv_files, "--epochs", "2", "--out", "r"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
+    assert len(told) == 1 and told[0].startswith("note: gates are additive")
+    assert "there are 30" in told[0]
+    assert Config.from_toml(Path("r/config.toml")).model.scorer == "additive"
+    # What is asked for by name is done.
+    again = ["--scorer", "evidence", "--out", "e"]
+    assert main(["fit", *csv_files, "--epochs", "2", *again]) == 0
+    assert "additive" not in capsys.readouterr().err
+    monkeypatch.setattr(sgat.recommended, "MOST_JUDGED", 30)
+    assert main(["fit", *csv_files, "--epochs", "2", "--out", "s"]) == 0
+    assert "additive" not in capsys.readouterr().err
+    assert Config.from_toml(Path("s/config.toml")).model.scorer == "evidence"
+
+
+def test_the_estimated_noise_is_told_where_there_is_an_estimate(csv_files, capsys):
+    assert main(["fit", *csv_files, *QUICK, "--out", "r"]) == 0
+    share = json.loads(Path("r/summary.json").read_text())["noise_share"]
+    assert share == sgat.load("r").noise_share_ and 0 < share < 1
+    told = f"estimated noise     {share:.0%} of the edges"
+    assert told in capsys.readouterr().out.splitlines()
+    assert main(["fit", "karate", *QUICK, "--out", "k"]) == 0
+    assert json.loads(Path("k/summary.json").read_text())["noise_share"] is None
+    assert "estimated noise" not in capsys.readouterr().out

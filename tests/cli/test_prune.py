@@ -46,6 +46,8 @@ def trained(tmp_path_factory):
     nodes.to_csv(folder / "nodes.csv", index=False)
     files = ["--edges", str(folder / "edges.csv"), "--nodes", str(folder / "nodes.csv")]
     quick = ["--label", "y", "--keep", "0.5", "--epochs", "5", "--quiet"]
+    # Gates whose parts per node a database puts together.
+    quick += ["--scorer", "additive", "--readout", "linear"]
     run = ["--out", str(folder / "mine"), "--snapshots", "0"]
     assert main(["fit", *files, *quick, *run]) == 0
     return folder

@@ -27,7 +27,7 @@ def in_a_new_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("undirected", [False, True])
 def test_the_scores_of_ends_add_up_to_those_of_edges(csv_files, undirected):
-    opened = finished(csv_files, undirected=undirected)
+    opened = finished(csv_files, undirected=undirected, scorer="additive")
     scores = NodeScores.of_run(opened)
     graph = opened.graphs[0].graph
     found = scores.dst[graph.dst.numpy()] + scores.src[graph.src.numpy()]

@@ -57,6 +57,21 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
     json.dumps(report.to_dict())
 
 
+def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
+    share = hostile_run.model.gating.scorer.evidence.noise_share
+    assert hostile_run.summary["noise_share"] == share
+    for summary, shown in (
+        (hostile_run.summary, percent(share)),
+        (hostile_run.summary | {"noise_share": 0.234}, percent(0.234)),
+        (hostile_run.summary | {"noise_share": None}, None),
+        ({k: v for k, v in hostile_run.summary.items() if k != "noise_share"}, None),
+    ):
+        changed = dataclasses.replace(hostile_run, summary=summary)
+        write_report(changed, tmp_path / "r.html", steps=2)
+        text = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert tiles(text).get("Estimated noise") == shown
+
+
 def test_the_same_run_gives_the_same_bytes(hostile_run, tmp_path):
     for name in ("a.html", "b.html"):
         write_report(hostile_run, tmp_path / name, steps=2)

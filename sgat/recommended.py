@@ -1,0 +1,33 @@
+"""The recommended settings: what a graph gets where nobody says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sgat.config import ModelConfig
+    from sgat.data.node_data import NodeData
+
+RECOMMENDED: Mapping[str, str] = {"scorer": "auto", "readout": "auto"}
+"""Entries of `ModelConfig` for the user's own data; those of the paper are its own."""
+MOST_JUDGED = 10_000_000
+"""Edges up to which evidence is sought: 3.4 GB for half as many, all in memory."""
+
+
+def chosen_scorer(
+    model: ModelConfig, graphs: Sequence[NodeData]
+) -> Literal["evidence", "additive"]:
+    """What the scorer "auto" stands for on these graphs.
+
+    Gates go by evidence where that can be had: not on more than `MOST_JUDGED` edges,
+    nor in the transductive mode, which takes no scorer but the paper's.
+    """
+    if model.gate_mode == "transductive" or is_large(graphs):
+        return "additive"
+    return "evidence"
+
+
+def is_large(graphs: Sequence[NodeData]) -> bool:
+    """Whether graphs have more edges than evidence is sought for."""
+    return sum(data.graph.num_edges for data in graphs) > MOST_JUDGED

@@ -1,0 +1,52 @@
+import dataclasses
+
+import pytest
+from small_data import block_graph, several_graphs
+
+import sgat
+from sgat.config import Config, ModelConfig
+from sgat.experiments.settings import settings
+from sgat.pruning import row_scores
+from sgat.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
+from sgat.runs import Request
+from sgat.train import resolved
+
+
+@pytest.mark.parametrize("most", [-1, 0, 1])
+def test_edges_of_all_graphs_count(most, monkeypatch):
+    graphs = several_graphs()
+    edges = sum(data.graph.num_edges for data in graphs)
+    monkeypatch.setattr(sgat.recommended, "MOST_JUDGED", edges + most)
+    assert is_large(graphs) == (most < 0)
+    wanted = "additive" if most < 0 else "evidence"
+    assert chosen_scorer(ModelConfig(), graphs) == wanted
+    found = resolved(ModelConfig(**RECOMMENDED), graphs)
+    assert found.scorer == wanted and found.readout == "attention"
+
+
+def test_gates_of_single_edges_take_no_scorer():
+    model = ModelConfig(scorer="auto", gate_mode="transductive")
+    assert chosen_scorer(model, [block_graph()]) == "additive"
+
+
+def test_a_scorer_that_is_named_stays():
+    graphs = [block_graph()]
+    for name in ("additive", "cosine", "evidence"):
+        assert resolved(ModelConfig(scorer=name), graphs).scorer == name
+
+
+def test_all_ways_to_the_recommended_settings_are_one():
+    by_python = sgat.SGATClassifier()._config().model
+    by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings().model
+    assert by_python == by_files == ModelConfig(**RECOMMENDED)
+    row = settings("sgat-recommended", "").model
+    filled = resolved(by_files, [block_graph()])
+    assert (row.scorer, row.readout) == (filled.scorer, by_files.readout)
+    assert ModelConfig() == dataclasses.replace(
+        by_files, scorer="additive", readout="linear"
+    )
+    assert Config().model == ModelConfig()
+
+
+def test_what_is_trained_by_evidence_can_be_pruned_by_it():
+    assert MOST_JUDGED <= row_scores.MOST_EDGES
