@@ -164,6 +164,7 @@ def make_page(folder: Path, num_nodes: int, num_edges: int) -> Path:
     nodes.to_csv(folder / "nodes.csv", index=False)
     files = ["--edges", str(folder / "edges.csv"), "--nodes", str(folder / "nodes.csv")]
     run, options = str(folder / "run"), ["--epochs", "4", "--snapshots", "4"]
+    options += ["--scorer", "additive", "--readout", "linear"]
     main(["fit", *files, "--label", "y", "--keep", "0.5", "--out", run, *options])
     main(["report", run])
     return folder / "run" / "report.html"
