@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
-from sgat.compare.pruners import PRUNERS, SGAT
-from sgat.compare.results import Results
+from sgat.compare.pruners import PRUNERS, SGATS
+from sgat.compare.results import Results, itself
 from sgat.experiments.plots import STYLES, panels
 
 APART = 0.7
@@ -19,15 +19,14 @@ def draw(comparison: Comparison, results: Results, path: Path) -> None:
     """Mean and standard deviation over the runs, as PNG.
 
     Lines without markers are the references: the model on all edges, and the MLP on
-    none. SGAT trained to the budget is drawn into every panel.
+    none. An SGAT trained to the budget is drawn into every panel.
     """
     titles = [f"{title}, retrained" for title in RETRAINED.values()]
     metric = "micro-F1" if comparison.graphs[0].is_multilabel else "accuracy"
     with panels(path, titles, height=4.3) as axes:
         for axis, model in zip(axes, RETRAINED, strict=True):
             curves = [(method, model) for method in comparison.pruners]
-            if SGAT in comparison.methods:
-                curves.append((SGAT, SGAT))
+            curves += [(m, m) for m in comparison.pruners if m in SGATS]
             for number, (method, trained) in enumerate(curves):
                 shift = APART * (number - (len(curves) - 1) / 2)
                 _curve(axis, comparison, results, method, trained, shift)
@@ -41,7 +40,7 @@ def draw(comparison: Comparison, results: Results, path: Path) -> None:
         axes[0].figure.legend(
             *axes[0].get_legend_handles_labels(),
             loc="outside lower center",
-            ncols=5,
+            ncols=4,
             frameon=False,
             fontsize=8,
         )
@@ -71,19 +70,18 @@ def _curve(
             )
     if not points:
         return
-    is_own = model == SGAT
-    # A method looks the same whichever others are shown beside it; the last two
-    # styles are SGAT's, and its edges are what it is about.
-    number = list(PRUNERS).index(method)
-    if method == SGAT:
-        number = len(PRUNERS) - is_own
+    is_own = model in SGATS
+    # A curve looks the same whichever others are shown beside it.
+    number = [*PRUNERS, *(itself(method) for method in SGATS)].index(
+        itself(method) if is_own else method
+    )
     x, mean, bars = zip(*points, strict=True)
     axis.errorbar(
         x,
         mean,
         yerr=bars if any(bars) else None,
-        label="SGAT itself" if is_own else PRUNERS[method],
-        linewidth=2.2 if method == SGAT and not is_own else 1.3,
+        label=itself(method) if is_own else PRUNERS[method],
+        linewidth=2.2 if method in SGATS and not is_own else 1.3,
         markersize=5,
         elinewidth=0.8,
         capsize=2,

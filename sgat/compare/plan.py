@@ -9,7 +9,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sgat.compare.pruners import ATTENTION, PRUNERS, SGAT, PrunedTask, kept_edges
+from sgat.compare.pruners import (
+    ATTENTION,
+    PRUNERS,
+    RECOMMENDED,
+    SGAT,
+    SGATS,
+    PrunedTask,
+    kept_edges,
+)
 from sgat.config import Config, DataConfig
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
@@ -25,7 +33,10 @@ METHODS = (*PRUNERS, MLP)
 """What `--only` may name; the full graph is always there."""
 RETRAINED = {"gcn": "GCN", "gat": "GAT, 2 heads"}
 """Models that are trained anew on what a method keeps, and what they are called."""
-ROWS = {"gcn": "gcn", "gat": "gat-2head", "mlp": "mlp", "sgat": "sgat-2head"}
+ROWS = {
+    **{"gcn": "gcn", "gat": "gat-2head", "mlp": "mlp"},
+    **{SGAT: "sgat-2head", RECOMMENDED: "sgat-recommended"},
+}
 """Row of the tables whose settings a model has."""
 
 
@@ -34,13 +45,19 @@ class Place(NamedTuple):
 
     Attributes:
         method: A name in `PRUNERS`, "full" for all edges or "mlp" for none.
-        budget: Share of the links that is kept; None for all or none.
-        model: "gcn" or "gat", retrained; "mlp"; or "sgat", trained to this budget.
+        budget: Share of the links that is kept; None for all or none, or where the
+            recommended SGAT finds it.
+        model: "gcn" or "gat", retrained; "mlp"; or one of `SGATS`, trained to this
+            budget.
     """
 
     method: str
     budget: float | None
     model: str
+
+
+FREE = Place(RECOMMENDED, None, RECOMMENDED)
+"""The recommended SGAT as it is without a budget."""
 
 
 def splits_vary(data: DataConfig, loaded: Loaded) -> bool:
@@ -107,6 +124,13 @@ class Comparison:
         return [method for method in self.methods if method in PRUNERS]
 
     @property
+    def trained(self) -> list[Place]:
+        """The trainings of an SGAT of its own, for one seed."""
+        methods = [method for method in self.methods if method in SGATS]
+        found = [Place(m, budget, m) for m in methods for budget in self.budgets]
+        return [*found, FREE] if RECOMMENDED in methods else found
+
+    @property
     def split(self) -> str | None:
         """Name of the split; None for that of the user's files."""
         if self.data.split is None and self.data.name in CATALOGUE:
@@ -121,7 +145,7 @@ class Comparison:
         """
         found = settings(ROWS[model], self.data.name or "", self.split, seed)
         config = dataclasses.replace(found, data=self.data)
-        if model == SGAT:
+        if model in SGATS:
             config = config.replace(
                 model={"symmetric": self.is_undirected}, train={"keep": budget}
             )
@@ -143,10 +167,8 @@ class Comparison:
             if MLP in self.methods:
                 place = Place(MLP, None, MLP)
                 found[place, seed] = self._task(place, seed)
-            if SGAT in self.methods:
-                for budget in self.budgets:
-                    place = Place(SGAT, budget, SGAT)
-                    found[place, seed] = self._task(place, seed, probe="edge_scores")
+            for place in self.trained:
+                found[place, seed] = self._task(place, seed, probe="edge_scores")
         for method in self.pruners:
             for budget in self.budgets:
                 for seed in self.seeds:
@@ -159,7 +181,7 @@ class Comparison:
     @property
     def num_tasks(self) -> int:
         """Number of trainings when all are known."""
-        learned = len(self.budgets) if SGAT in self.methods else 0
+        learned = len(self.trained)
         retrained = len(self.pruners) * len(self.budgets) * len(RETRAINED)
         without = 1 if MLP in self.methods else 0
         return len(self.seeds) * (len(RETRAINED) + without + learned + retrained)
@@ -171,7 +193,7 @@ class Comparison:
         key = (method, budget, seed)
         if key not in self._kept:
             scores = None
-            if method in (ATTENTION, SGAT):
+            if method in (ATTENTION, *SGATS):
                 scores = self._scores(method, budget, seed, store)
                 if scores is None:
                     return None
@@ -183,7 +205,7 @@ class Comparison:
     ) -> list[Tensor] | None:
         """What a trained model thinks of the edges; None before it is trained."""
         attention = Place(FULL, None, "gat")
-        place = attention if method == ATTENTION else Place(SGAT, budget, SGAT)
+        place = attention if method == ATTENTION else Place(method, budget, method)
         record = store.find(self._task(place, seed, probe="edge_scores"))
         return None if record is None else unpacked(record.extra)
 

@@ -24,8 +24,10 @@ UNLEARNED = {
 }
 """Methods that look at edges and features alone, and what they are called."""
 ATTENTION = "gat-attention"
-SGAT = "sgat"
-PRUNERS = {**UNLEARNED, ATTENTION: "GAT attention", SGAT: "SGAT"}
+SGAT, RECOMMENDED = "sgat", "sgat-recommended"
+SGATS = {SGAT: "SGAT", RECOMMENDED: "SGAT, recommended"}
+"""The paper's gates and the recommended ones, and what they are called."""
+PRUNERS = {**UNLEARNED, ATTENTION: "GAT attention", **SGATS}
 """Every method that chooses edges, and what it is called."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgat.compare.plan import Comparison, Place
+from sgat.compare.pruners import SGAT, SGATS
 from sgat.experiments.record import Store
 
 Scores = Mapping[Place, Mapping[int, float]]
@@ -21,7 +22,7 @@ class Results:
     Attributes:
         test: Score on the test nodes, looked at once per training.
         val: Score on the validation nodes; empty where there are none.
-        kept: Share of the edges that SGAT itself kept, where it was trained to a share.
+        kept: Share of the edges that an SGAT itself kept.
         devices: What the trainings ran on.
         dates: Days on which they ran.
         commits: Of the source.
@@ -40,6 +41,11 @@ def budget_name(budget: float) -> str:
     return f"{100 * budget:g} %"
 
 
+def itself(method: str) -> str:
+    """What an SGAT is called where nothing is retrained on its edges."""
+    return f"{SGATS[method]} itself" if method == SGAT else f"{SGATS[method]}, itself"
+
+
 def gather(comparison: Comparison, store: Store) -> Results:
     """The results of all trainings that are done."""
     test: dict[Place, dict[int, float]] = {}
@@ -54,7 +60,7 @@ def gather(comparison: Comparison, store: Store) -> Results:
         test.setdefault(place, {})[seed] = record.test
         if record.val is not None:
             val.setdefault(place, {})[seed] = record.val
-        if place.model == "sgat":
+        if place.model in SGATS:
             kept.setdefault(place, {})[seed] = 1 - record.removed
     return Results(
         test,

@@ -10,16 +10,16 @@ from typing import Any
 
 from sgat.compare.inference import Costs
 from sgat.compare.outcome import Outcome
-from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
-from sgat.compare.pruners import PRUNERS, SGAT
-from sgat.compare.results import Results, budget_name, summary
+from sgat.compare.plan import FREE, FULL, MLP, RETRAINED, Comparison, Place
+from sgat.compare.pruners import PRUNERS, SGATS
+from sgat.compare.results import Results, budget_name, itself, summary
 from sgat.compare.shapes import Shape, Shapes
 from sgat.experiments.text_table import aligned, heading, percent
 
 WIDTH = 88
 """Of text on a terminal."""
 MOST_MISSED = 0.02
-"""Difference of the share that SGAT keeps from its budget that is not worth a word."""
+"""Difference of a kept share from its budget that is not worth a word."""
 
 
 def render(outcome: Outcome, *, markdown: bool = False) -> str:
@@ -39,16 +39,22 @@ def render(outcome: Outcome, *, markdown: bool = False) -> str:
             table.append([PRUNERS[method], *(_score(results, p) for p in places)])
         if len(table) > 1:
             lines += [*aligned(table, markdown=markdown), ""]
-    if SGAT in comparison.methods:
-        own = [Place(SGAT, budget, SGAT) for budget in budgets]
-        table = [["trained to the budget", *columns]]
-        table.append(["SGAT itself", *(_score(results, place) for place in own)])
+    table = [["trained to the budget", *columns]]
+    for method in comparison.pruners:
+        if method in SGATS:
+            own = [Place(method, budget, method) for budget in budgets]
+            table.append([itself(method), *(_score(results, place) for place in own)])
+    if len(table) > 1:
         lines += [*aligned(table, markdown=markdown), ""]
     table = [["for reference", _metric(comparison)]]
     for model, title in RETRAINED.items():
         table.append([f"{title}, all edges", _score(results, Place(FULL, None, model))])
     if MLP in comparison.methods:
         table.append(["MLP, no edges", _score(results, Place(MLP, None, MLP))])
+    if FREE in comparison.trained:
+        kept = percent(list(results.kept.get(FREE, {}).values()))
+        title = f"{SGATS[FREE.method]}, {kept} % of the edges by its own choice"
+        table.append([title, _score(results, FREE)])
     lines += [*aligned(table, markdown=markdown), ""]
     if comparison.pruners:
         lines += _left(comparison, shapes, markdown=markdown)
@@ -147,7 +153,7 @@ def _range(shares: Sequence[float]) -> str:
 def _settings(comparison: Comparison) -> str:
     """Which settings the models have, whatever chose the edges."""
     told = []
-    models = ["gcn", "gat", *(m for m in (MLP, SGAT) if m in comparison.methods)]
+    models = ["gcn", "gat", *(m for m in (MLP, *SGATS) if m in comparison.methods)]
     for name in models:
         config = comparison.config(name, comparison.seeds[0], comparison.budgets[0])
         model, train = config.model, config.train
@@ -156,7 +162,7 @@ def _settings(comparison: Comparison) -> str:
             model.activation,
             f"dropout {model.dropout:g}",
         ]
-        if name in ("gat", SGAT):
+        if name in ("gat", *SGATS):
             parts.insert(1, f"{model.heads} heads")
             parts.append(f"attention dropout {model.attention_dropout:g}")
         parts += [
@@ -164,25 +170,25 @@ def _settings(comparison: Comparison) -> str:
             f"weight decay {train.weight_decay:g}",
             f"{train.epochs} epochs",
         ]
-        told.append(f"{name.upper()} ({', '.join(parts)})")
+        title = SGATS.get(name, name.upper())
+        told.append(f"{title} ({', '.join(parts)})")
     has_val = any(bool(data.val.any()) for data in comparison.graphs)
     chosen = "model of the best validation" if has_val else "model of the last epoch"
     return f"Settings, the same whatever chose the edges: {'; '.join(told)}; {chosen}."
 
 
 def _missed(results: Results) -> list[str]:
-    """Where SGAT itself keeps another share than it was asked to."""
-    told = []
+    """Where an SGAT itself keeps another share than it was asked to."""
+    told: dict[str, list[str]] = {}
     for place, shares in results.kept.items():
-        assert place.budget is not None
         mean = summary(shares)["mean"]
-        if abs(mean - place.budget) > MOST_MISSED:
-            told.append(f"{100 * mean:.1f} % for {budget_name(place.budget)}")
-    if not told:
-        return []
+        if place.budget is not None and abs(mean - place.budget) > MOST_MISSED:
+            missed = f"{100 * mean:.1f} % for {budget_name(place.budget)}"
+            told.setdefault(place.method, []).append(missed)
     return [
-        f"SGAT itself kept {', '.join(told)}: edges whose scores tie stay or go"
-        " together. The edges taken from it are exactly as many as from the others.",
+        f"{itself(method)} kept {', '.join(missed)}: edges whose scores tie stay or go"
+        " together. The edges taken from it are exactly as many as from the others."
+        for method, missed in told.items()
     ]
 
 
@@ -193,8 +199,9 @@ def rows(outcome: Outcome) -> list[dict[str, Any]]:
     for place, test in results.test.items():
         cost = costs.get(place)
         budget = {FULL: 1.0, MLP: 0.0}.get(place.method, place.budget)
-        assert budget is not None
-        shape = None if place.model == SGAT else shapes.get((place.method, budget))
+        if budget is None:
+            budget = float(summary(results.kept[place])["mean"])
+        shape = None if place.model in SGATS else shapes.get((place.method, budget))
         row = {
             "data": _name(comparison),
             "split": comparison.split or "",

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from sgat.compare.plan import MLP, RETRAINED, Place
-from sgat.compare.pruners import SGAT, UNLEARNED
+from sgat.compare.pruners import RECOMMENDED, SGAT, UNLEARNED
 from sgat.compare.results import Results, budget_name
 
 CONFIDENCE = 0.95
 """Of the interval outside of which a difference is one."""
+WHO = {SGAT: "SGAT", RECOMMENDED: "the recommended SGAT"}
+"""Whose edges are judged, as sentences call them."""
 Status = Literal["ahead", "undecided", "behind"]
 
 
@@ -59,12 +61,12 @@ def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Difference:
 
 
 class Contest(NamedTuple):
-    """SGAT against something, at one budget.
+    """An SGAT against something, at one budget.
 
     Attributes:
         budget: Share of the links that both keep.
         rival: What it is against.
-        difference: SGAT minus the rival.
+        difference: The SGAT minus the rival.
     """
 
     budget: float
@@ -88,12 +90,12 @@ def best_unlearned(
 
 
 def contests(
-    results: Results, model: str, rivals: Mapping[float, Place | None]
+    results: Results, method: str, model: str, rivals: Mapping[float, Place | None]
 ) -> list[Contest]:
-    """SGAT's edges with a model against the rival at each budget that both have."""
+    """A method's edges with a model against the rival at each budget both have."""
     found = []
     for budget, other in rivals.items():
-        place = Place(SGAT, budget, model)
+        place = Place(method, budget, model)
         if other is not None and place in results.test and other in results.test:
             difference = paired(results.test[place], results.test[other])
             if difference.runs:
@@ -104,7 +106,7 @@ def contests(
 def verdict(
     results: Results, budgets: Sequence[float], *, splits_vary: bool
 ) -> list[str]:
-    """Sentences on where SGAT is ahead or behind, and whether it was worth it.
+    """Sentences on where each SGAT is ahead or behind, and whether it was worth it.
 
     Empty where there is nothing to compare.
 
@@ -113,8 +115,27 @@ def verdict(
         budgets: In the order to speak of them.
         splits_vary: Whether every seed has a split of its own.
     """
-    speakers = {model: f"{model.upper()} on SGAT's edges" for model in RETRAINED}
-    speakers[SGAT] = "SGAT itself"
+    judged = [_judged(results, method, budgets) for method in WHO]
+    runs = max(found.runs for found in judged)
+    if not any(found.lines for found in judged):
+        return []
+    if runs < 2:
+        return ["One run cannot tell methods apart; take `--runs 3` or more."]
+    lines = [line for found in judged for line in found.lines]
+    return [*lines, _basis(results, runs, splits_vary)]
+
+
+class _Judged(NamedTuple):
+    """What is to be said of one SGAT, and over how many runs."""
+
+    lines: list[str]
+    runs: int
+
+
+def _judged(results: Results, method: str, budgets: Sequence[float]) -> _Judged:
+    who = WHO[method]
+    speakers = {model: f"{model.upper()} on {who}'s edges" for model in RETRAINED}
+    speakers[method] = f"{who} itself"
     lines: list[str] = []
     won: dict[str, list[Contest]] = {}
     lost: dict[str, set[float]] = {}
@@ -124,44 +145,39 @@ def verdict(
         # SGAT itself is no retrained model: its rival may be either of them.
         models = (model,) if model in RETRAINED else tuple(RETRAINED)
         best = {budget: best_unlearned(results, budget, models) for budget in budgets}
-        unlearned = contests(results, model, best)
-        alone = contests(results, model, dict.fromkeys(budgets, Place(MLP, None, MLP)))
+        mlp = dict.fromkeys(budgets, Place(MLP, None, MLP))
+        unlearned = contests(results, method, model, best)
+        alone = contests(results, method, model, mlp)
+        begin = speaker[0].upper() + speaker[1:]
         if unlearned:
-            lines.append(f"{speaker} against the best unlearned method:")
+            lines.append(f"{begin} against the best unlearned method:")
             lines[-1] += f" {_told(unlearned)}."
         if alone:
-            lines.append(f"{speaker} against the MLP, which has no edges:")
+            lines.append(f"{begin} against the MLP, which has no edges:")
             lines[-1] += f" {_told(alone)}."
         runs = max([runs, *(c.difference.runs for c in [*unlearned, *alone])])
         against_mlp += alone
         won[model] = [c for c in unlearned if c.difference.status == "ahead"]
         lost[model] = {c.budget for c in alone if c.difference.status == "behind"}
     if not lines:
-        return []
-    if runs < 2:
-        return ["One run cannot tell methods apart; take `--runs 3` or more."]
+        return _Judged([], 0)
     worth = {m: [c.budget for c in won[m] if c.budget not in lost[m]] for m in won}
     vain = {m: [c.budget for c in won[m] if c.budget in lost[m]] for m in won}
-    lines.append(
-        " ".join(
-            [
-                _on_edges(_where(speakers, worth), _where(speakers, vain), runs),
-                *([_ITSELF.format(_shares(worth[SGAT]))] if worth[SGAT] else []),
-                *([_NO_EDGES] if _all_behind(against_mlp) else []),
-            ]
-        )
-    )
-    lines.append(_basis(results, runs, splits_vary))
-    return lines
+    told = [_on_edges(method, _where(speakers, worth), _where(speakers, vain), runs)]
+    if worth[method]:
+        told.append(_ITSELF.format(who, _shares(worth[method])))
+    if _all_behind(against_mlp):
+        told.append(_NO_EDGES.format(who))
+    return _Judged([*lines, " ".join(told)], runs)
 
 
 _ITSELF = (
-    "Training SGAT to the budget and using it as it is was worth it at {}; it hears"
-    " edges in training that it closes in the end, so this says little about the edges"
-    " it chose."
+    "Training {} to the budget and using it as it is was worth it at {}; it hears edges"
+    " in training that it closes in the end, so this says little about the edges it"
+    " chose."
 )
 _NO_EDGES = (
-    "The MLP is ahead of SGAT at every budget: here the edges do harm, and none are"
+    "The MLP is ahead of {} at every budget: here the edges do harm, and none are"
     " better than some."
 )
 
@@ -175,19 +191,24 @@ def _where(speakers: Mapping[str, str], shares: Mapping[str, list[float]]) -> st
     )
 
 
-def _on_edges(worth: str, vain: str, runs: int) -> str:
-    """Whether the edges that SGAT chose are worth having."""
+def _on_edges(method: str, worth: str, vain: str, runs: int) -> str:
+    """Whether the edges that an SGAT chose are worth having."""
+    text = "Learning which edges to keep was"
+    if method == RECOMMENDED:
+        text = "By the recommended settings, learning which edges to keep was"
     if worth:
-        text = f"Learning which edges to keep was worth it for {worth}."
+        text += f" worth it for {worth}."
     else:
-        text = "Learning which edges to keep was not worth it here, as far as"
-        text += f" {runs} runs can tell"
+        text += f" not worth it here, as far as {runs} runs can tell"
         if not vain:
-            text += ": on SGAT's edges no model is ahead of the best unlearned method"
-        text += (
-            ". The gate adds a score of one end to a score of the other, so it ranks"
-            " the neighbours of every node alike and cannot tell which pairs match."
-        )
+            text += f": on {WHO[method]}'s edges no model is ahead of the best"
+            text += " unlearned method"
+        text += "."
+        if method == SGAT:
+            text += (
+                " The gate adds a score of one end to a score of the other, so it ranks"
+                " the neighbours of every node alike and cannot tell which pairs match."
+            )
     if vain:
         text += (
             f" It chose better edges than the best unlearned method for {vain}, but the"

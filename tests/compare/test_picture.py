@@ -26,6 +26,7 @@ def test_the_picture_shows_every_method_in_every_panel(
         labels = {text: i for i, text in enumerate(axis.get_legend_handles_labels()[1])}
         assert set(labels) == {
             *("Random", "Jaccard / cosine", "SGAT", "SGAT itself"),
+            *("SGAT, recommended", "SGAT, recommended, itself"),
             *("all edges", "MLP, no edges"),
         }
         handles = axis.get_legend_handles_labels()[0]
@@ -37,5 +38,5 @@ def test_the_picture_shows_every_method_in_every_panel(
         assert heights == pytest.approx([2 * 2**0.5] * 2)
         curves = [handle.lines[0] for handle in handles if hasattr(handle, "lines")]
         markers = [line.get_marker() for line in curves]
-        assert len(set(markers)) == len(markers) == 4
+        assert len(set(markers)) == len(markers) == 6
     assert not list(tmp_path.glob(".*"))

@@ -7,13 +7,15 @@ import torch
 from small_data import block_graph
 
 from sgat.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
-from sgat.compare.pruners import PRUNERS, select
+from sgat.compare.pruners import PRUNERS, SGATS, select
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
 from sgat.experiments.probes import unpacked
 from sgat.experiments.record import Store, differences
 from sgat.experiments.runner import run_planned, run_tasks
+from sgat.runs import Request
+from sgat.train import resolved
 
 KARATE = DataConfig(name="karate")
 
@@ -32,7 +34,7 @@ def test_what_depends_on_learning_is_planned_after_it(tmp_path):
     made, store = comparison(), Store(tmp_path)
     first = made.tasks(store)
     assert not any(
-        place.method in ("sgat", "gat-attention") and place.model in RETRAINED
+        place.method in (*SGATS, "gat-attention") and place.model in RETRAINED
         for place, _ in first
     )
     run_planned(plan(made, store), store, device="cpu")
@@ -43,7 +45,10 @@ def test_what_depends_on_learning_is_planned_after_it(tmp_path):
         for budget in (0.5, 0.2)
         for model in RETRAINED
     }
-    expected |= {Place("sgat", 0.5, "sgat"), Place("sgat", 0.2, "sgat")}
+    expected |= {
+        Place(method, share, method) for method in SGATS for share in (0.5, 0.2)
+    }
+    expected |= {Place("sgat-recommended", None, "sgat-recommended")}
     expected |= {Place("full", None, model) for model in RETRAINED}
     expected |= {Place("mlp", None, "mlp")}
     assert places == expected
@@ -58,15 +63,16 @@ def test_what_depends_on_learning_is_planned_after_it(tmp_path):
             assert record.removed == pytest.approx(1 - left)
 
 
-def test_sgats_edges_are_those_its_gates_keep(tmp_path):
-    made, store = comparison(methods=("sgat",), budgets=(0.5,)), Store(tmp_path)
+@pytest.mark.parametrize("method", SGATS)
+def test_sgats_edges_are_those_its_gates_keep(method, tmp_path):
+    made, store = comparison(methods=(method,), budgets=(0.5,)), Store(tmp_path)
     run_tasks(plan(made, store)(), store, device="cpu")
-    task = made.tasks(store)[Place("sgat", 0.5, "sgat"), 3]
+    task = made.tasks(store)[Place(method, 0.5, method), 3]
     assert task.config.train.keep == 0.5 and task.config.model.symmetric
     record = store.find(task)
     assert record is not None and record.removed == pytest.approx(0.5, abs=0.02)
     (score,) = unpacked(record.extra)
-    (smaller,) = select(made.graphs, made.kept("sgat", 0.5, 3, store))
+    (smaller,) = select(made.graphs, made.kept(method, 0.5, 3, store))
     graph = made.graphs[0].graph
     index = graph.dst.long() * 34 + graph.src
     left = torch.isin(index, smaller.graph.dst.long() * 34 + smaller.graph.src)
@@ -84,6 +90,17 @@ def test_models_have_the_same_settings_whatever_chose_the_edges(tmp_path):
         ]
         assert len(found) == 2 * (1 + 2 * len(PRUNERS))
         assert all(one == found[0] for one in found)
+
+
+def test_the_recommended_sgat_is_what_own_files_get():
+    found = comparison(epochs=None).config("sgat-recommended", 3)
+    own = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
+    graphs = [load_karate()]
+    assert found.train.keep is None and found.train.l0_weight == own.train.l0_weight
+    for name in ("scorer", "readout", "layers", "hidden", "heads", "dropout"):
+        value = getattr(resolved(found.model, graphs), name)
+        assert value == getattr(resolved(own.model, graphs), name), name
+    assert comparison().config("sgat-recommended", 3, 0.2).train.keep == 0.2
 
 
 def test_tables_settings_hold_for_the_data_and_its_split():

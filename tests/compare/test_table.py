@@ -18,8 +18,12 @@ def test_scores_costs_settings_and_verdict_are_printed(outcome):
     # 0.75 + 2/32 - 0.5/8 and - 0.25/8, each ± 0.01 √2.
     assert ("SGAT", "75.0", "±", "1.4", "78.1", "±", "1.4") in cells
     assert ("SGAT", "itself", "62.5", "±", "0.0", "62.5", "±", "0.0") in cells
+    own = "SGAT, recommended, itself 81.2 ± 8.8 81.2 ± 8.8"
+    assert tuple(own.split()) in cells
     assert ("MLP,", "no", "edges", "37.5", "±", "17.7") in cells
-    assert ("GCN:", "time", "2.00", "ms", "50–52", "25–27") in cells
+    free = "SGAT, recommended, 81.2 ± 8.8 % of the edges by its own choice 90.0 ± 0.0"
+    assert tuple(free.split()) in cells
+    assert ("GCN:", "time", "2.00", "ms", "50–53", "25–28") in cells
     assert ("GCN:", "memory", "3.00", "MiB", "50", "25") in cells
     assert ("SGAT", "30", "/", "70", "55", "/", "–") in cells
     assert "(2 / 81 with all edges)" in text.replace("\n", " ")
@@ -40,15 +44,18 @@ def test_lines_fit_a_terminal_but_markdown_is_not_broken(outcome):
 
 def test_a_missed_budget_is_told(outcome):
     kept = {Place("sgat", 0.5, "sgat"): {0: 1.0, 1: 0.5}}
+    # No share was asked for, so none is missed.
+    kept[Place("sgat-recommended", None, "sgat-recommended")] = {0: 0.1, 1: 0.3}
     results = dataclasses.replace(outcome.results, kept=kept)
-    text = render(outcome._replace(results=results))
-    assert "SGAT itself kept 75.0 % for 50 %" in text
+    text = render(outcome._replace(results=results)).replace("\n", " ")
+    assert "SGAT itself kept 75.0 % for 50 %: edges" in text
+    assert text.count(" kept ") == 2
 
 
 def test_csv_has_a_row_for_every_cell(outcome):
     text = csv_text(outcome)
     found = list(csv.DictReader(io.StringIO(text)))
-    assert len(found) == 1 + 2 + 2 * 3 * 2 + 2
+    assert len(found) == 1 + 2 + 2 * 4 * 2 + 2 * 2 + 1
     by_cell = {(row["method"], row["budget"], row["model"]): row for row in found}
     full = by_cell["full", "1.0", "gcn"]
     assert full["links"] == "78" and full["test_mean"] == "0.75"
@@ -59,6 +66,9 @@ def test_csv_has_a_row_for_every_cell(outcome):
     assert by_cell["mlp", "0.0", "mlp"]["seconds"] == ""
     assert by_cell["sgat", "0.5", "gcn"]["isolated"] == "0.3"
     assert by_cell["sgat", "0.5", "sgat"]["isolated"] == ""
+    # Its own choice stands at the share it kept: 13 / 16 of 78 links.
+    free = by_cell["sgat-recommended", "0.8125", "sgat-recommended"]
+    assert free["links"] == "63" and free["test_mean"] == "0.9"
 
 
 def test_the_document_has_every_run(outcome):
@@ -81,5 +91,7 @@ def test_a_single_run_has_no_spread(outcome):
     outcome.comparison.seeds = (7,)
     single = {place: {7: runs[0]} for place, runs in outcome.results.test.items()}
     results = dataclasses.replace(outcome.results, test=single)
+    kept = {place: {7: runs[0]} for place, runs in outcome.results.kept.items()}
+    results = dataclasses.replace(results, kept=kept)
     text = render(outcome._replace(results=results, verdict=[]))
     assert "one run with seed 7" in text and "±" not in text

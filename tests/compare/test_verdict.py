@@ -96,6 +96,30 @@ def test_sgat_itself_meets_the_better_of_both_models():
     assert "using it as it is was worth it at 50 %; it hears edges" in lines[1]
 
 
+def test_both_kinds_of_gates_are_judged_each_by_itself():
+    cells = at(0.3, LOW, LOW) | {
+        Place("sgat-recommended", 0.3, "gcn"): scores(*HIGH),
+        Place("sgat-recommended", 0.3, "sgat-recommended"): scores(*HIGH),
+    }
+    lines = verdict(results(cells), (0.3,), splits_vary=True)
+    paper, poor, gcn, itself, good, _ = lines
+    assert paper.startswith("GCN on SGAT's edges against the best")
+    assert poor.startswith("Learning which edges to keep was not worth it here")
+    assert gcn.startswith("GCN on the recommended SGAT's edges against the best")
+    assert "ahead at 30 %" in gcn
+    assert itself.startswith("The recommended SGAT itself against the best")
+    assert good.startswith(
+        "By the recommended settings, learning which edges to keep was worth it for GCN"
+        " on the recommended SGAT's edges at 30 %. Training the recommended SGAT to the"
+        " budget and using it as it is was worth it at 30 %;"
+    )
+    cells[Place("sgat-recommended", 0.3, "gcn")] = scores(*LOW)
+    told = verdict(results(cells), (0.3,), splits_vary=True)[4]
+    assert "on the recommended SGAT's edges no model is ahead" in told
+    # That is why the paper's gates fail, and no others.
+    assert "ranks the neighbours" not in told and "ranks the neighbours" in poor
+
+
 def test_one_run_tells_nothing():
     lines = verdict(results(at(0.3, (0.9,), (0.1,))), (0.3,), splits_vary=True)
     assert lines == ["One run cannot tell methods apart; take `--runs 3` or more."]
