@@ -15,8 +15,17 @@ RIDGE = 1e-2
 STEPS = 60
 FLOOR = 0.05
 """Added to a ratio of densities before its logarithm: one pair settles nothing."""
+CERTAIN = 100.0
+"""Logit of a class that is known: nothing that is heard outweighs it."""
 SURE = 3.0
-"""Standard errors by which rare pairs of classes must be rarer than by chance."""
+"""Standard deviations by which edges must choose classes more than by chance."""
+DEALS = 20
+"""How often beliefs are dealt out at random to see what chance does."""
+MOST_DEALT = 100_000
+"""Edges that are looked at for that."""
+
+Pairs = tuple[Tensor, Tensor]
+"""Both ends of each pair of nodes, [P] and [P]."""
 
 
 def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> Tensor:
@@ -53,39 +62,77 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
     return found.float().to(vector.device)
 
 
-def beliefs(vector: Tensor, weight: Tensor) -> Tensor:
-    """Probability of each class from a node's own features alone, [N, C]."""
-    return (vector @ weight[:-1] + weight[-1]).softmax(dim=1)
+def beliefs(vector: Tensor, weight: Tensor, label: Tensor | None = None) -> Tensor:
+    """Probability of each class from a node's own features alone, [N, C].
+
+    Args:
+        vector: Vector of each node, [N, R].
+        weight: As of `fit_classes`, [R + 1, C].
+        label: Class of each node where it is known, for sure then, and -1 elsewhere,
+            [N]; None if none is.
+    """
+    belief = (vector @ weight[:-1] + weight[-1]).softmax(dim=1)
+    if label is None:
+        return belief
+    sure = F.one_hot(label.clamp(min=0), belief.shape[1]).to(belief)
+    return torch.where(label[:, None] >= 0, sure, belief)
 
 
-def compatibility(belief: Tensor, graph: Graph, a: Tensor, b: Tensor) -> Tensor:
+def compatibility(
+    belief: Tensor, graph: Graph, a: Tensor, b: Tensor, *, seed: int = 0
+) -> Tensor:
     """How much likelier real edges join two classes than random pairs do, [C, C].
 
     Noise joins classes as random pairs do. So the ratio of edges to random pairs,
     pooled over the pairs of classes that edges join less often than chance, is at most
-    the share of noise, and what is above it is real. Ones if no pair of classes is
-    surely rarer than by chance.
+    the share of noise, and what is above it is real. Ones if edges do not surely choose
+    classes more than they do where beliefs are dealt out to the nodes at random.
 
     Args:
         belief: Probability of each class, [N, C].
         graph: The edges, both directions.
         a: One end of each random pair, [P].
         b: The other, [P].
+        seed: Of the deals.
     """
     belief = belief.double()
-    seen, drawn = joint(belief, graph.dst, graph.src), joint(belief, a, b)
-    if not float(seen.sum()) or not float(drawn.sum()):
-        return torch.ones_like(drawn).float()
-    number = seen.sum()
-    seen, drawn = seen / number, drawn / drawn.sum()
+    if not graph.num_edges or not len(a):
+        return torch.ones_like(belief.T @ belief).float()
+    edges, pairs = (graph.dst, graph.src), (a, b)
+    seen, drawn = _shares(belief, edges, pairs)
     ratio = (seen + 1e-4 * drawn) / (drawn + 1e-12)
     is_rare = ratio < 1
-    share = drawn[is_rare].sum().clamp(min=1e-12)
-    base = seen[is_rare].sum() / share
-    error = (1 / (share * number)).sqrt()
-    if not bool(is_rare.any()) or bool(base + SURE * error >= 1):
+    base = seen[is_rare].sum() / drawn[is_rare].sum().clamp(min=1e-12)
+    if not _is_sure(belief, edges, pairs, seed):
         return torch.ones_like(ratio).float()
     return ((ratio - base) / (1 - base)).clamp(min=0).float()
+
+
+def _is_sure(belief: Tensor, edges: Pairs, pairs: Pairs, seed: int) -> bool:
+    """Whether edges choose classes more than where beliefs are dealt out at random."""
+    generator = torch.Generator().manual_seed(seed)
+    kept = torch.randperm(len(edges[0]), generator=generator)[:MOST_DEALT]
+    kept = kept.to(belief.device)
+    edges = edges[0][kept], edges[1][kept]
+    found = _distance(belief, edges, pairs)
+    deals = []
+    for _ in range(DEALS):
+        dealt = torch.randperm(len(belief), generator=generator).to(belief.device)
+        deals.append(_distance(belief[dealt], edges, pairs))
+    by_chance = torch.tensor(deals)
+    return found > float(by_chance.mean() + SURE * by_chance.std())
+
+
+def _distance(belief: Tensor, edges: Pairs, pairs: Pairs) -> float:
+    """Σ (p - q)² / q over pairs of classes, p of edges and q of random pairs."""
+    seen, drawn = _shares(belief, edges, pairs)
+    return float(((seen - drawn) ** 2 / (drawn + 1e-12)).sum())
+
+
+def _shares(belief: Tensor, edges: Pairs, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    """How often edges, and random pairs, join two classes; both sum to 1, [C, C]."""
+    seen, drawn = joint(belief, *edges), joint(belief, *pairs)
+    return seen / seen.sum(), drawn / drawn.sum()
 
 
 def joint(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
@@ -102,22 +149,31 @@ class Agreement:
         m_k = log (B_k M + floor), less its mean,   L_a = log B_a + Σ_k w_ak m_k
         φ_ab = log (b_a M b_b + floor),   b_a = softmax (L_a - w_ab m_b)
 
-    so that neither node's belief has heard the other.
+    so that neither node's belief has heard the other. Where the class of a is known,
+    b_a is B_a, whatever the neighbours say.
 
     Args:
-        belief: B, probability of each class from a node's own features, [N, C].
+        belief: B, as of `beliefs`, [N, C].
         compatible: M, as of `compatibility`, [C, C].
         graph: The edges, both directions.
         weight: How far each edge is to be believed, [E].
+        is_known: Nodes whose class is known, [N] bool; None for none.
     """
 
     def __init__(
-        self, belief: Tensor, compatible: Tensor, graph: Graph, weight: Tensor
+        self,
+        belief: Tensor,
+        compatible: Tensor,
+        graph: Graph,
+        weight: Tensor,
+        is_known: Tensor | None = None,
     ) -> None:
         message = (belief @ compatible + FLOOR).log()
         self.message = message - message.mean(dim=1, keepdim=True)
         weighted = dataclasses.replace(graph, weight=weight)
         self.heard = (belief + 1e-4).log() + neighbour_sum(self.message, weighted)
+        if is_known is not None:
+            self.heard = torch.where(is_known[:, None], CERTAIN * belief, self.heard)
         self.compatible = compatible
 
     def feature(self, a: Tensor, b: Tensor, weight: Tensor | None = None) -> Tensor:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from sgat.evidence.beliefs import Agreement, beliefs, compatibility, fit_classes
 from sgat.evidence.embedding import Embedding, fit_embedding
+from sgat.evidence.known_nodes import KnownNodes
 from sgat.evidence.mixture import Mixture, fit_mixture
 from sgat.evidence.neighbourhood import (
     NUM_FEATURES,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 2
 """How often edges are judged anew, their last odds weighing what neighbours say."""
+KNOWN = ("known_fingerprint", "known_label")
+"""Buffers of the training nodes, of any length."""
 MOST_PAIRS = 100_000
 """Edges, and random pairs, of each graph that a fit looks at."""
 
@@ -38,7 +41,9 @@ class EdgeEvidence(nn.Module):
            and log-odds = mixture(φ, how well the classes of both ends go together)
 
     `fit` learns from graphs with labels, a few numbers per step; what is learned says
-    something of any graph with the same features. Before it, every edge counts as real.
+    something of any graph with the same features. A node whose features are those of
+    one training node, and of no other node, is taken to be of its class. Before `fit`,
+    every edge counts as real.
 
     Args:
         in_channels: Number of features K.
@@ -52,6 +57,8 @@ class EdgeEvidence(nn.Module):
     axes: Tensor
     class_weight: Tensor
     compatible: Tensor
+    known_fingerprint: Tensor
+    known_label: Tensor
     mixtures: Tensor
 
     def __init__(self, in_channels: int, num_classes: int, rank: int = 64) -> None:
@@ -62,6 +69,8 @@ class EdgeEvidence(nn.Module):
         self.register_buffer("axes", torch.zeros(in_channels, rank))
         self.register_buffer("class_weight", torch.zeros(rank + 1, num_classes))
         self.register_buffer("compatible", torch.ones(num_classes, num_classes))
+        for name in KNOWN:
+            self.register_buffer(name, torch.zeros(0, dtype=torch.long))
         # Of each round: mean, std, coefficients of φ and agreement; constant; ρ.
         width = 3 * (NUM_FEATURES + 1) + 2
         self.register_buffer("mixtures", torch.zeros(ROUNDS + 1, width))
@@ -81,6 +90,7 @@ class EdgeEvidence(nn.Module):
         for name in ("scale", "offset", "centre", "axes", "class_weight", "mixtures"):
             getattr(self, name).zero_()
         self.compatible.fill_(1)
+        self._resize_known(0)
         open_ = Mixture(
             mean=torch.zeros(NUM_FEATURES + 1),
             std=torch.ones(NUM_FEATURES + 1),
@@ -110,6 +120,19 @@ class EdgeEvidence(nn.Module):
         parts = [part.reshape(-1).to(self.mixtures) for part in mixture]
         self.mixtures[number] = torch.cat(parts)
 
+    def _resize_known(self, number: int) -> None:
+        for name in KNOWN:
+            setattr(self, name, getattr(self, name).new_zeros(number))
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any
+    ) -> None:
+        """Load what was learned from any number of training nodes."""
+        given = state_dict.get(prefix + KNOWN[0])
+        if given is not None:
+            self._resize_known(len(given))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
     @torch.no_grad()
     def fit(self, graphs: Sequence[NodeData], *, seed: int = 0) -> EdgeEvidence:
         """Learn from graphs, and from the labels of their training nodes.
@@ -128,7 +151,7 @@ class EdgeEvidence(nn.Module):
             getattr(self, name).copy_(part)
         for view in views:
             view.look(self._vectors(view.data.x))
-        self._fit_classes(views)
+        self._fit_classes(views, seed)
         for number in range(ROUNDS + 1):
             for view in views:
                 view.judge(self, number)
@@ -140,24 +163,35 @@ class EdgeEvidence(nn.Module):
                 view.odds = self._mixture(number).log_odds(view.edge_features)
         return self
 
-    def _fit_classes(self, views: Sequence[_View]) -> None:
+    def _fit_classes(self, views: Sequence[_View], seed: int) -> None:
         """Learn the classes of vectors and which classes edges join."""
         self.compatible.fill_(1)
+        self._resize_known(0)
         vector = torch.cat([view.vector for view in views])
         y = torch.cat([view.data.y for view in views])
         train = torch.cat([view.data.train for view in views])
         if y.dim() == 2 or not bool((train & (y >= 0)).any()):
             return
-        self.class_weight.copy_(
-            fit_classes(vector, y, train & (y >= 0), self.compatible.shape[0])
-        )
+        known = train & (y >= 0)
+        self.class_weight.copy_(fit_classes(vector, y, known, self.compatible.shape[0]))
+        features = _joined([view.data.x for view in views])
+        for name, part in zip(KNOWN, KnownNodes.of(features, y, known), strict=True):
+            setattr(self, name, part.to(getattr(self, name)))
+        for view in views:
+            view.belief, view.is_known = self._beliefs(view.data.x, view.vector)
         # Judged in one graph: several are joined by no edges, nor by random pairs.
         first = views[0]
-        belief = beliefs(first.vector, self.class_weight)
-        self.compatible.copy_(compatibility(belief, first.graph, *first.pairs))
+        self.compatible.copy_(
+            compatibility(first.belief, first.graph, *first.pairs, seed=seed)
+        )
 
     def _vectors(self, x: Features) -> Tensor:
         return Embedding(self.scale, self.offset, self.centre, self.axes).vectors(x)
+
+    def _beliefs(self, x: Features, vector: Tensor) -> tuple[Tensor, Tensor]:
+        """Beliefs in classes, [N, C], and which nodes are known, [N]."""
+        known = KnownNodes(self.known_fingerprint, self.known_label).labels(x)
+        return beliefs(vector, self.class_weight, known), known >= 0
 
     @torch.no_grad()
     def forward(self, x: Features, graph: Graph) -> Tensor:
@@ -170,10 +204,10 @@ class EdgeEvidence(nn.Module):
         blank = features.new_zeros(len(features), 1)
         odds = self._mixture(0).log_odds(torch.cat([features, blank], dim=1))
         if self.knows_classes:
-            belief = beliefs(vector, self.class_weight)
+            belief, is_known = self._beliefs(x, vector)
             for number in range(1, ROUNDS + 1):
                 weight = odds.sigmoid()
-                agreement = Agreement(belief, self.compatible, view, weight)
+                agreement = Agreement(belief, self.compatible, view, weight, is_known)
                 column = agreement.feature(view.dst, view.src, weight)
                 full = torch.cat([features, column[:, None]], dim=1)
                 odds = self._mixture(number).log_odds(full)
@@ -195,6 +229,9 @@ class EdgeEvidence(nn.Module):
 
 class _View:
     """A graph while evidence is fitted to it."""
+
+    belief: Tensor
+    is_known: Tensor
 
     def __init__(self, data: NodeData, seed: int) -> None:
         self.data = data
@@ -220,8 +257,9 @@ class _View:
         if number and evidence.knows_classes:
             assert self.odds is not None
             weight = self.odds.sigmoid()
-            belief = beliefs(self.vector, evidence.class_weight)
-            found = Agreement(belief, evidence.compatible, self.graph, weight)
+            found = Agreement(
+                self.belief, evidence.compatible, self.graph, weight, self.is_known
+            )
             edge = found.feature(self.graph.dst, self.graph.src, weight)[:, None]
             pair = found.feature(*self.pairs)[:, None]
         self.edge_features = torch.cat([self.of_edges, edge], dim=1)

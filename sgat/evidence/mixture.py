@@ -14,6 +14,8 @@ RIDGE = 1e-3
 """Price of a squared coefficient."""
 KNOWN_RIDGE = 1e-2
 """Price of a squared distance from a coefficient that should be 1."""
+KNOWN_EDGES = 50.0
+"""The same in edges: it must not yield to the prior of ρ where there are few."""
 PRIOR = (2.0, 20.0)
 """Of the share of noise, as a beta distribution: without signs of noise, little."""
 STEPS = 200
@@ -86,7 +88,8 @@ def fit_mixture(
     if known is not None and bool(is_live[known]):
         # In standard deviations a coefficient of 1 is one of std.
         goal[known] = std[known]
-        ridge[known] = KNOWN_RIDGE / float(std[known]) ** 2
+        price = KNOWN_RIDGE + KNOWN_EDGES / len(seen)
+        ridge[known] = price / float(std[known]) ** 2
         with torch.no_grad():
             weight[known] = std[known]
 

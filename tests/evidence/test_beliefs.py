@@ -61,6 +61,15 @@ def test_a_single_label_is_enough(seed: int):
     assert (beliefs(vector, weight).argmax(dim=1) == 1).all()
 
 
+def test_a_known_class_is_believed_for_sure(seed: int):
+    vector, weight = torch.randn(5, 3), torch.randn(4, 3)
+    label = torch.tensor([-1, 2, -1, 0, -1])
+    found = beliefs(vector, weight, label)
+    assert found[1].tolist() == [0, 0, 1] and found[3].tolist() == [1, 0, 0]
+    others = label < 0
+    assert torch.equal(found[others], beliefs(vector, weight)[others])
+
+
 def block(matrix: Tensor, per_class: int = 199) -> tuple[Tensor, Graph]:
     """Classes for sure, and edges with these probabilities between classes."""
     y = torch.arange(len(matrix)).repeat_interleave(per_class)
@@ -86,6 +95,19 @@ def test_edges_by_chance_join_all_classes_alike(seed: int):
     pairs = random_pairs(graph, 50_021, seed=seed)
     found = compatibility(F.one_hot(y, 3).float(), graph, *pairs)
     assert torch.equal(found, torch.ones(3, 3))
+
+
+def test_labels_dealt_out_at_random_are_no_sign_of_anything(seed: int):
+    # As many cells as chance can fill unevenly, and nodes with many edges.
+    number, fractions = 0, torch.rand(401) ** 3
+    for attempt in range(10):
+        edges = fractions.multinomial(2 * 2003, replacement=True).view(2, -1)
+        graph = Graph.from_edges(edges, 401, make_undirected=True, say_merged=False)
+        y = torch.randperm(401) % 10
+        pairs = random_pairs(graph, 5003, seed=attempt)
+        found = compatibility(F.one_hot(y, 10).float(), graph, *pairs, seed=attempt)
+        number += not torch.equal(found, torch.ones(10, 10))
+    assert number <= 1
 
 
 def test_beliefs_that_say_nothing_make_all_classes_alike(seed: int):
@@ -115,7 +137,12 @@ def test_joint_counts_both_orders_of_a_pair(seed: int):
 
 
 def by_hand(
-    belief: Tensor, compatible: Tensor, weights: Tensor, a: int, b: int
+    belief: Tensor,
+    compatible: Tensor,
+    weights: Tensor,
+    a: int,
+    b: int,
+    is_known: Tensor | None = None,
 ) -> float:
     """φ of a pair, from a matrix of weights in which they do not hear each other."""
     weights = weights.clone()
@@ -123,29 +150,49 @@ def by_hand(
     message = (belief @ compatible + FLOOR).log()
     message = message - message.mean(dim=1, keepdim=True)
     heard = (belief + 1e-4).log() + weights @ message
-    one, other = heard[a].softmax(0), heard[b].softmax(0)
+    settled = torch.zeros(len(belief)).bool() if is_known is None else is_known
+    one, other = (
+        belief[end] if settled[end] else heard[end].softmax(0) for end in (a, b)
+    )
     return math.log(float(one @ compatible @ other) + FLOOR)
 
 
-def test_the_agreement_of_an_edge_has_not_heard_it(seed: int):
+@pytest.mark.parametrize("num_known", [0, 7])
+def test_the_agreement_of_an_edge_has_not_heard_it(num_known: int, seed: int):
     graph = undirected(scattered(17, 61))
     belief = torch.rand(17, 3).softmax(dim=1)
+    is_known = torch.arange(17) < num_known
+    sure = F.one_hot(torch.arange(17) % 3).float()
+    belief = torch.where(is_known[:, None], sure, belief)
     compatible = torch.rand(3, 3)
     compatible = compatible + compatible.T
     weight = torch.rand(graph.num_edges)
     weight = graph.larger_direction(weight)
-    found = Agreement(belief, compatible, graph, weight)
+    found = Agreement(belief, compatible, graph, weight, is_known)
     dense = torch.zeros(17, 17)
     dense[graph.dst.long(), graph.src.long()] = weight
     value = found.feature(graph.dst, graph.src, weight)
     for edge in range(graph.num_edges):
         ends = int(graph.dst[edge]), int(graph.src[edge])
-        expected = by_hand(belief, compatible, dense, *ends)
+        expected = by_hand(belief, compatible, dense, *ends, is_known)
         assert float(value[edge]) == pytest.approx(expected, abs=1e-4)
     a, b = random_pairs(graph, 53)
     for row, ends in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        expected = by_hand(belief, compatible, dense, *ends)
+        expected = by_hand(belief, compatible, dense, *ends, is_known)
         assert float(found.feature(a, b)[row]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_two_known_classes_agree_as_far_as_their_edges_do():
+    # Worked out by hand: neighbours 2 and 3 say otherwise, and are not asked.
+    graph = Graph.from_edges(torch.tensor([[0, 2, 3], [1, 0, 1]]), make_undirected=True)
+    belief = F.one_hot(torch.tensor([0, 1, 1, 0]), 2).float()
+    compatible = torch.tensor([[2.0, 0.25], [0.25, 3.0]])
+    everyone = torch.ones(4, dtype=torch.bool)
+    weight = torch.ones(graph.num_edges)
+    found = Agreement(belief, compatible, graph, weight, everyone)
+    a, b = torch.tensor([0, 0, 1]), torch.tensor([1, 3, 2])
+    expected = [math.log(value + FLOOR) for value in (0.25, 2.0, 3.0)]
+    assert found.feature(a, b).tolist() == pytest.approx(expected, abs=1e-5)
 
 
 def test_no_pairs_have_no_agreement():

@@ -162,6 +162,83 @@ def test_what_was_learned_is_saved_and_loaded(
     assert other.knows_classes == known.knows_classes
 
 
+def test_what_was_learned_from_other_numbers_of_nodes_is_loaded(
+    noisy: Block, known: EdgeEvidence
+):
+    data = noisy[0]
+    other = fitted(block(num_nodes=401, seed=2)[0])
+    assert len(other.known_label) != len(known.known_label)
+    other.load_state_dict(known.state_dict())
+    assert torch.equal(other(data.x, data.graph), known(data.x, data.graph))
+    buffers = list(known.buffers())
+    assert torch.equal(
+        EdgeEvidence.of(buffers)(data.x, data.graph), known(data.x, data.graph)
+    )
+    with pytest.raises(RuntimeError, match="known_label"):
+        other.load_state_dict(known.state_dict() | {"known_label": torch.zeros(3)})
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.5, 0.85), (0.7, 0.8)])
+def test_labels_find_planted_edges_that_features_hardly_show(
+    share: float, least: float
+):
+    # Labels of 60 % of the nodes; without them the features tell the classes of few.
+    data, is_signal = block(noise_rate=share, feature_signal=1.5)
+    found = fitted(data)
+    assert len(found.known_label) == int(data.train.sum())
+    odds = found(data.x, data.graph)
+    is_removed = odds <= 0
+    assert float(is_removed[~is_signal].float().mean()) > least
+    assert float((~is_signal)[is_removed].float().mean()) > 0.85
+    found._resize_known(0)
+    assert roc_auc_score(is_signal, odds) > 0.03 + roc_auc_score(
+        is_signal, found(data.x, data.graph)
+    )
+
+
+def test_nodes_without_features_of_their_own_are_not_taken_for_training_nodes():
+    data, is_signal = block(feature_signal=0.0)
+    same = dataclasses.replace(data, x=torch.ones_like(data.x))
+    found = fitted(same)
+    assert len(found.known_label) == 0 and not found.knows_classes
+    alone = fitted(dataclasses.replace(data, x=torch.eye(701)))
+    assert len(alone.known_label) == int(data.train.sum()) and alone.knows_classes
+    odds = alone(torch.eye(701), data.graph)
+    assert roc_auc_score(is_signal, odds) > 0.9
+
+
+def test_training_nodes_are_known_in_a_part_of_the_graph(
+    noisy: Block, known: EdgeEvidence
+):
+    data = noisy[0]
+    left = torch.randperm(701, generator=torch.Generator().manual_seed(3))[:631]
+    new = torch.full((701,), -1)
+    new[left] = torch.arange(len(left))
+    edges = new[data.graph.edge_index]
+    inside = (edges >= 0).all(dim=0)
+    part = Graph.from_edges(edges[:, inside], len(left))
+    belief, is_known = known._beliefs(data.x[left], known._vectors(data.x[left]))
+    assert torch.equal(is_known, data.train[left])
+    assert torch.equal(belief[is_known].argmax(dim=1), data.y[left][is_known])
+    odds = known(data.x[left], part)[part.input_edge]
+    whole = known(data.x, data.graph)[inside]
+    assert ((odds > 0) == (whole > 0)).float().mean() > 0.95
+
+
+@pytest.mark.gpu
+def test_odds_on_the_gpu_are_those_of_the_cpu(noisy: Block, known: EdgeEvidence):
+    data, _ = noisy
+    there = data.to("cuda")
+    expected = known(data.x, data.graph)
+    moved = EdgeEvidence.of([part.cuda() for part in known.buffers()])
+    assert torch.allclose(moved(there.x, there.graph).cpu(), expected, atol=1e-2)
+    found = EdgeEvidence(data.num_features, data.num_classes, rank=11).cuda()
+    found.fit([there])
+    assert torch.equal(found.known_label.cpu(), known.known_label)
+    odds = found(there.x, there.graph).cpu()
+    assert ((odds > 0) == (expected > 0)).float().mean() > 0.98
+
+
 def test_another_graph_with_the_same_features_is_judged(known: EdgeEvidence):
     # Another draw of edges and noise, with the means of the classes of the first.
     data, is_signal = block(noise_rate=0.6)

@@ -9,7 +9,15 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from torch import Tensor
 
-from sgat.evidence.mixture import KNOWN_RIDGE, PRIOR, RANGE, RIDGE, Mixture, fit_mixture
+from sgat.evidence.mixture import (
+    KNOWN_EDGES,
+    KNOWN_RIDGE,
+    PRIOR,
+    RANGE,
+    RIDGE,
+    Mixture,
+    fit_mixture,
+)
 
 
 def drawn(
@@ -119,7 +127,8 @@ def test_the_fit_is_the_least_loss_that_scipy_finds(known: int | None, seed: int
     price, goal = np.full(3, RIDGE), np.zeros(3)
     if known is not None:
         # One unit of the feature, not one standard deviation, has the coefficient 1.
-        price[known], goal[known] = KNOWN_RIDGE / std[known] ** 2, std[known]
+        price[known] = (KNOWN_RIDGE + KNOWN_EDGES / 307) / std[known] ** 2
+        goal[known] = std[known]
 
     def loss(parameters: np.ndarray) -> float:
         weight, constant, share = parameters[:3], parameters[3], expit(parameters[4])
