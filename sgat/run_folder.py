@@ -309,6 +309,7 @@ def summarise(
     edges = sum(data.graph.num_edges for data in graphs)
     nodes = sum(data.num_nodes for data in graphs)
     removed = sum(int((~found.kept).sum()) for found in scores)
+    gates = torch.cat([found.gate[found.kept] for found in scores])
     name = metrics.score_name(graphs[0].is_multilabel)
     return {
         "data": graphs[0].name if config.data.name is None else config.data.name,
@@ -321,6 +322,7 @@ def summarise(
         "edges_removed": removed,
         "removed_share": removed / edges if edges else 0.0,
         "removed_share_sampled": 1 - result.best.open_share if edges else 0.0,
+        "mean_gate": float(gates.mean()) if len(gates) else None,
         "edges_with_loops": edges + nodes,
         "noise_share": result.sgat.noise_share,
         "keep": config.train.keep,

@@ -44,6 +44,8 @@ FILE_OPTIONS = (
 )
 MOST_MISSED = 0.02
 """Difference of the kept share from the one asked for that is not worth a word."""
+LEAST_GATE = 0.25
+"""Mean gate of the kept edges below which they are hardly heard."""
 LOADER_OPTIONS = ("normalise_features", "largest_component")
 NOT_EMPTY = ("out", "split")
 LISTS = ("labels", "features", "categorical", "drop")
@@ -346,7 +348,7 @@ def run(
         write_text(folder.draft.encoding, loaded.files.encoding.to_json() + "\n")
     notes += _draw(folder.draft, loaded, result)
     summary = folder.finish(settings, loaded.graphs, result, _tables(loaded, result))
-    notes += _kept_note(summary)
+    notes += _kept_note(summary) + _weak_note(summary)
     return Outcome(summary, len(result.records), _files(folder), notes)
 
 
@@ -467,6 +469,18 @@ def _kept_note(summary: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"{kept:.1%} of the edges are kept, not {keep:.1%}: edges whose scores tie are"
         " kept or removed together",
+    )
+
+
+def _weak_note(summary: dict[str, Any]) -> tuple[str, ...]:
+    """Tell that a share was met by gates that are all but closed."""
+    keep, gate = summary["keep"], summary["mean_gate"]
+    if keep is None or gate is None or gate >= LEAST_GATE:
+        return ()
+    return (
+        f"the kept edges have a mean gate of {gate:.2f} and are hardly heard: their"
+        " scores are close together; the choice of edges may be good all the same, so"
+        " train on them anew, or leave `--keep` out",
     )
 
 

@@ -4,7 +4,14 @@ import pytest
 import sgat
 from sgat.config import Config, DataConfig
 from sgat.run_folder import RunFolder
-from sgat.runs import Request, _kept_note, continue_run, run, start_run
+from sgat.runs import (
+    Request,
+    _kept_note,
+    _weak_note,
+    continue_run,
+    run,
+    start_run,
+)
 
 
 def test_options_are_sorted_into_their_sections(tmp_path):
@@ -115,3 +122,24 @@ def test_a_share_that_is_missed_is_told(keep, removed, edges, told):
     notes = _kept_note({"keep": keep, "removed_share": removed, "edges": edges})
     assert len(notes) == (told is not None)
     assert told is None or notes[0].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("keep", "gate", "is_told"),
+    [(0.3, 0.24, True), (0.3, 0.25, False), (None, 0.1, False), (0.3, None, False)],
+)
+def test_kept_edges_that_are_hardly_heard_are_told(keep, gate, is_told):
+    notes = _weak_note({"keep": keep, "mean_gate": gate})
+    assert len(notes) == is_told
+    assert not is_told or "mean gate of 0.24 and are hardly heard" in notes[0]
+
+
+def test_the_mean_gate_is_that_of_the_kept_edges(tmp_path):
+    settings = Config().replace(
+        data={"name": "karate"}, train={"epochs": 3, "keep": 0.4, "device": "cpu"}
+    )
+    summary = run(RunFolder(tmp_path / "r"), settings).summary
+    edges = sgat.load(tmp_path / "r").edges_
+    expected = edges.loc[edges["kept"], "gate"].mean()
+    assert summary["mean_gate"] == pytest.approx(expected, abs=1e-6)
+    assert 0 < expected < edges["gate"].max()
