@@ -324,7 +324,7 @@ def summarise(
         "removed_share_sampled": 1 - result.best.open_share if edges else 0.0,
         "mean_gate": float(gates.mean()) if len(gates) else None,
         "edges_with_loops": edges + nodes,
-        "noise_share": result.sgat.noise_share,
+        "noise_share": result.sgat.noise_share if edges else None,
         "keep": config.train.keep,
         "l0_weight": None if config.train.keep else config.train.l0_weight,
         "epochs": len(result.records),

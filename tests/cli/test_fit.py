@@ -550,6 +550,9 @@ def test_the_estimated_noise_is_told_where_there_is_an_estimate(csv_files, capsy
     assert share == sgat.load("r").noise_share_ and 0 < share < 1
     told = f"estimated noise     {share:.0%} of the edges"
     assert told in capsys.readouterr().out.splitlines()
-    assert main(["fit", "karate", *QUICK, "--out", "k"]) == 0
-    assert json.loads(Path("k/summary.json").read_text())["noise_share"] is None
-    assert "estimated noise" not in capsys.readouterr().out
+    Path("edges.csv").write_text("src,dst\n", encoding="utf-8")
+    for name, data in {"k": ["karate"], "none": csv_files}.items():
+        assert main(["fit", *data, *QUICK, "--out", name]) == 0
+        summary = json.loads(Path(name, "summary.json").read_text())
+        assert summary["noise_share"] is None
+        assert "estimated noise" not in capsys.readouterr().out
