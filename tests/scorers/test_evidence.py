@@ -9,11 +9,14 @@ import torch
 from small_data import block_graph
 from torch import Tensor
 
+import sgat
+from sgat import SGATClassifier
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.evidence import EdgeEvidence
 from sgat.features import SparseFeatures
 from sgat.gates import HardConcrete
+from sgat.graph import Graph
 from sgat.ops import log_alphas, open_edges
 from sgat.scorers import EvidenceScorer
 from sgat.scorers.evidence import odds
@@ -205,3 +208,19 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(data: NodeData, tmp_path):
         assert torch.equal(resumed.model.state_dict()[name], part), name
     losses = [[record.loss for record in run.records] for run in (whole, resumed)]
     assert losses[0] == losses[1]
+
+
+def test_a_saved_classifier_knows_its_training_nodes_again(data: NodeData, tmp_path):
+    order = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(3))
+    place = order.argsort()
+    clf = SGATClassifier(hidden=5, epochs=3, device="cpu").fit([data])
+    clf.save(tmp_path / "run")
+    evidence = sgat.load(tmp_path / "run").model_.gating.scorer.evidence
+    assert len(evidence.known_label) == int(data.train.sum())
+    graph = Graph.from_edges(place[data.graph.edge_index], data.num_nodes)
+    odds = evidence(data.x[order], graph)[graph.input_edge]
+    expected = clf.model_.gating.scorer.evidence(data.x, data.graph)
+    assert torch.allclose(odds, expected, atol=1e-3)
+    nobody = dict.fromkeys(("known_fingerprint", "known_label"), torch.zeros(0).long())
+    evidence.load_state_dict(evidence.state_dict() | nobody)
+    assert not torch.allclose(evidence(data.x, data.graph), expected, atol=1e-2)
