@@ -58,6 +58,7 @@ def main() -> None:
     device = arguments.device
     if device == "cuda":
         from sgat.ops import gpu
+        from sgat.ops.gpu_records import shape_of
     torch.manual_seed(0)
     data = indexed(reddit_shaped(scale=arguments.scale, device=device).data)
     rows: list[dict[str, Any]] = []
@@ -90,12 +91,12 @@ def main() -> None:
         if rank == 0 or device == "cpu":
             time_gates(rank, "")
             continue
-        width = gpu.Vectors.width(rank)
-        chosen = gpu.PAIR_TILES[width]
+        lanes, _ = shape_of(rank, torch.float32)
+        chosen = gpu.PAIR_TILES[lanes]
         for tile in arguments.tiles:
-            gpu.PAIR_TILES[width] = parse_tile(tile)
+            gpu.PAIR_TILES[lanes] = parse_tile(tile)
             time_gates(rank, tile)
-        gpu.PAIR_TILES[width] = chosen
+        gpu.PAIR_TILES[lanes] = chosen
     if not arguments.no_steps:
         keep = torch.rand(data.graph.num_edges, device=device) < arguments.peer_scale
         part = dataclasses.replace(data, graph=data.graph.select(keep))

@@ -18,18 +18,23 @@ from sgat.gates import HardConcrete
 from sgat.ops import gpu_kernels as kernels
 from sgat.ops.fused import OpenRows
 from sgat.ops.gpu_pieces import Pieces, order_of, pieces_of, sum_pieces
+from sgat.ops.gpu_records import Records
 from sgat.ops.gpu_sum_rows import aligned_width, finish_rows_kernel, sum_rows
 
 GATE_TILE = {"BLOCK": 64, "num_warps": 1}
 """Edges of a block of the gate pass and warps of its program."""
 
 PAIR_TILES = {
-    8: {"BLOCK": 64, "num_warps": 1},
-    16: {"BLOCK": 64, "num_warps": 1},
-    32: {"BLOCK": 32, "num_warps": 1},
-    64: {"BLOCK": 32, "num_warps": 1},
+    1: {"BLOCK": 64, "num_warps": 1},
+    2: {"BLOCK": 64, "num_warps": 1},
+    4: {"BLOCK": 64, "num_warps": 1},
+    8: {"BLOCK": 32, "num_warps": 1},
+    16: {"BLOCK": 32, "num_warps": 1},
 }
-"""The same for vectors of so many columns, which take registers."""
+"""The same for records of so many lanes, which take registers."""
+
+SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
+"""Edges of a block where vectors of so many columns are summed in the backward."""
 
 
 class Vectors(NamedTuple):
@@ -71,11 +76,12 @@ class Vectors(NamedTuple):
 
     @staticmethod
     def width(rank: int) -> int:
-        """Columns of the tile that holds vectors of this rank, a key of PAIR_TILES."""
+        """Columns of the tile that holds vectors of this rank, a key of SUM_BLOCKS."""
         return max(8, int(triton.next_power_of_2(rank)))
 
 
 NO_VECTORS = {"RANK": 0, "STRIDE": 0, "BLOCK_R": 1}
+NO_RECORDS = {"RANK": 0, "LANES": 1, "WORDS": 4, "HALVES": 1}
 
 
 def _open_direction(
@@ -84,7 +90,7 @@ def _open_direction(
     entry: Tensor | None,
     row_score: Tensor,
     column_score: Tensor,
-    vectors: Vectors | None,
+    records: Records | None,
     vector_slope: Tensor,
     edge_score: Tensor | None,
     weight: Tensor | None,
@@ -106,7 +112,10 @@ def _open_direction(
         whole[num_pieces:].zero_()
     has_slopes = vector_slope.numel() > 0
     partial = _partial_vectors(pieces, vector_slope)
-    shape = NO_VECTORS if vectors is None else vectors.shape
+    shape, tile = NO_RECORDS, GATE_TILE
+    if records is not None:
+        shape, tile = records.shape, PAIR_TILES[records.shape["LANES"]]
+    registers = tile["BLOCK"] * shape["LANES"] // (32 * tile["num_warps"])
     kernels.open_rows_kernel[(num_pieces,)](
         p_bound=pieces.bound,
         p_row=pieces.row,
@@ -115,8 +124,8 @@ def _open_direction(
         p_row_score=row_score,
         p_column_score=column_score,
         p_edge_score=edge_score,
-        p_row_vector=None if vectors is None else vectors.row,
-        p_column_vector=None if vectors is None else vectors.column,
+        p_row_record=None if records is None else records.row,
+        p_column_record=None if records is None else records.column,
         p_weight=weight,
         p_node_id=node_id,
         p_seed=seed,
@@ -143,8 +152,9 @@ def _open_direction(
         NAMED=node_id is not None,
         PLACES=entry is not None and len(open_edge) > 0,
         SLOPES=has_slopes,
+        FOLD=max(1, registers),
         **shape,
-        **(GATE_TILE if vectors is None else PAIR_TILES[shape["BLOCK_R"]]),
+        **tile,
     )
     if has_slopes:
         _add_partial(pieces, partial, vector_slope)
@@ -211,14 +221,14 @@ def open_rows(
     shared = (edge_score, weight, node_id, seed, gates)
     with torch.cuda.device_of(src):
         pieces = pieces_of(row_ptr)
-        vectors = Vectors.padded(query, key)
+        records = Records.packed(dst_score, src_score, query, key)
         total, probability, slope = _open_direction(
             pieces,
             src,
             None,
             dst_score,
             src_score,
-            vectors,
+            records,
             query_slope,
             *shared,
             (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled, None),
@@ -230,15 +240,13 @@ def open_rows(
         if not with_sources:
             return
         order = order_of(row_ptr, src, len(row_sum))
-        if vectors is not None:
-            vectors = Vectors(vectors.column, vectors.row, vectors.rank)
         _, _, slope = _open_direction(
             order.pieces,
             order.row,
             order.entry,
             src_score,
             dst_score,
-            vectors,
+            None if records is None else records.transposed(),
             key_slope,
             *shared,
             (
@@ -485,7 +493,6 @@ def open_rows_bwd(
         part, size = grad_src.new_empty(2, len(order.pieces.row))
         vectors = Vectors.padded(query, key)
         shape = NO_VECTORS if vectors is None else vectors.shape
-        tile = GATE_TILE if vectors is None else PAIR_TILES[shape["BLOCK_R"]]
         partial = _partial_vectors(order.pieces, grad_key)
         slots: dict[str, Any] = {
             "p_bound": order.pieces.bound,
@@ -497,7 +504,7 @@ def open_rows_bwd(
             "TEMPERATURE": gates.temperature,
             "GAMMA": gates.gamma,
             "ZETA": gates.zeta,
-            "BLOCK": 128 if vectors is None else tile["BLOCK"],
+            "BLOCK": 128 if vectors is None else SUM_BLOCKS[shape["BLOCK_R"]],
             "num_warps": 1,
         }
         kernels.open_rows_bwd_kernel_sources[(len(order.pieces.row),)](
@@ -533,7 +540,7 @@ def open_rows_bwd(
                 p_piece_partial=pieces.partial,
                 p_grad_query=grad_query,
                 p_vector_partial=partial,
-                BLOCK=256 if vectors is None else tile["BLOCK"],
+                BLOCK=256 if vectors is None else SUM_BLOCKS[shape["BLOCK_R"]],
                 num_warps=1,
                 **shape,
             )

@@ -12,6 +12,14 @@ import triton
 import triton.language as tl
 
 from sgat.ops.gpu_noise import node_name, split_key, uniform
+from sgat.ops.gpu_records import (
+    high_of,
+    load_records,
+    low_of,
+    multiply_records,
+    store_columns,
+    weighted_sum,
+)
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 """Triton's interpreter knows no instructions of a GPU."""
@@ -90,25 +98,15 @@ def load_vectors(
 
 
 @triton.jit
-def store_vector(
-    total,
-    i_piece,
-    i_row,
-    o_rank,
-    p_piece_partial,
-    p_out,
-    p_partial,
-    RANK: tl.constexpr,
+def place_of_vector(
+    i_piece, i_row, p_piece_partial, p_out, p_partial, RANK: tl.constexpr
 ):
-    """Write the sum of a piece to its row, or apart if the row has other pieces."""
-    i_partial = tl.load(p_piece_partial + i_piece)
-    m_rank = o_rank < RANK
+    """Where a piece leaves its vector: in its row or, if that is split, apart."""
+    i_partial = tl.load(p_piece_partial + i_piece).to(tl.int64)
+    place = p_out + i_row.to(tl.int64) * RANK
     if i_partial >= 0:
-        p_sum = p_partial + i_partial.to(tl.int64) * RANK + o_rank
-        tl.store(p_sum, total, mask=m_rank)
-    else:
-        p_sum = p_out + i_row.to(tl.int64) * RANK + o_rank
-        tl.store(p_sum, total, mask=m_rank)
+        place = p_partial + i_partial * RANK
+    return place
 
 
 @triton.jit
@@ -120,8 +118,8 @@ def open_rows_kernel(
     p_row_score,
     p_column_score,
     p_edge_score,
-    p_row_vector,
-    p_column_vector,
+    p_row_record,
+    p_column_record,
     p_weight,
     p_node_id,
     p_seed,
@@ -148,9 +146,11 @@ def open_rows_kernel(
     NAMED: tl.constexpr,
     PLACES: tl.constexpr,
     RANK: tl.constexpr,
-    STRIDE: tl.constexpr,
+    LANES: tl.constexpr,
+    WORDS: tl.constexpr,
+    HALVES: tl.constexpr,
     SLOPES: tl.constexpr,
-    BLOCK_R: tl.constexpr,
+    FOLD: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Gates of a piece, the open ones at its front, and Σ A z, Σπ and Σπ(1-π) over it.
@@ -160,9 +160,10 @@ def open_rows_kernel(
     written, and edges with gate 1 go to the end of the piece instead, without gate,
     which only half-open ones need, and, with PLACES, without edge.
 
-    If RANK is not 0, the product of the vectors of both ends is part of log α. It is
-    summed in the same tile in both directions, for both must open the same edges. With
-    SLOPES also Σπ(1-π) times the vectors of the columns.
+    If RANK is not 0, the product of the vectors of both ends is part of log α, and the
+    score of the column is in its record with the vector. All is added in the same order
+    in both directions, for both must open the same edges. With SLOPES also Σπ(1-π)
+    times the vectors of the columns.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -175,18 +176,24 @@ def open_rows_kernel(
     total = tl.zeros([BLOCK], row_score.dtype)
     probability = tl.zeros([BLOCK], row_score.dtype)
     slope = tl.zeros([BLOCK], row_score.dtype)
+    # Four words of a lane are the vector's own, or there is none.
+    SCORE_APART: tl.constexpr = WORDS == 4
     if RANK > 0:
-        o_rank = tl.arange(0, BLOCK_R)
-        b_row = load_vectors(p_row_vector, i_row, o_rank, None, STRIDE, BLOCK_R)
-        b_row = b_row.to(row_score.dtype)
-        vector_slope = tl.zeros([BLOCK, BLOCK_R], row_score.dtype)
+        row_first, row_second, row_part = load_records(
+            p_row_record, i_row + tl.arange(0, 1), LANES, WORDS
+        )
+        slope_0 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+        slope_1 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+        slope_2 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+        slope_3 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
     filled = 0
     whole = 0
     o_lane = tl.arange(0, BLOCK)
     # Columns are read two blocks ahead and their scores one, for the pass would wait
     # for one after the other.
     column_next = tl.load(p_column + begin + o_lane, mask=o_lane < count, other=0)
-    score_next = tl.load(p_column_score + column_next)
+    if SCORE_APART:
+        score_next = tl.load(p_column_score + column_next)
     o_ahead = o_lane + BLOCK
     column_ahead = tl.load(p_column + begin + o_ahead, mask=o_ahead < count, other=0)
     for o_block in range(0, count, BLOCK):
@@ -195,12 +202,12 @@ def open_rows_kernel(
         column = column_next
         if RANK > 0:
             # On its way while the noise is computed. Lanes past the end read row 0.
-            b_column = load_vectors(
-                p_column_vector, column[:, None], o_rank[None, :], None, STRIDE, BLOCK_R
-            )
-        log_alpha = row_score + score_next
+            first, second, score = load_records(p_column_record, column, LANES, WORDS)
+        if SCORE_APART:
+            log_alpha = row_score + score_next
         column_next = column_ahead
-        score_next = tl.load(p_column_score + column_next)
+        if SCORE_APART:
+            score_next = tl.load(p_column_score + column_next)
         o_ahead = o_edge + 2 * BLOCK
         column_ahead = tl.load(
             p_column + begin + o_ahead, mask=o_ahead < count, other=0
@@ -217,8 +224,15 @@ def open_rows_kernel(
                 u = uniform(row_name, column_name, 0, key0, key1)
             u = u.to(row_score.dtype)
         if RANK > 0:
-            b_column = b_column.to(row_score.dtype)
-            log_alpha += tl.sum(b_column * b_row[None, :], 1)
+            product = multiply_records(
+                row_part + score, first, second, row_first, row_second, WORDS, HALVES
+            )
+            if SCORE_APART:
+                log_alpha += product
+            else:
+                # Always so. Beside the columns, which were read one edge a thread, what
+                # follows is computed once for each edge and not in every lane.
+                log_alpha = tl.where(column >= 0, product, 0)
         if SCORED:
             log_alpha += tl.load(p_edge_score + edge, mask=m_edge, other=0)
         pi = reciprocal(1 + exp2((THRESHOLD - log_alpha) * LOG2E))
@@ -226,7 +240,13 @@ def open_rows_kernel(
         steep = tl.where(m_edge, pi * (1 - pi), 0)
         slope += steep
         if SLOPES:
-            vector_slope += steep[:, None] * b_column
+            slope_0 += weighted_sum(steep, low_of(first), FOLD)
+            if HALVES == 2:
+                slope_1 += weighted_sum(steep, high_of(first), FOLD)
+            if WORDS > 2:
+                slope_2 += weighted_sum(steep, low_of(second), FOLD)
+                if HALVES == 2:
+                    slope_3 += weighted_sum(steep, high_of(second), FOLD)
         if DRAWS:
             logit = (log2(u) - log2(1 - u)) * 0.6931471805599453 + log_alpha
         else:
@@ -266,16 +286,16 @@ def open_rows_kernel(
     tl.store(p_filled + i_piece, filled)
     tl.store(p_slope + i_piece, tl.sum(slope, 0))
     if SLOPES:
-        store_vector(
-            tl.sum(vector_slope, 0),
-            i_piece,
-            i_row,
-            o_rank,
-            p_piece_partial,
-            p_vector_slope,
-            p_vector_partial,
-            RANK,
+        place = place_of_vector(
+            i_piece, i_row, p_piece_partial, p_vector_slope, p_vector_partial, RANK
         )
+        store_columns(place, slope_0, 0, 0, RANK, WORDS, HALVES)
+        if HALVES == 2:
+            store_columns(place, slope_1, 0, 1, RANK, WORDS, HALVES)
+        if WORDS > 2:
+            store_columns(place, slope_2, 2, 0, RANK, WORDS, HALVES)
+            if HALVES == 2:
+                store_columns(place, slope_3, 2, 1, RANK, WORDS, HALVES)
     if BY_SOURCE:
         tl.store(p_whole + i_piece, whole)
     else:
@@ -511,16 +531,11 @@ def open_rows_bwd_kernel_sources(
             vector += change[:, None] * b_query.to(vector.dtype)
     tl.store(p_part + i_piece, tl.sum(total, 0))
     if RANK > 0:
-        store_vector(
-            tl.sum(vector, 0),
-            i_piece,
-            tl.load(p_row + i_piece),
-            o_rank,
-            p_piece_partial,
-            p_grad_key,
-            p_vector_partial,
-            RANK,
+        i_row = tl.load(p_row + i_piece)
+        place = place_of_vector(
+            i_piece, i_row, p_piece_partial, p_grad_key, p_vector_partial, RANK
         )
+        tl.store(place + o_rank, tl.sum(vector, 0), mask=o_rank < RANK)
     if not PLACES:
         tl.store(p_size + i_piece, tl.sum(size, 0))
 
@@ -618,13 +633,8 @@ def open_rows_bwd_kernel_targets(
                 vector += change[:, None] * b_key.to(vector.dtype)
     tl.store(p_part + i_piece, tl.sum(total, 0))
     if RANK > 0:
-        store_vector(
-            tl.sum(vector, 0),
-            i_piece,
-            tl.load(p_row + i_piece),
-            o_rank,
-            p_piece_partial,
-            p_grad_query,
-            p_vector_partial,
-            RANK,
+        i_row = tl.load(p_row + i_piece)
+        place = place_of_vector(
+            i_piece, i_row, p_piece_partial, p_grad_query, p_vector_partial, RANK
         )
+        tl.store(place + o_rank, tl.sum(vector, 0), mask=o_rank < RANK)

@@ -14,26 +14,30 @@ pytestmark = needs_triton[:1]
 COMPILE = """
 import sys
 
+import torch
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from sgat.ops import gpu_kernels
+from sgat.ops.gpu_records import shape_of
 
 kernel, real, rank = gpu_kernels.open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
 integers = "row column entry open_column open_edge filled whole piece_partial"
 types = {"p_" + name: "*i32" for name in integers.split()}
 types |= {"p_bound": "*i64", "p_seed": "*i64"}
 reals = "row_score column_score gate scaled total probability slope"
-narrow = "*bf16" if real == "*fp32" else real
+word, width = ("*i32", 2) if real == "*fp32" else (real, 1)
+dtype = torch.float32 if real == "*fp32" else torch.float64
 if rank:
     reals += " vector_slope vector_partial"
-    types |= {"p_row_vector": narrow, "p_column_vector": narrow}
+    types |= {"p_row_record": word, "p_column_record": word}
 types |= {"p_" + name: real for name in reals.split()}
 options = {"TEMPERATURE": 0.66, "GAMMA": -0.1, "ZETA": 1.1, "THRESHOLD": -1.6}
 options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True, "BLOCK": 64}
 options |= {"WEIGHTED": False, "SCORED": False, "NAMED": False}
-options |= {"RANK": rank, "STRIDE": rank, "BLOCK_R": max(rank, 1), "SLOPES": rank > 0}
+options |= {"RANK": rank, "HALVES": width, "SLOPES": rank > 0, "FOLD": 1}
+options |= dict(zip(("LANES", "WORDS"), shape_of(rank, dtype) if rank else (1, 4)))
 names = kernel.arg_names
 source = ASTSource(
     fn=kernel,
