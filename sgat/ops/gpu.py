@@ -38,13 +38,13 @@ SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
 
 
 class Vectors(NamedTuple):
-    """Vectors of the nodes in bfloat16, or in float64 if they are so.
+    """Vectors of the nodes for the backward, in bfloat16, or in float64 if they are so.
 
     Padded, so that they can be read 16 bytes at a time.
 
     Attributes:
-        row: Those of the rows of a pass, [N, S].
-        column: Those of the columns, [N, S].
+        row: Those of the targets, [N, S].
+        column: Those of the sources, [N, S].
         rank: How many of the S columns count.
     """
 
@@ -54,7 +54,7 @@ class Vectors(NamedTuple):
 
     @classmethod
     def padded(cls, query: Tensor | None, key: Tensor | None) -> Vectors | None:
-        """The vectors of a pass by target; None without."""
+        """The vectors of a call; None without."""
         if query is None or key is None:
             return None
         rank = query.shape[1]
