@@ -120,8 +120,11 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Refuse values no network can have."""
-        for name in ("hidden", "heads", "layers", "output_heads", "gate_samples"):
+        for name in ("hidden", "heads", "output_heads", "gate_samples"):
             _require(self, name, getattr(self, name) >= 1, "at least 1")
+        # Beliefs may stay where they are.
+        is_enough = self.layers >= 1 or (self.readout == "beliefs" and self.layers == 0)
+        _require(self, "layers", is_enough, "at least 1")
         for name in ("dropout", "attention_dropout"):
             _require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
         _require(self, "rank", 1 <= self.rank <= 64, "from 1 to 64")

@@ -45,7 +45,7 @@ class SGAT(NodeClassifier):
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers.
+        layers: Number of attention layers; of steps that beliefs travel, perhaps 0.
         readout: "linear", "attention" or "beliefs".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
@@ -93,7 +93,7 @@ class SGAT(NodeClassifier):
         backend: Backend = "auto",
     ) -> None:
         super().__init__()
-        if layers < 1:
+        if layers < (0 if readout == "beliefs" else 1):
             raise ValueError(f"`layers` must be at least 1, got {layers}.")
         if activation not in ACTIVATIONS:
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")

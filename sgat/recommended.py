@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from sgat.evidence import is_assortative, says_nothing
 
 if TYPE_CHECKING:
     from sgat.config import ModelConfig
@@ -31,3 +33,17 @@ def chosen_scorer(
 def is_large(graphs: Sequence[NodeData]) -> bool:
     """Whether graphs have more edges than evidence is sought for."""
     return sum(data.graph.num_edges for data in graphs) > MOST_JUDGED
+
+
+def chosen_readout(graphs: Sequence[NodeData]) -> dict[str, Any]:
+    """What the read-out "auto" stands for on these graphs, as entries of `ModelConfig`.
+
+    Neighbours are averaged where edges tend to join nodes of one class. Where they do
+    not, features stay with their node and beliefs travel; no step if edges say nothing
+    of the classes, for then there is nothing to hear.
+    """
+    if is_assortative(graphs):
+        return {"readout": "attention"}
+    if says_nothing(graphs):
+        return {"readout": "beliefs", "layers": 0}
+    return {"readout": "beliefs"}

@@ -326,6 +326,7 @@ def run(
         check_tensorboard(folder)
     training = Training(loaded.graphs, settings.model, settings.train)
     notes = loaded.notes + _scorer_note(settings.model, loaded.graphs)
+    notes += _readout_note(settings.model, training.model_config)
     # The weights mean nothing without it, so it is written down.
     settings = dataclasses.replace(settings, model=training.model_config)
     made = missing_folders(folder.path)
@@ -455,6 +456,16 @@ def _scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, .
         f"gates are additive, the paper's: evidence is sought for up to"
         f" {MOST_JUDGED:,} edges, and there are {number:,}; `--scorer evidence` seeks"
         " it nevertheless, in memory",
+    )
+
+
+def _readout_note(asked: ModelConfig, made: ModelConfig) -> tuple[str, ...]:
+    """Tell that no neighbour is heard."""
+    if asked.readout != "auto" or made.layers > 0:
+        return ()
+    return (
+        "edges say nothing of the classes of the nodes they join, so that every node is"
+        " judged by its own features alone; `--readout attention` listens nevertheless",
     )
 
 

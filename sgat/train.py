@@ -18,11 +18,10 @@ from sgat import checkpoint
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.epoch import COLUMNS, CapturedEpochs, Epochs
-from sgat.evidence import is_assortative
 from sgat.interrupt import stop_requests
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
-from sgat.recommended import chosen_scorer
+from sgat.recommended import chosen_readout, chosen_scorer
 
 REPLAYED = 25
 """Epochs that are replayed on a GPU before their rows are read."""
@@ -135,9 +134,7 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
             " in one class; use attention, or auto."
         )
     if model.readout == "auto":
-        model = dataclasses.replace(
-            model, readout="attention" if is_assortative(graphs) else "beliefs"
-        )
+        model = dataclasses.replace(model, **chosen_readout(graphs))
     if model.scorer == "auto":
         model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))
     if model.symmetric is None:
@@ -213,6 +210,9 @@ class Training:
         self.model = _fresh_model(self.model_config, graphs, train).to(device)
         training = [data for data in self.graphs if bool(data.train.any())]
         self.model.observe(training, train.seed)
+        if self.model_config.layers == 0:
+            # Gates that nothing depends on would close at any price.
+            train = dataclasses.replace(train, l0_weight=0.0)
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0

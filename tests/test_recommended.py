@@ -1,15 +1,16 @@
 import dataclasses
 
 import pytest
+import torch
 from small_data import block_graph, several_graphs
 
 import sgat
-from sgat.config import Config, ModelConfig
+from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.experiments.settings import settings
 from sgat.pruning import row_scores
 from sgat.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
 from sgat.runs import Request
-from sgat.train import resolved
+from sgat.train import fit, resolved
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1])
@@ -50,3 +51,18 @@ def test_all_ways_to_the_recommended_settings_are_one():
 
 def test_what_is_trained_by_evidence_can_be_pruned_by_it():
     assert MOST_JUDGED <= row_scores.MOST_EDGES
+
+
+def test_where_edges_say_nothing_nobody_is_heard():
+    data = block_graph(num_nodes=503, num_classes=4, degree=20, feature_signal=1.0)
+    order = torch.randperm(503, generator=torch.Generator().manual_seed(0))
+    data = dataclasses.replace(data, y=data.y[order])
+    model = ModelConfig(hidden=8, **RECOMMENDED)
+    assert (found := resolved(model, [data])).readout == "beliefs"
+    assert found.layers == 0
+    trained = fit([data], model, TrainConfig(epochs=3, device="cpu")).sgat.eval()
+    empty = sgat.Graph.from_edges(torch.empty(2, 0, dtype=torch.long), 503)
+    with torch.no_grad():
+        assert torch.equal(trained(data.x, empty), trained(data.x, data.graph))
+    # The price of open edges does not close gates that nothing depends on.
+    assert float(trained.gating.gate_bias.detach()) == 0

@@ -4,7 +4,7 @@ No label is needed: pairs that no edge joins show what noise looks like. Labels,
 there are any, add which classes edges join.
 """
 
-from sgat.evidence.assortativity import assortativity, is_assortative
+from sgat.evidence.assortativity import assortativity, is_assortative, says_nothing
 from sgat.evidence.evidence import EdgeEvidence
 
-__all__ = ["EdgeEvidence", "assortativity", "is_assortative"]
+__all__ = ["EdgeEvidence", "assortativity", "is_assortative", "says_nothing"]

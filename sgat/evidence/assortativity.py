@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.evidence.beliefs import beliefs, fit_classes, joint
+from sgat.evidence.beliefs import beliefs, choose_classes, fit_classes, joint
 from sgat.evidence.embedding import fit_embedding
 from sgat.evidence.neighbourhood import random_pairs, undirected
 
@@ -25,6 +25,8 @@ FEW_EDGES = 50
 """Edges between labelled nodes that are too few to say that a graph is not."""
 SURE = 3.0
 """Standard errors from 0 at which labels alone settle it."""
+MANY_EDGES = 2000
+"""Edges between labelled nodes, both directions, that show if edges choose classes."""
 
 
 @torch.no_grad()
@@ -83,3 +85,29 @@ def is_assortative(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
         both = known[data.graph.dst.long()] & known[data.graph.src.long()]
         return int(both.sum()) < FEW_EDGES
     return True
+
+
+def says_nothing(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
+    """Whether edges surely say nothing of the classes of the nodes they join.
+
+    So it is if many edges join labelled nodes and do not choose their classes more than
+    where the labels are dealt out at random. Judged by the first graph with labels.
+    """
+    for data in graphs:
+        known = data.train & (data.y >= 0) if not data.is_multilabel else None
+        if known is None or not bool(known.any()):
+            continue
+        graph = undirected(data.graph)
+        place = known.long().cumsum(0) - 1
+        ends = graph.dst.long(), graph.src.long()
+        pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
+        of_edges, of_pairs = (
+            (place[a[both]], place[b[both]])
+            for a, b in (ends, pairs)
+            for both in [known[a] & known[b]]
+        )
+        if len(of_edges[0]) < MANY_EDGES or not len(of_pairs[0]):
+            return False
+        label = F.one_hot(data.y[known], data.num_classes).double()
+        return not choose_classes(label, of_edges, of_pairs, seed=seed)
+    return False

@@ -103,13 +103,22 @@ def compatibility(
     ratio = (seen + 1e-4 * drawn) / (drawn + 1e-12)
     is_rare = ratio < 1
     base = seen[is_rare].sum() / drawn[is_rare].sum().clamp(min=1e-12)
-    if not _is_sure(belief, edges, pairs, seed):
+    if not choose_classes(belief, edges, pairs, seed=seed):
         return torch.ones_like(ratio).float()
     return ((ratio - base) / (1 - base)).clamp(min=0).float()
 
 
-def _is_sure(belief: Tensor, edges: Pairs, pairs: Pairs, seed: int) -> bool:
-    """Whether edges choose classes more than where beliefs are dealt out at random."""
+def choose_classes(
+    belief: Tensor, edges: Pairs, pairs: Pairs, *, seed: int = 0
+) -> bool:
+    """Whether edges choose classes more than where beliefs are dealt out at random.
+
+    Args:
+        belief: Probability of each class, [N, C] float64.
+        edges: Nodes that edges join.
+        pairs: Nodes that none joins, drawn at random.
+        seed: Of the deals.
+    """
     generator = torch.Generator().manual_seed(seed)
     kept = torch.randperm(len(edges[0]), generator=generator)[:MOST_DEALT]
     kept = kept.to(belief.device)

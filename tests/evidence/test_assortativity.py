@@ -8,7 +8,7 @@ from small_data import block_graph, several_graphs
 
 from sgat.data.node_data import NodeData
 from sgat.evidence import assortativity as measure
-from sgat.evidence import is_assortative
+from sgat.evidence import is_assortative, says_nothing
 
 
 def block(**options) -> NodeData:
@@ -82,3 +82,22 @@ def test_a_graph_without_edges_is_not_known_to_be_otherwise():
     data = block()
     empty = data.select_edges(torch.zeros(data.graph.num_edges, dtype=torch.bool))
     assert is_assortative([empty])
+
+
+@pytest.mark.parametrize("noise_rate", [0.0, 0.9])
+@pytest.mark.parametrize("is_assorted", [True, False])
+def test_edges_that_choose_classes_say_something(is_assorted: bool, noise_rate: float):
+    data = block(noise_rate=noise_rate, assortative=is_assorted, degree=20)
+    assert not says_nothing([data])
+
+
+def test_edges_say_nothing_of_labels_that_are_dealt_out():
+    data = block(degree=20)
+    for seed in range(5):
+        order = torch.randperm(503, generator=torch.Generator().manual_seed(seed))
+        dealt = dataclasses.replace(data, y=data.y[order])
+        assert says_nothing([dealt], seed=seed), seed
+        # Few edges between labelled nodes leave it open.
+        few = dealt.train & (torch.arange(503) % 3 == 0)
+        assert not says_nothing([dataclasses.replace(dealt, train=few)])
+    assert not says_nothing(several_graphs())
