@@ -1,13 +1,13 @@
 """Gates that see pairs: what products of vectors add to the gate pass and to a step.
 
 python -m benchmarks.pairs [--device cuda] [--scale 1] [--rank 0 16 64] [--open 100 20]
-    [--tiles 64x1 32x1 64x2 128x2] [--peer-scale 0.25] [--no-steps]
+    [--tiles 64/32 32/32] [--step-rank 0 16] [--peer-scale 0.25]
 
 The graph is `sgat.data.synthetic.reddit_shaped`. First the gate pass and its gradient
-by themselves, as CUDA graphs, for each rank and each tile (edges of a block x warps of
-a program); rank 0 has the tile it always has. Then the whole training step of
-`benchmarks.training_step` with a bilinear scorer of each rank, with the tiles the
-package chooses, and beside PyG's `GATConv` on a part of the edges. `added` is what a
+by themselves, as CUDA graphs, for each rank and each tile (edges of a block by target /
+by source); without `--tiles` with the package's own, which rank 0 always has. Then the
+whole training step of `benchmarks.training_step` with a bilinear scorer of each rank
+of `--step-rank`, and beside PyG's `GATConv` on a part of the edges. `added` is what a
 rank adds to the time of rank 0, `over_peer` how many times faster than `GATConv`. Rows
 are appended to `results/pairs.csv`.
 """
@@ -39,10 +39,10 @@ BARS = (
 )
 
 
-def parse_tile(text: str) -> dict[str, int]:
-    """Edges of a block and warps of a program, from a text such as 64x1."""
-    edges, _, warps = text.partition("x")
-    return {"BLOCK": int(edges), "num_warps": int(warps)}
+def parse_tile(text: str) -> tuple[int, int]:
+    """Edges of a block by target and by source, from a text such as 64/32."""
+    by_target, by_source = map(int, text.split("/"))
+    return by_target, by_source
 
 
 def main() -> None:
@@ -52,8 +52,8 @@ def main() -> None:
     parser.add_argument("--peer-scale", type=float, default=0.25)
     parser.add_argument("--rank", nargs="*", type=int, default=[0, 16, 64])
     parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20])
-    parser.add_argument("--tiles", nargs="*", default=["64x1", "32x1", "64x2", "128x2"])
-    parser.add_argument("--no-steps", action="store_true", help="only the gate pass")
+    parser.add_argument("--tiles", nargs="*", type=parse_tile, default=[])
+    parser.add_argument("--step-rank", nargs="*", type=int, default=[0, 16])
     arguments = parser.parse_args()
     device = arguments.device
     if device == "cuda":
@@ -92,18 +92,18 @@ def main() -> None:
             time_gates(rank, "")
             continue
         lanes, _ = shape_of(rank, torch.float32)
-        chosen = gpu.PAIR_TILES[lanes]
-        for tile in arguments.tiles:
-            gpu.PAIR_TILES[lanes] = parse_tile(tile)
-            time_gates(rank, tile)
-        gpu.PAIR_TILES[lanes] = chosen
-    if not arguments.no_steps:
+        own = gpu.PAIR_BLOCKS[lanes]
+        for tile in arguments.tiles or [own]:
+            gpu.PAIR_BLOCKS[lanes] = tile
+            time_gates(rank, "{}/{}".format(*tile))
+        gpu.PAIR_BLOCKS[lanes] = own
+    if arguments.step_rank:
         keep = torch.rand(data.graph.num_edges, device=device) < arguments.peer_scale
         part = dataclasses.replace(data, graph=data.graph.select(keep))
         peer = {"what": "step of GATConv", "edges": part.graph.num_edges}
         add(peer, partial(peer_step, "GATConv", part), capture=False)
         for some in (part, data):
-            for rank in arguments.rank:
+            for rank in arguments.step_rank:
                 for percent in arguments.open:
                     options = (percent, "attention", 0.0, torch.float32, rank)
                     setting = {"what": "step", "edges": some.graph.num_edges}

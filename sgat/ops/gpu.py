@@ -21,17 +21,15 @@ from sgat.ops.gpu_pieces import Pieces, order_of, pieces_of, sum_pieces
 from sgat.ops.gpu_records import Records
 from sgat.ops.gpu_sum_rows import aligned_width, finish_rows_kernel, sum_rows
 
-GATE_TILE = {"BLOCK": 64, "num_warps": 1}
-"""Edges of a block of the gate pass and warps of its program."""
+GATE_BLOCK = 64
+"""Edges of a block of the gate pass; its programs have one warp."""
 
-PAIR_TILES = {
-    1: {"BLOCK": 64, "num_warps": 1},
-    2: {"BLOCK": 64, "num_warps": 1},
-    4: {"BLOCK": 64, "num_warps": 1},
-    8: {"BLOCK": 32, "num_warps": 1},
-    16: {"BLOCK": 32, "num_warps": 1},
-}
-"""The same for records of so many lanes, which take registers."""
+PAIR_BLOCKS = {1: (64, 64), 2: (64, 64), 4: (64, 32), 8: (32, 32), 16: (32, 32)}
+"""The same for records of so many lanes, by target and by source.
+
+Records take registers, by source more of them, and with 32 edges more programs run at a
+time. Measured for 4 and 8 lanes (docs/kernels.md).
+"""
 
 SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
 """Edges of a block where vectors of so many columns are summed in the backward."""
@@ -112,10 +110,11 @@ def _open_direction(
         whole[num_pieces:].zero_()
     has_slopes = vector_slope.numel() > 0
     partial = _partial_vectors(pieces, vector_slope)
-    shape, tile = NO_RECORDS, GATE_TILE
+    by_source = entry is not None
+    shape, block = NO_RECORDS, GATE_BLOCK
     if records is not None:
-        shape, tile = records.shape, PAIR_TILES[records.shape["LANES"]]
-    registers = tile["BLOCK"] * shape["LANES"] // (32 * tile["num_warps"])
+        shape = records.shape
+        block = PAIR_BLOCKS[shape["LANES"]][by_source]
     kernels.open_rows_kernel[(num_pieces,)](
         p_bound=pieces.bound,
         p_row=pieces.row,
@@ -145,16 +144,18 @@ def _open_direction(
         GAMMA=gates.gamma,
         ZETA=gates.zeta,
         THRESHOLD=gates.threshold,
-        BY_SOURCE=entry is not None,
+        BY_SOURCE=by_source,
         DRAWS=seed is not None,
         WEIGHTED=weight is not None,
         SCORED=edge_score is not None,
         NAMED=node_id is not None,
-        PLACES=entry is not None and len(open_edge) > 0,
+        PLACES=by_source and len(open_edge) > 0,
         SLOPES=has_slopes,
-        FOLD=max(1, registers),
+        # Edges of a block held by one thread of the warp, one lane of each.
+        FOLD=block * shape["LANES"] // 32,
+        BLOCK=block,
+        num_warps=1,
         **shape,
-        **tile,
     )
     if has_slopes:
         _add_partial(pieces, partial, vector_slope)
@@ -326,7 +327,8 @@ def _dropped(
         BY_SOURCE=whole is not None,
         WHOLE_VALUE=whole_value,
         NAMED=node_id is not None,
-        **GATE_TILE,
+        BLOCK=GATE_BLOCK,
+        num_warps=1,
     )
     return out
 

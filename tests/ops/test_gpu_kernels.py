@@ -19,7 +19,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from sgat.ops import gpu_kernels
+from sgat.ops import gpu, gpu_kernels
 from sgat.ops.gpu_records import shape_of
 
 kernel, real, rank = gpu_kernels.open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
@@ -34,10 +34,12 @@ if rank:
     types |= {"p_row_record": word, "p_column_record": word}
 types |= {"p_" + name: real for name in reals.split()}
 options = {"TEMPERATURE": 0.66, "GAMMA": -0.1, "ZETA": 1.1, "THRESHOLD": -1.6}
-options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True, "BLOCK": 64}
+options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True}
 options |= {"WEIGHTED": False, "SCORED": False, "NAMED": False}
-options |= {"RANK": rank, "HALVES": width, "SLOPES": rank > 0, "FOLD": 1}
-options |= dict(zip(("LANES", "WORDS"), shape_of(rank, dtype) if rank else (1, 4)))
+options |= {"RANK": rank, "HALVES": width, "SLOPES": rank > 0}
+lanes, words = shape_of(rank, dtype) if rank else (1, 4)
+block = gpu.PAIR_BLOCKS[lanes][True] if rank else gpu.GATE_BLOCK
+options |= {"LANES": lanes, "WORDS": words, "BLOCK": block, "FOLD": block * lanes // 32}
 names = kernel.arg_names
 source = ASTSource(
     fn=kernel,
@@ -50,7 +52,8 @@ source = ASTSource(
         (k,): [["tt.divisibility", 16]] for k, name in enumerate(names) if name in types
     },
 )
-compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+target = GPUTarget("cuda", 90, 32)
+compiled = triton.compile(source, target=target, options={"num_warps": 1})
 ptx = compiled.asm["ptx"]
 print(ptx.count("lg2.approx"), ptx.count("ld.global.v4") + ptx.count("ld.global.v2"))
 """
