@@ -184,9 +184,9 @@ def open_edges(
     gradient of a loss on outputs, because the clamp of the gate is flat there. The
     penalty and its gradient still run over every edge.
 
-    Vectors count in the numbers of bfloat16, whose rows the GPU reads in half the time;
-    products and sums run in float32. Gradients pass as if nothing were rounded. With
-    vectors in float64 all is in float64.
+    Vectors count in the numbers of bfloat16, so that the GPU finds the vector and the
+    score of a node in one piece; products and sums run in float32. Gradients pass as if
+    nothing were rounded. With vectors in float64 all is in float64.
 
     Args:
         graph: The edges.

@@ -27,12 +27,12 @@ GATE_BLOCK = 64
 PAIR_BLOCKS = {1: (64, 64), 2: (64, 64), 4: (64, 32), 8: (32, 32), 16: (32, 32)}
 """The same for records of so many lanes, by target and by source.
 
-Records take registers, by source more of them, and with 32 edges more programs run at a
-time. Measured for 4 and 8 lanes (docs/kernels.md).
+Records take registers, and fewer edges leave room for more programs at a time. Chosen by
+timing 4 and 8 lanes (docs/kernels.md); the others follow their neighbours.
 """
 
 SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
-"""Edges of a block where vectors of so many columns are summed in the backward."""
+"""Edges of a block where tiles of so many columns are summed in the backward."""
 
 
 class Vectors(NamedTuple):
@@ -66,20 +66,14 @@ class Vectors(NamedTuple):
     @property
     def shape(self) -> dict[str, int]:
         """The numbers of columns as the kernels want them."""
-        return {
-            "RANK": self.rank,
-            "STRIDE": self.row.shape[1],
-            "BLOCK_R": self.width(self.rank),
-        }
-
-    @staticmethod
-    def width(rank: int) -> int:
-        """Columns of the tile that holds vectors of this rank, a key of SUM_BLOCKS."""
-        return max(8, int(triton.next_power_of_2(rank)))
+        stride = self.row.shape[1]
+        width = triton.next_power_of_2(stride)
+        return {"RANK": self.rank, "STRIDE": stride, "BLOCK_R": width}
 
 
 NO_VECTORS = {"RANK": 0, "STRIDE": 0, "BLOCK_R": 1}
 NO_RECORDS = {"RANK": 0, "LANES": 1, "WORDS": 4, "HALVES": 1}
+"""What the kernels want where gates see no pairs."""
 
 
 def _open_direction(

@@ -160,10 +160,10 @@ def open_rows_kernel(
     written, and edges with gate 1 go to the end of the piece instead, without gate,
     which only half-open ones need, and, with PLACES, without edge.
 
-    If RANK is not 0, the product of the vectors of both ends is part of log α, and the
-    score of the column is in its record with the vector. All is added in the same order
-    in both directions, for both must open the same edges. With SLOPES also Σπ(1-π)
-    times the vectors of the columns.
+    If RANK is not 0, the product of the vectors of both ends is part of log α, and a
+    record holds the vector and, if there is room, the score of a node. All is added in
+    the same order in both directions, for both must open the same edges. With SLOPES
+    also Σπ(1-π) times the vectors of the columns, FOLD edges of a block at a time.
     """
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
@@ -176,16 +176,17 @@ def open_rows_kernel(
     total = tl.zeros([BLOCK], row_score.dtype)
     probability = tl.zeros([BLOCK], row_score.dtype)
     slope = tl.zeros([BLOCK], row_score.dtype)
-    # Four words of a lane are the vector's own, or there is none.
+    # Without records, or where vectors fill all four words of their lanes.
     SCORE_APART: tl.constexpr = WORDS == 4
     if RANK > 0:
-        row_first, row_second, row_part = load_records(
+        row_first, row_second, row_lane_score = load_records(
             p_row_record, i_row + tl.arange(0, 1), LANES, WORDS
         )
-        slope_0 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
-        slope_1 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
-        slope_2 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
-        slope_3 = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+    if SLOPES:
+        first_low = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+        first_high = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+        second_low = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
+        second_high = tl.zeros([BLOCK // FOLD, LANES, 2], row_score.dtype)
     filled = 0
     whole = 0
     o_lane = tl.arange(0, BLOCK)
@@ -202,12 +203,13 @@ def open_rows_kernel(
         column = column_next
         if RANK > 0:
             # On its way while the noise is computed. Lanes past the end read row 0.
-            first, second, score = load_records(p_column_record, column, LANES, WORDS)
+            first, second, lane_score = load_records(
+                p_column_record, column, LANES, WORDS
+            )
         if SCORE_APART:
             log_alpha = row_score + score_next
+            score_next = tl.load(p_column_score + column_ahead)
         column_next = column_ahead
-        if SCORE_APART:
-            score_next = tl.load(p_column_score + column_next)
         o_ahead = o_edge + 2 * BLOCK
         column_ahead = tl.load(
             p_column + begin + o_ahead, mask=o_ahead < count, other=0
@@ -225,7 +227,13 @@ def open_rows_kernel(
             u = u.to(row_score.dtype)
         if RANK > 0:
             product = multiply_records(
-                row_part + score, first, second, row_first, row_second, WORDS, HALVES
+                row_lane_score + lane_score,
+                first,
+                second,
+                row_first,
+                row_second,
+                WORDS,
+                HALVES,
             )
             if SCORE_APART:
                 log_alpha += product
@@ -240,13 +248,13 @@ def open_rows_kernel(
         steep = tl.where(m_edge, pi * (1 - pi), 0)
         slope += steep
         if SLOPES:
-            slope_0 += weighted_sum(steep, low_of(first), FOLD)
+            first_low += weighted_sum(steep, low_of(first), FOLD)
             if HALVES == 2:
-                slope_1 += weighted_sum(steep, high_of(first), FOLD)
+                first_high += weighted_sum(steep, high_of(first), FOLD)
             if WORDS > 2:
-                slope_2 += weighted_sum(steep, low_of(second), FOLD)
+                second_low += weighted_sum(steep, low_of(second), FOLD)
                 if HALVES == 2:
-                    slope_3 += weighted_sum(steep, high_of(second), FOLD)
+                    second_high += weighted_sum(steep, high_of(second), FOLD)
         if DRAWS:
             logit = (log2(u) - log2(1 - u)) * 0.6931471805599453 + log_alpha
         else:
@@ -289,13 +297,13 @@ def open_rows_kernel(
         place = place_of_vector(
             i_piece, i_row, p_piece_partial, p_vector_slope, p_vector_partial, RANK
         )
-        store_columns(place, slope_0, 0, 0, RANK, WORDS, HALVES)
+        store_columns(place, first_low, 0, 0, RANK, WORDS, HALVES)
         if HALVES == 2:
-            store_columns(place, slope_1, 0, 1, RANK, WORDS, HALVES)
+            store_columns(place, first_high, 0, 1, RANK, WORDS, HALVES)
         if WORDS > 2:
-            store_columns(place, slope_2, 2, 0, RANK, WORDS, HALVES)
+            store_columns(place, second_low, 2, 0, RANK, WORDS, HALVES)
             if HALVES == 2:
-                store_columns(place, slope_3, 2, 1, RANK, WORDS, HALVES)
+                store_columns(place, second_high, 2, 1, RANK, WORDS, HALVES)
     if BY_SOURCE:
         tl.store(p_whole + i_piece, whole)
     else:
