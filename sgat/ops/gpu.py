@@ -27,8 +27,8 @@ GATE_BLOCK = 64
 PAIR_BLOCKS = {1: (64, 64), 2: (64, 64), 4: (64, 32), 8: (32, 32), 16: (32, 32)}
 """The same for records of so many lanes, by target and by source.
 
-Records take registers, and fewer edges leave room for more programs at a time. Chosen by
-timing 4 and 8 lanes (docs/kernels.md); the others follow their neighbours.
+Records take registers, and fewer edges leave room for more programs at a time. Chosen
+by timing 4 and 8 lanes (docs/kernels.md); the others follow their neighbours.
 """
 
 SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
