@@ -159,12 +159,13 @@ def load_records(p_record, i_node, LANES: tl.constexpr, WORDS: tl.constexpr):
     p_word = p_record + i_node.to(tl.int64)[:, None] * (4 * LANES) + o_word[None, :]
     words = tl.load(p_word).reshape(i_node.shape[0], LANES, 2, 2)
     first, second = tl.split(words)
-    third, score = tl.split(second)
+    third, fourth = tl.split(second)
     if WORDS < 4:
+        score = fourth
         # Read as two numbers the score could be anything.
         second = tl.join(third, tl.zeros_like(third))
     else:
-        score = tl.zeros_like(score)
+        score = tl.zeros_like(fourth)
     if words.dtype == tl.int32:
         score = score.to(tl.float32, bitcast=True)
     return first, second, score
