@@ -1,15 +1,15 @@
 """Gates that see pairs: what products of vectors add to the gate pass and to a step.
 
 python -m benchmarks.pairs [--device cuda] [--scale 1] [--rank 0 16 64] [--open 100 20]
-    [--tiles 64/32 32/32] [--step-rank 0 16] [--peer-scale 0.25]
+    [--tiles 64 32] [--step-rank 0 16] [--peer-scale 0.25]
 
 The graph is `sgat.data.synthetic.reddit_shaped`. First the gate pass and its gradient
-by themselves, as CUDA graphs, for each rank and each tile (edges of a block by target /
-by source); without `--tiles` with the package's own, which rank 0 always has. Then the
-whole training step of `benchmarks.training_step` with a bilinear scorer of each rank
-of `--step-rank`, and beside PyG's `GATConv` on a part of the edges. `added` is what a
-rank adds to the time of rank 0, `over_peer` how many times faster than `GATConv`. Rows
-are appended to `results/pairs.csv`.
+by themselves, as CUDA graphs, for each rank and each tile (edges of a block); without
+`--tiles` with the package's own, which rank 0 always has. Then the whole training step
+of `benchmarks.training_step` with a bilinear scorer of each rank of `--step-rank`, and
+beside PyG's `GATConv` on a part of the edges. `added` is what a rank adds to the time
+of rank 0, `over_peer` how many times faster than `GATConv`. Rows are appended to
+`results/pairs.csv`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,6 @@ BARS = (
 )
 
 
-def parse_tile(text: str) -> tuple[int, int]:
-    """Edges of a block by target and by source, from a text such as 64/32."""
-    by_target, by_source = map(int, text.split("/"))
-    return by_target, by_source
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
@@ -52,7 +46,7 @@ def main() -> None:
     parser.add_argument("--peer-scale", type=float, default=0.25)
     parser.add_argument("--rank", nargs="*", type=int, default=[0, 16, 64])
     parser.add_argument("--open", nargs="*", type=float, default=[100, 63, 20])
-    parser.add_argument("--tiles", nargs="*", type=parse_tile, default=[])
+    parser.add_argument("--tiles", nargs="*", type=int, default=[])
     parser.add_argument("--step-rank", nargs="*", type=int, default=[0, 16])
     arguments = parser.parse_args()
     device = arguments.device
@@ -95,7 +89,7 @@ def main() -> None:
         own = gpu.PAIR_BLOCKS[lanes]
         for tile in arguments.tiles or [own]:
             gpu.PAIR_BLOCKS[lanes] = tile
-            time_gates(rank, "{}/{}".format(*tile))
+            time_gates(rank, str(tile))
         gpu.PAIR_BLOCKS[lanes] = own
     if arguments.step_rank:
         keep = torch.rand(data.graph.num_edges, device=device) < arguments.peer_scale

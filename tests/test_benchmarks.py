@@ -65,7 +65,6 @@ def test_what_a_rank_adds_is_told_against_none_and_against_the_peer(script):
     pairs.compare(rows)
     assert [line.get("added", "") for line in rows] == ["", "50%", "", ""]
     assert [line.get("over_peer", "") for line in rows] == [15.0, 10.0, "", ""]
-    assert pairs.parse_tile("64/32") == (64, 32)
 
 
 def row(**given):

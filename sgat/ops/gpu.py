@@ -24,8 +24,8 @@ from sgat.ops.gpu_sum_rows import aligned_width, finish_rows_kernel, sum_rows
 GATE_BLOCK = 64
 """Edges of a block of the gate pass; its programs have one warp."""
 
-PAIR_BLOCKS = {1: (64, 64), 2: (64, 64), 4: (64, 32), 8: (32, 32), 16: (32, 32)}
-"""The same for records of so many lanes, by target and by source.
+PAIR_BLOCKS = {1: 64, 2: 64, 4: 32, 8: 32, 16: 32}
+"""The same for records of so many lanes.
 
 Records take registers, and fewer edges leave room for more programs at a time. Chosen
 by timing 4 and 8 lanes (docs/kernels.md); the others follow their neighbours.
@@ -108,7 +108,7 @@ def _open_direction(
     shape, block = NO_RECORDS, GATE_BLOCK
     if records is not None:
         shape = records.shape
-        block = PAIR_BLOCKS[shape["LANES"]][by_source]
+        block = PAIR_BLOCKS[shape["LANES"]]
     kernels.open_rows_kernel[(num_pieces,)](
         p_bound=pieces.bound,
         p_row=pieces.row,
