@@ -39,13 +39,9 @@ def test_an_empty_choice_is_what_the_row_starts_from(chosen):
 @pytest.mark.parametrize(
     "data",
     [
-        *("cora", "citeseer", "pubmed", "computers"),
+        *("cora", "citeseer", "pubmed", "computers", "photo"),
         *("actor", "texas", "wisconsin", "cornell"),
     ],
 )
 def test_the_tuned_config_of_a_data_set_is_that_of_the_tables(data):
     assert find_config(f"tuned/{data}") == settings("sgat-2head", data)
-
-
-def test_photo_is_tuned_to_what_its_row_starts_from():
-    assert find_config("tuned/photo") == unsearched("sgat-2head", "photo")
