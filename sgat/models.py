@@ -223,11 +223,13 @@ class SGAT(NodeClassifier):
             nn.init.xavier_normal_(self.classifier.weight, gain, generator)
             nn.init.zeros_(self.classifier.bias)
 
-    def observe(self, graphs: Sequence[NodeData], seed: int) -> None:
+    def observe(
+        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
+    ) -> None:
         """Let the scorer look at the data, if it is one that does."""
         observe = getattr(self.gating.scorer, "observe", None)
         if observe is not None:
-            observe(graphs, seed)
+            observe(graphs, seed, keep=keep)
 
     def compute(
         self,

@@ -61,12 +61,15 @@ class NodeClassifier(nn.Module):
         """Draw new weights, with torch's global generator if none is given."""
         raise NotImplementedError
 
-    def observe(self, graphs: Sequence[NodeData], seed: int) -> None:
+    def observe(
+        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
+    ) -> None:
         """Look at the data before training; here nothing.
 
         Args:
             graphs: The data with training nodes, on the device of the model.
             seed: Of all that is drawn.
+            keep: Share of the edges that training is to keep; None if it is free.
         """
 
     def compute(

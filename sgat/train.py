@@ -209,7 +209,7 @@ class Training:
         self.model_config = resolved(model, graphs)
         self.model = _fresh_model(self.model_config, graphs, train).to(device)
         training = [data for data in self.graphs if bool(data.train.any())]
-        self.model.observe(training, train.seed)
+        self.model.observe(training, train.seed, keep=train.keep)
         if self.model_config.layers == 0:
             # Gates that nothing depends on would close at any price.
             train = dataclasses.replace(train, l0_weight=0.0)
@@ -372,7 +372,9 @@ class Training:
             )
         epochs = self.epochs
         checkpoint.load_weights(self.model, checkpoint.unpack("model", tensors), path)
-        for name, tensor in checkpoint.unpack("best", tensors).items():
+        # A file from before a buffer existed lacks it; loading filled it in.
+        best = self.model.state_dict() | checkpoint.unpack("best", tensors)
+        for name, tensor in best.items():
             epochs.best[name].copy_(tensor)
         checkpoint.restore_optimiser(
             epochs.optimiser, checkpoint.unpack("adam", tensors)

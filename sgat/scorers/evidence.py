@@ -18,6 +18,11 @@ from sgat.scorers.scores import Scores
 if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
 
+HEARD = 2.0
+"""How far log α of the edges to keep lies above its border, on average, at least."""
+MOST_SCALE = 100.0
+"""Odds that hardly differ are not spread any further."""
+
 _known = Kept()
 
 
@@ -89,11 +94,12 @@ def _mark(tensor: Tensor) -> tuple[WeakIdRef, int, object]:
 class EvidenceScorer(nn.Module):
     """Gates that close where an edge looks like any random pair of nodes.
 
-        log α_ij = log P(real) / P(noise) + τ
+        log α_ij = scale · log P(real) / P(noise) + shift + τ
 
     with τ the threshold of evaluation, so that it keeps the edges that are rather real
-    than noise. What is learned before training (`observe`) stays as it is while the
-    weights are trained. The odds of a graph are worked out at the first pass over it.
+    than noise: scale is 1 and shift 0, unless a share of the edges is to be kept. What
+    is learned before training (`observe`) stays as it is while the weights are trained.
+    The odds of a graph are worked out at the first pass over it.
 
     Args:
         in_channels: Number of input features K.
@@ -103,6 +109,8 @@ class EvidenceScorer(nn.Module):
     """
 
     sees_input = True
+    scale: Tensor
+    shift: Tensor
 
     def __init__(
         self, in_channels: int, num_classes: int, rank: int = 64, *, threshold: float
@@ -110,19 +118,53 @@ class EvidenceScorer(nn.Module):
         super().__init__()
         self.evidence = EdgeEvidence(in_channels, num_classes, rank)
         self.threshold = threshold
+        self.register_buffer("scale", torch.ones(()))
+        self.register_buffer("shift", torch.zeros(()))
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Forget what was learned."""
         self.evidence.reset_parameters(generator)
+        self.scale.fill_(1)
+        self.shift.zero_()
 
-    def observe(self, graphs: Sequence[NodeData], seed: int) -> None:
-        """Learn what noise looks like; see `EdgeEvidence.fit`."""
+    def observe(
+        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
+    ) -> None:
+        """Learn what noise looks like; see `EdgeEvidence.fit`.
+
+        A share to keep puts the border where the odds may be close together, and the
+        kept edges would be all but closed. So the odds are then spread around their
+        mean, by as much as the best edges need:
+
+            scale = max(1, HEARD / (mean odds of the best share - the least of them))
+            shift = (1 - scale) · mean odds of all
+
+        Args:
+            graphs: Where to learn.
+            seed: Of all that is drawn.
+            keep: Share of the edges that training is to keep; None if it is free.
+        """
         self.evidence.fit(graphs, seed=seed)
+        self.scale.fill_(1)
+        self.shift.zero_()
+        if keep is not None and any(data.graph.num_edges for data in graphs):
+            parts = [self._odds(data.x, data.graph) for data in graphs]
+            found = torch.cat(parts).double()
+            best = found.topk(max(1, round(keep * len(found)))).values
+            scale = (HEARD / (best.mean() - best.min())).clamp(1, MOST_SCALE)
+            self.scale.copy_(scale)
+            self.shift.copy_((1 - scale) * found.mean())
 
-    def forward(self, h: Tensor, graph: Graph, x: Features) -> Scores:
-        """Score every edge of the graph."""
-        zero = h.new_zeros(graph.num_nodes)
-        found = odds(
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any
+    ) -> None:
+        """Load what was learned, also by versions that did not spread the odds."""
+        state_dict.setdefault(prefix + "scale", torch.ones(()))
+        state_dict.setdefault(prefix + "shift", torch.zeros(()))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def _odds(self, x: Features, graph: Graph) -> Tensor:
+        found: Tensor = odds(
             graph.dst,
             graph.src,
             graph.row_ptr,
@@ -130,4 +172,10 @@ class EvidenceScorer(nn.Module):
             x.shape[1],
             list(self.evidence.buffers()),
         )
+        return found
+
+    def forward(self, h: Tensor, graph: Graph, x: Features) -> Scores:
+        """Score every edge of the graph."""
+        zero = h.new_zeros(graph.num_nodes)
+        found = self._odds(x, graph) * self.scale + self.shift
         return Scores(zero, zero, found.to(h) + self.threshold)

@@ -10,7 +10,7 @@ from small_data import block_graph
 from torch import Tensor
 
 import sgat
-from sgat import SGATClassifier
+from sgat import SGATClassifier, checkpoint
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.evidence import EdgeEvidence
@@ -150,6 +150,45 @@ def test_reset_forgets(data: NodeData, scorer):
     assert torch.allclose(found, torch.full_like(found, 8 + THRESHOLD))
 
 
+def test_odds_are_spread_by_what_the_best_share_needs(monkeypatch, data: NodeData):
+    found = torch.arange(data.graph.num_edges).flip(0) / data.graph.num_edges + 3
+    monkeypatch.setattr(EdgeEvidence, "forward", lambda self, x, graph: found)
+    scorer = EvidenceScorer(13, 3, 7, threshold=THRESHOLD)
+    # 211 of 2110 odds from 3.9 to 4: their mean is 105 steps above the least.
+    scorer.observe([data], seed=0, keep=0.1)
+    assert float(scorer.scale) == pytest.approx(2 / (105 / 2110), rel=1e-5)
+    log_alpha = scorer(data.x, data.graph, data.x).edge
+    assert float(log_alpha.mean()) == pytest.approx(3.5 + THRESHOLD, abs=1e-3)
+    best = log_alpha.topk(211).values
+    assert float(best.mean() - best.min()) == pytest.approx(2, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("factor", "keep", "scale"),
+    [(1.0, None, 1), (1.0, 0.5, 4 * 2), (16.0, 0.5, 1), (0.0, 0.5, 100)],
+)
+def test_odds_are_not_spread_where_free_far_apart_or_the_same(
+    monkeypatch, data: NodeData, factor: float, keep: float | None, scale: float
+):
+    steps = torch.linspace(0, 1, data.graph.num_edges)
+    monkeypatch.setattr(EdgeEvidence, "forward", lambda self, x, graph: steps * factor)
+    scorer = EvidenceScorer(13, 3, 7, threshold=THRESHOLD)
+    scorer.observe([data], seed=0, keep=keep)
+    assert float(scorer.scale) == pytest.approx(scale, rel=2e-3)
+    found = scorer(data.x, data.graph, data.x).edge
+    if scale == 1:
+        assert torch.equal(found, steps * factor + THRESHOLD)
+    scorer.observe([data], seed=0)
+    assert (float(scorer.scale), float(scorer.shift)) == (1, 0)
+
+
+def test_without_edges_a_share_spreads_nothing(data: NodeData):
+    graph = Graph.from_edges(torch.zeros(2, 0).long(), data.num_nodes)
+    scorer = EvidenceScorer(13, 3, 7, threshold=THRESHOLD)
+    scorer.observe([dataclasses.replace(data, graph=graph)], seed=0, keep=0.5)
+    assert (float(scorer.scale), float(scorer.shift)) == (1, 0)
+
+
 def test_training_follows_the_same_losses_with_every_backend(data: NodeData):
     runs = []
     for backend in ("reference", "cpu"):
@@ -180,27 +219,39 @@ def test_training_looks_at_the_data_first_and_leaves_what_it_saw(
     assert kept == pytest.approx(float((odds + shift > 0).float().mean()))
 
 
-def test_a_budget_keeps_the_likeliest_edges(data: NodeData):
-    config = dataclasses.replace(TRAIN, keep=0.3, epochs=20)
+@pytest.mark.parametrize("noise_rate", [0.0, 0.4])
+def test_a_budget_keeps_the_likeliest_edges_open(noise_rate: float):
+    data = block_graph(noise_rate=noise_rate, feature_signal=3.0)
+    config = dataclasses.replace(TRAIN, keep=0.3, epochs=40)
     model = dataclasses.replace(MODEL, gate_bias=True, symmetric=False)
     result = fit([data], model, config)
+    # Training comes to the share as well, however sure all odds are (clean: 3000 : 1).
+    assert result.records[-1].expected_open == pytest.approx(0.3, abs=0.02)
     log_alpha = result.sgat.log_alpha(data.x, data.graph)
     is_kept = result.sgat.gating.gates.is_kept(log_alpha)
     # Both directions of an edge have the same odds.
     assert abs(int(is_kept.sum()) - round(0.3 * data.graph.num_edges)) <= 1
     odds = result.sgat.gating.scorer.evidence(data.x, data.graph)
     assert odds[is_kept].min() >= odds[~is_kept].max()
+    gate = result.sgat.gating.gates.value(log_alpha).detach()
+    assert float(gate[is_kept].mean()) > 0.4
+    assert result.sgat.noise_share == pytest.approx(noise_rate, abs=0.15)
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(data: NodeData, tmp_path):
-    whole = Training([data], MODEL, TRAIN)
+@pytest.mark.parametrize("keep", [None, 0.3])
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    data: NodeData, tmp_path, keep: float | None
+):
+    config = dataclasses.replace(TRAIN, keep=keep)
+    whole = Training([data], MODEL, config)
+    assert (float(whole.model.gating.scorer.scale) > 1) == (keep is not None)
     while not whole.is_done:
         whole.run_epochs()
-    begun = Training([data], MODEL, TRAIN)
+    begun = Training([data], MODEL, config)
     for _ in range(2):
         begun.run_epochs()
     begun.save(tmp_path / "state.safetensors")
-    resumed = Training([data], MODEL, TRAIN)
+    resumed = Training([data], MODEL, config)
     resumed.restore(tmp_path / "state.safetensors")
     while not resumed.is_done:
         resumed.run_epochs()
@@ -208,6 +259,39 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(data: NodeData, tmp_path):
         assert torch.equal(resumed.model.state_dict()[name], part), name
     losses = [[record.loss for record in run.records] for run in (whole, resumed)]
     assert losses[0] == losses[1]
+
+
+def test_a_run_from_before_odds_were_spread_goes_on_without(data: NodeData, tmp_path):
+    config, path = dataclasses.replace(TRAIN, keep=0.3), tmp_path / "state.safetensors"
+    begun = Training([data], MODEL, config)
+    begun.model.gating.scorer.scale.fill_(1)
+    begun.model.gating.scorer.shift.fill_(0)
+    while not begun.best_epoch:
+        begun.run_epochs()
+    begun.save(path)
+    tensors, state = checkpoint.load_tensors(path)
+    spread = [name for name in tensors if name.endswith(("scorer.scale", "r.shift"))]
+    assert len(spread) == 4, "of the model and of the best one"
+    for name in spread:
+        del tensors[name]
+    checkpoint.save_tensors(path, tensors, state)
+    resumed = Training([data], MODEL, config)
+    resumed.restore(path)
+    for model in (resumed.model, resumed.selected_model()):
+        scorer = model.gating.scorer
+        assert (float(scorer.scale), float(scorer.shift)) == (1, 0)
+    begun.run_epochs()
+    resumed.run_epochs()
+    assert begun.records[-1].loss == resumed.records[-1].loss
+
+
+def test_a_saved_classifier_spreads_the_odds_as_before(data: NodeData, tmp_path):
+    clf = SGATClassifier(hidden=5, epochs=3, keep=0.3, device="cpu").fit([data])
+    assert float(clf.model_.gating.scorer.scale) > 1
+    clf.save(tmp_path / "run")
+    loaded = sgat.load(tmp_path / "run").model_
+    expected = clf.model_.log_alpha(data.x, data.graph)
+    assert torch.equal(loaded.log_alpha(data.x, data.graph), expected)
 
 
 def test_a_saved_classifier_knows_its_training_nodes_again(data: NodeData, tmp_path):
