@@ -124,7 +124,8 @@ class ModelConfig:
             _require(self, name, getattr(self, name) >= 1, "at least 1")
         # Beliefs may stay where they are.
         is_enough = self.layers >= 1 or (self.readout == "beliefs" and self.layers == 0)
-        _require(self, "layers", is_enough, "at least 1")
+        wanted = "at least 1; 0 goes with the read-out beliefs only"
+        _require(self, "layers", is_enough, wanted)
         for name in ("dropout", "attention_dropout"):
             _require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
         _require(self, "rank", 1 <= self.rank <= 64, "from 1 to 64")

@@ -69,7 +69,7 @@ class Epochs:
         )
         self.estimator = (
             gate_gradient.estimator_for(model.gating.gates, self.device)
-            if isinstance(model, SGAT)
+            if isinstance(model, SGAT) and model.reach
             else None
         )
         self.optimiser = self._optimiser()
@@ -122,7 +122,11 @@ class Epochs:
         seeds = [noise.derive(config.seed, epoch, 0, 0) for epoch in epochs]
         self.seeds = torch.tensor(seeds, dtype=torch.long, **scalar)
         rise = config.warmup_epochs + 1
-        prices = [config.l0_weight * min(1.0, (e + 1) / rise) for e in epochs]
+        price = config.l0_weight
+        if isinstance(self.model, SGAT) and not self.model.reach:
+            # Gates that nothing depends on would close at any price.
+            price = 0.0
+        prices = [price * min(1.0, (e + 1) / rise) for e in epochs]
         self.prices = torch.tensor(prices, dtype=torch.float64, **scalar)
         shares = [1.0 if budget is None else budget.target(e) for e in epochs]
         self.targets = torch.tensor(shares, dtype=torch.float64, **scalar)

@@ -60,8 +60,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             closes; "auto" takes the first up to ten million edges and the second
             beyond; see `sgat.scorers` for others.
         readout: "auto" lets the data choose: "attention" where edges tend to join nodes
-            of one class, else "beliefs", which keeps nodes and neighbours apart;
-            "linear" is the paper's.
+            of one class, else "beliefs", which keeps nodes and neighbours apart, with
+            0 layers where edges say nothing of the classes; "linear" is the paper's.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to `l0_weight`.
         l0_weight: λ, the price of an expected open edge; not used with `keep`.
         epochs: Passes over the training graphs.
@@ -85,7 +85,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
         noise_share_: Share of the training graphs' edges that is estimated to be noise;
-            None unless the scorer is "evidence".
+            None unless gates go by evidence.
         config_: All settings.
         graphs_: The training data as `NodeData`.
     """

@@ -93,8 +93,9 @@ class SGAT(NodeClassifier):
         backend: Backend = "auto",
     ) -> None:
         super().__init__()
-        if layers < (0 if readout == "beliefs" else 1):
-            raise ValueError(f"`layers` must be at least 1, got {layers}.")
+        least = 0 if readout == "beliefs" else 1
+        if layers < least:
+            raise ValueError(f"`layers` must be at least {least}, got {layers}.")
         if activation not in ACTIVATIONS:
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
         if readout not in ("linear", "attention", "beliefs"):
@@ -158,10 +159,12 @@ class SGAT(NodeClassifier):
         Raises:
             ValueError: If the read-out is left to the data; `sgat.train.resolved` asks.
         """
-        if config.readout == "auto":
-            raise ValueError(
-                "`readout` must not be auto here; the trainer resolves it."
-            )
+        for name in ("scorer", "readout"):
+            if getattr(config, name) == "auto":
+                raise ValueError(
+                    f"`{name}` must not be auto here; the trainer resolves it."
+                )
+        assert config.readout != "auto"
         return cls(
             in_channels,
             config.hidden,

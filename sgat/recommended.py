@@ -35,15 +35,16 @@ def is_large(graphs: Sequence[NodeData]) -> bool:
     return sum(data.graph.num_edges for data in graphs) > MOST_JUDGED
 
 
-def chosen_readout(graphs: Sequence[NodeData]) -> dict[str, Any]:
+def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
     """What the read-out "auto" stands for on these graphs, as entries of `ModelConfig`.
 
     Neighbours are averaged where edges tend to join nodes of one class. Where they do
-    not, features stay with their node and beliefs travel; no step if edges say nothing
-    of the classes, for then there is nothing to hear.
+    not, features stay with their node and beliefs travel; no step, whatever `layers`
+    was, if edges say nothing of the classes, for then there is nothing to hear. Gates
+    by evidence tell edges apart all the same; others would learn nothing.
     """
     if is_assortative(graphs):
         return {"readout": "attention"}
-    if says_nothing(graphs):
+    if model.scorer == "evidence" and says_nothing(graphs):
         return {"readout": "beliefs", "layers": 0}
     return {"readout": "beliefs"}

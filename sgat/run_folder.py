@@ -311,6 +311,7 @@ def summarise(
     removed = sum(int((~found.kept).sum()) for found in scores)
     gates = torch.cat([found.gate[found.kept] for found in scores])
     name = metrics.score_name(graphs[0].is_multilabel)
+    has_price = config.train.keep is None and result.sgat.reach > 0
     return {
         "data": graphs[0].name if config.data.name is None else config.data.name,
         name: None if test is None else test.score,
@@ -326,7 +327,7 @@ def summarise(
         "edges_with_loops": edges + nodes,
         "noise_share": result.sgat.noise_share if edges else None,
         "keep": config.train.keep,
-        "l0_weight": None if config.train.keep else config.train.l0_weight,
+        "l0_weight": config.train.l0_weight if has_price else None,
         "epochs": len(result.records),
         "best_epoch": result.best_epoch,
         "seed": config.train.seed,

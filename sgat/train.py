@@ -133,10 +133,10 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
             "`readout` must not be beliefs where nodes have several labels: a belief is"
             " in one class; use attention, or auto."
         )
-    if model.readout == "auto":
-        model = dataclasses.replace(model, **chosen_readout(graphs))
     if model.scorer == "auto":
         model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))
+    if model.readout == "auto":
+        model = dataclasses.replace(model, **chosen_readout(model, graphs))
     if model.symmetric is None:
         symmetric = not any(data.has_directions for data in graphs)
         return dataclasses.replace(model, symmetric=symmetric)
@@ -210,9 +210,6 @@ class Training:
         self.model = _fresh_model(self.model_config, graphs, train).to(device)
         training = [data for data in self.graphs if bool(data.train.any())]
         self.model.observe(training, train.seed, keep=train.keep)
-        if self.model_config.layers == 0:
-            # Gates that nothing depends on would close at any price.
-            train = dataclasses.replace(train, l0_weight=0.0)
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0

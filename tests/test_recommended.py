@@ -6,6 +6,7 @@ from small_data import block_graph, several_graphs
 
 import sgat
 from sgat.config import Config, ModelConfig, TrainConfig
+from sgat.data.node_data import NodeData
 from sgat.experiments.settings import settings
 from sgat.pruning import row_scores
 from sgat.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
@@ -53,16 +54,27 @@ def test_what_is_trained_by_evidence_can_be_pruned_by_it():
     assert MOST_JUDGED <= row_scores.MOST_EDGES
 
 
-def test_where_edges_say_nothing_nobody_is_heard():
+@pytest.fixture
+def mute() -> NodeData:
+    """A graph whose labels were dealt out at random."""
     data = block_graph(num_nodes=503, num_classes=4, degree=20, feature_signal=1.0)
     order = torch.randperm(503, generator=torch.Generator().manual_seed(0))
-    data = dataclasses.replace(data, y=data.y[order])
-    model = ModelConfig(hidden=8, **RECOMMENDED)
-    assert (found := resolved(model, [data])).readout == "beliefs"
+    return dataclasses.replace(data, y=data.y[order])
+
+
+@pytest.mark.parametrize("gradient", ["hard_concrete", "reinforce", "gumbel", "rebar"])
+def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
+    model = ModelConfig(hidden=8, gate_gradient=gradient, **RECOMMENDED)
+    assert (found := resolved(model, [mute])).readout == "beliefs"
     assert found.layers == 0
-    trained = fit([data], model, TrainConfig(epochs=3, device="cpu")).sgat.eval()
+    trained = fit([mute], model, TrainConfig(epochs=3, device="cpu")).sgat.eval()
     empty = sgat.Graph.from_edges(torch.empty(2, 0, dtype=torch.long), 503)
     with torch.no_grad():
-        assert torch.equal(trained(data.x, empty), trained(data.x, data.graph))
+        assert torch.equal(trained(mute.x, empty), trained(mute.x, mute.graph))
     # The price of open edges does not close gates that nothing depends on.
     assert float(trained.gating.gate_bias.detach()) == 0
+
+
+def test_gates_that_only_training_moves_are_not_left_without_it(mute):
+    model = ModelConfig(scorer="additive", readout="auto")
+    assert resolved(model, [mute]).layers == model.layers

@@ -12,8 +12,8 @@ from torch import Tensor
 from sgat.compare.pruners import (
     ATTENTION,
     PRUNERS,
-    RECOMMENDED,
     SGAT,
+    SGAT_RECOMMENDED,
     SGATS,
     PrunedTask,
     kept_edges,
@@ -35,7 +35,7 @@ RETRAINED = {"gcn": "GCN", "gat": "GAT, 2 heads"}
 """Models that are trained anew on what a method keeps, and what they are called."""
 ROWS = {
     **{"gcn": "gcn", "gat": "gat-2head", "mlp": "mlp"},
-    **{SGAT: "sgat-2head", RECOMMENDED: "sgat-recommended"},
+    **{SGAT: "sgat-2head", SGAT_RECOMMENDED: "sgat-recommended"},
 }
 """Row of the tables whose settings a model has."""
 
@@ -56,7 +56,7 @@ class Place(NamedTuple):
     model: str
 
 
-FREE = Place(RECOMMENDED, None, RECOMMENDED)
+FREE = Place(SGAT_RECOMMENDED, None, SGAT_RECOMMENDED)
 """The recommended SGAT as it is without a budget."""
 
 
@@ -128,7 +128,7 @@ class Comparison:
         """The trainings of an SGAT of its own, for one seed."""
         methods = [method for method in self.methods if method in SGATS]
         found = [Place(m, budget, m) for m in methods for budget in self.budgets]
-        return [*found, FREE] if RECOMMENDED in methods else found
+        return [*found, FREE] if SGAT_RECOMMENDED in methods else found
 
     @property
     def split(self) -> str | None:

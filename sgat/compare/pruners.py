@@ -24,8 +24,8 @@ UNLEARNED = {
 }
 """Methods that look at edges and features alone, and what they are called."""
 ATTENTION = "gat-attention"
-SGAT, RECOMMENDED = "sgat", "sgat-recommended"
-SGATS = {SGAT: "SGAT", RECOMMENDED: "SGAT, recommended"}
+SGAT, SGAT_RECOMMENDED = "sgat", "sgat-recommended"
+SGATS = {SGAT: "SGAT", SGAT_RECOMMENDED: "SGAT, recommended"}
 """The paper's gates and the recommended ones, and what they are called."""
 PRUNERS = {**UNLEARNED, ATTENTION: "GAT attention", **SGATS}
 """Every method that chooses edges, and what it is called."""

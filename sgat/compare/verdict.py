@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from sgat.compare.plan import MLP, RETRAINED, Place
-from sgat.compare.pruners import RECOMMENDED, SGAT, UNLEARNED
+from sgat.compare.pruners import SGAT, SGAT_RECOMMENDED, UNLEARNED
 from sgat.compare.results import Results, budget_name
 
 CONFIDENCE = 0.95
 """Of the interval outside of which a difference is one."""
-WHO = {SGAT: "SGAT", RECOMMENDED: "the recommended SGAT"}
+WHO = {SGAT: "SGAT", SGAT_RECOMMENDED: "the recommended SGAT"}
 """Whose edges are judged, as sentences call them."""
 Status = Literal["ahead", "undecided", "behind"]
 
@@ -194,7 +194,7 @@ def _where(speakers: Mapping[str, str], shares: Mapping[str, list[float]]) -> st
 def _on_edges(method: str, worth: str, vain: str, runs: int) -> str:
     """Whether the edges that an SGAT chose are worth having."""
     text = "Learning which edges to keep was"
-    if method == RECOMMENDED:
+    if method == SGAT_RECOMMENDED:
         text = "By the recommended settings, learning which edges to keep was"
     if worth:
         text += f" worth it for {worth}."

@@ -88,7 +88,7 @@ def is_assortative(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
 
 
 def says_nothing(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
-    """Whether edges surely say nothing of the classes of the nodes they join.
+    """Whether edges show no sign of the classes of the nodes they join, though many do.
 
     So it is if many edges join labelled nodes and do not choose their classes more than
     where the labels are dealt out at random. Judged by the first graph with labels.

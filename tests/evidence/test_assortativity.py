@@ -9,6 +9,7 @@ from small_data import block_graph, several_graphs
 from sgat.data.node_data import NodeData
 from sgat.evidence import assortativity as measure
 from sgat.evidence import is_assortative, says_nothing
+from sgat.graph import Graph
 
 
 def block(**options) -> NodeData:
@@ -101,3 +102,23 @@ def test_edges_say_nothing_of_labels_that_are_dealt_out():
         few = dealt.train & (torch.arange(503) % 3 == 0)
         assert not says_nothing([dataclasses.replace(dealt, train=few)])
     assert not says_nothing(several_graphs())
+
+
+@pytest.mark.parametrize("num_rare", [1, 5])
+def test_classes_of_a_few_nodes_hide_nothing(num_rare: int):
+    """Class c is joined to c + 1; some classes are so rare that no random pair is."""
+    generator = torch.Generator().manual_seed(num_rare)
+    y = torch.randint(10, (3000,), generator=generator)
+    a, b = torch.randint(3000, (2, 60_000), generator=generator)
+    is_right = (y[a] + 1) % 10 == y[b]
+    some = torch.rand(60_000, generator=generator) < 0.05
+    edges = torch.stack([a, b])[:, (is_right | some) & (a != b)]
+    for rare in range(num_rare):
+        y[3 * rare : 3 * rare + 3] = 10 + rare
+    nobody = torch.zeros(3000, dtype=torch.bool)
+    graph = Graph.from_edges(torch.cat([edges, edges.flip(0)], dim=1), 3000)
+    x = torch.randn(3000, 4, generator=generator)
+    names = [str(number) for number in range(10 + num_rare)]
+    data = NodeData(graph, x, y, ~nobody, nobody, nobody, names)
+    for seed in range(3):
+        assert not says_nothing([data], seed=seed)
