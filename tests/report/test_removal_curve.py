@@ -26,8 +26,9 @@ def test_every_point_is_the_model_with_its_gate_bias_moved(name, request):
         val, test = evaluate(moved, run.graphs, ("val", "test"))
         assert point.validation == pytest.approx(val.score)
         assert point.test == pytest.approx(test.score)
-        removed = (log_alpha <= point.threshold).double().mean().item()
-        assert point.removed == pytest.approx(removed, abs=2 / len(log_alpha))
+        # Moving the bias rounds: both directions of the edge at the border may differ.
+        removed = int((log_alpha <= point.threshold).sum())
+        assert point.removed * len(log_alpha) == pytest.approx(removed, abs=2.01)
 
 
 def test_the_curve_runs_from_all_edges_to_none_and_meets_the_run(hostile_run):
