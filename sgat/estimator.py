@@ -85,7 +85,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
         noise_share_: Share of the training graphs' edges that is estimated to be noise;
-            None unless gates go by evidence.
+            None unless gates go by evidence, and where there are no edges.
         config_: All settings.
         graphs_: The training data as `NodeData`.
     """
@@ -186,7 +186,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
         header = model_header(graphs[0], result.best_epoch)
         self._set_fitted(config, result.sgat, header, graphs, history)
-        self.edges_ = edge_table(self.graphs_, self._scores(self.graphs_))
+        self._set_edges(edge_table(self.graphs_, self._scores(self.graphs_)))
         return self
 
     @classmethod
@@ -214,7 +214,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         classifier = cls(**arguments)
         classifier._set_fitted(config, model, header, [], history)
         if edges is not None:
-            classifier.edges_ = edges
+            classifier._set_edges(edges)
         return classifier
 
     def _set_fitted(
@@ -235,6 +235,12 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.best_epoch_ = header["best_epoch"]
         self.noise_share_ = model.noise_share
         self.history_ = history
+
+    def _set_edges(self, edges: Any) -> None:
+        self.edges_ = edges
+        # Evidence that has seen no edge says 0.
+        if not len(edges):
+            self.noise_share_ = None
 
     def predict(
         self,

@@ -184,6 +184,18 @@ def test_save_and_load_give_the_same_classifier(tmp_path):
         loaded.sparsify()
 
 
+def test_without_edges_no_share_of_them_is_estimated_to_be_noise(tmp_path):
+    data = block_graph()
+    kept = torch.zeros(data.graph.num_edges, dtype=torch.bool)
+    for number, graph in enumerate([data, data.select_edges(kept)]):
+        classifier = quick(keep=None).fit(graph)
+        assert classifier.model_.noise_share is not None
+        assert (classifier.noise_share_ is None) == (not len(classifier.edges_))
+        classifier.save(tmp_path / str(number))
+        assert sgat.load(tmp_path / str(number)).noise_share_ == classifier.noise_share_
+    assert classifier.noise_share_ is None
+
+
 def test_a_run_of_the_command_line_loads(tmp_path):
     from sgat.cli import main
     from sgat.data.karate import load_karate
