@@ -26,6 +26,7 @@ from sgat.experiments.options import Options
 from sgat.experiments.probes import unpacked
 from sgat.experiments.record import Store
 from sgat.experiments.settings import settings
+from sgat.recommended import MOST_JUDGED, chosen_scorer, is_large
 from sgat.sparsifiers import links
 
 FULL, MLP = "full", "mlp"
@@ -131,6 +132,17 @@ class Comparison:
         return [*found, FREE] if SGAT_RECOMMENDED in methods else found
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not as one would expect."""
+        if SGAT_RECOMMENDED not in self.methods or not is_large(self.graphs):
+            return ()
+        number = sum(part.graph.num_edges for part in self.graphs)
+        return (
+            "gates of the recommended SGAT are additive, like the paper's: evidence is"
+            f" sought for up to {MOST_JUDGED:,} edges, and there are {number:,}",
+        )
+
+    @property
     def split(self) -> str | None:
         """Name of the split; None for that of the user's files."""
         if self.data.split is None and self.data.name in CATALOGUE:
@@ -141,10 +153,14 @@ class Comparison:
         """The settings of a model, the same whatever chose the edges.
 
         They are those of the tables for this data set and protocol, or what the tables
-        start from for other data. SGAT keeps links as one, as all methods here do.
+        start from for other data. SGAT keeps links as one, as all methods here do. What
+        is recommended depends on the number of edges, as in `sgat fit`.
         """
         found = settings(ROWS[model], self.data.name or "", self.split, seed)
         config = dataclasses.replace(found, data=self.data)
+        if model == SGAT_RECOMMENDED:
+            scorer = chosen_scorer(config.model, self.graphs)
+            config = config.replace(model={"scorer": scorer})
         if model in SGATS:
             config = config.replace(
                 model={"symmetric": self.is_undirected}, train={"keep": budget}

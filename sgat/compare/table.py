@@ -165,6 +165,8 @@ def _settings(comparison: Comparison) -> str:
         if name in ("gat", *SGATS):
             parts.insert(1, f"{model.heads} heads")
             parts.append(f"attention dropout {model.attention_dropout:g}")
+        if name in SGATS:
+            parts += [f"scorer {model.scorer}", f"read-out {model.readout}"]
         parts += [
             f"lr {train.lr:g}",
             f"weight decay {train.weight_decay:g}",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from sgat import recommended
 from sgat.cli import main
 from sgat.cli.compare import parse_budgets, parse_methods
 from sgat.compare import inference
@@ -109,6 +110,24 @@ def test_files_are_compared(tmp_path, csv_files, capsys, monkeypatch):
     assert smaller == {15}
     before = {run["seed"]: run["test"] for run in content["runs"]}
     assert set(before) == {0, 1}
+
+
+def test_too_many_edges_for_evidence_are_told(tmp_path, csv_files, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recommended, "MOST_JUDGED", 29)
+    loud = [part for part in SMALL if part != "--quiet"]
+    call = ["compare", *csv_files, *loud, "--only", "sgat-recommended", "--runs", "1"]
+    assert main(call) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
+    assert len(told) == 1 and told[0].startswith("note: gates of the recommended SGAT")
+    assert "there are 30" in told[0]
+    records = [
+        json.loads(file.read_text())
+        for file in Path("runs/compare-edges/records").glob("*.json")
+    ]
+    scorers = [record["settings"]["model"].get("scorer") for record in records]
+    # What differs from the defaults is in the settings, and additive does not.
+    assert len(scorers) == 6 and not any(scorers)
 
 
 def test_changed_files_are_trained_on_anew(tmp_path, csv_files, capsys, monkeypatch):

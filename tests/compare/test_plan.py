@@ -6,6 +6,7 @@ import pytest
 import torch
 from small_data import block_graph
 
+from sgat import recommended
 from sgat.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat.compare.pruners import PRUNERS, SGATS, select
 from sgat.config import DataConfig
@@ -101,6 +102,20 @@ def test_the_recommended_sgat_is_what_own_files_get():
         value = getattr(resolved(found.model, graphs), name)
         assert value == getattr(resolved(own.model, graphs), name), name
     assert comparison().config("sgat-recommended", 3, 0.2).train.keep == 0.2
+
+
+def test_a_graph_too_large_for_evidence_gets_the_gates_that_fit_gives_it(monkeypatch):
+    graphs, made = [load_karate()], comparison(epochs=None)
+    own = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
+    for most, scorer in {156: "evidence", 155: "additive"}.items():
+        monkeypatch.setattr(recommended, "MOST_JUDGED", most)
+        assert resolved(own.model, graphs).scorer == scorer
+        for budget in (None, 0.2):
+            assert made.config("sgat-recommended", 3, budget).model.scorer == scorer
+        assert made.config("sgat", 3, 0.2).model.scorer == "additive"
+        assert len(made.notes) == (scorer == "additive")
+        assert not comparison(methods=("sgat", "random")).notes
+    assert "there are 156" in made.notes[0]
 
 
 def test_tables_settings_hold_for_the_data_and_its_split():

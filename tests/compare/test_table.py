@@ -29,6 +29,9 @@ def test_scores_costs_settings_and_verdict_are_printed(outcome):
     assert "(2 / 81 with all edges)" in text.replace("\n", " ")
     assert "model of the last epoch." in text.replace("\n", " ")
     assert "GCN (width 64, elu, dropout 0.5, lr 0.01" in text
+    settings = text.replace("\n", " ")
+    assert "scorer additive, read-out attention, lr" in settings
+    assert "scorer evidence, read-out auto, lr" in settings
     assert lines[-1] == "So it is."
     assert "kept" not in lines[-3]
 
