@@ -205,6 +205,7 @@ def test_a_second_run_is_equal_bit_for_bit() -> None:
 
 
 @gpu_test
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_a_step_does_not_wait_and_can_be_captured() -> None:
     graph = scattered(211, 7001).to("cuda")
     x = torch.randn(211, 23, device="cuda")
@@ -228,9 +229,12 @@ def test_a_step_does_not_wait_and_can_be_captured() -> None:
         for _ in range(3):
             train_step()
         torch.cuda.synchronize()
-        torch.cuda.set_sync_debug_mode("error")
-        train_step()
-        torch.cuda.set_sync_debug_mode("default")
+        try:
+            torch.cuda.set_sync_debug_mode("error")
+            train_step()
+        finally:
+            # Or every test that comes after would fail with this one.
+            torch.cuda.set_sync_debug_mode("default")
     torch.cuda.synchronize()
     captured = torch.cuda.CUDAGraph()
     with torch.cuda.graph(captured):
@@ -269,6 +273,7 @@ def test_operators_are_registered_as_torch_expects(
 
 
 @gpu_test
+@pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores")
 def test_compiles_as_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     graph = scattered(31, 201).to("cuda")
