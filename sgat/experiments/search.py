@@ -35,7 +35,7 @@ SEEDS_DRAWN = (100, 101, 102, 103)
 that scores differ more between seeds than between settings."""
 DRAWN = ("computers", "photo")
 FINALISTS = 2
-"""Settings of a row that are trained with `SEEDS_FINAL` before one is chosen, for scores
+"""Settings of a row that are trained with `SEEDS_FINAL` before one is chosen: scores
 differ more between seeds, or splits, than between good settings."""
 SEEDS_FINAL = tuple(range(100, 110))
 SHARED: Mapping[str, tuple[Any, ...]] = {
@@ -62,9 +62,9 @@ OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 """Entries of its own for each method that has any that matter. That of SGAT is λ
 times the number of edges, so that it means the same on every graph."""
 LIKE = {"sgat-recommended": "mlp"}
-"""Rows that try the settings of another method. Gates by evidence have no price to find,
-and with nobody to hear the recommended row is an MLP: the luck of the draw must not tell
-the two apart."""
+"""Rows that try the settings of another method. Gates by evidence have no price to
+find, and with nobody to hear the recommended row is an MLP: the luck of the draw must
+not tell the two apart."""
 EDGES = {
     **{"cora": 10_556, "citeseer": 9_104, "pubmed": 88_648, "computers": 491_722},
     **{"photo": 238_162, "actor": 53_318, "texas": 558, "wisconsin": 900},
