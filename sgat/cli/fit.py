@@ -254,7 +254,7 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
     if summary["validation"] is not None:
         lines.append(f"validation          {summary['validation']:.2%}")
     if summary.get("noise_share") is not None:
-        lines.append(f"estimated noise     {summary['noise_share']:.0%} of the edges")
+        lines.append(f"estimated noise     {summary['noise_share']:.1%} of the edges")
     lines += [
         f"edges removed       {removed:,} of {total:,} ({summary['removed_share']:.1%};"
         f" gates drawn in training: {summary['removed_share_sampled']:.1%})",

@@ -10,21 +10,32 @@ from sgat.report.markup import escape, number, percent
 
 
 def lead(run: FinishedRun) -> str:
-    """One sentence on data and goal."""
+    """Two sentences: the data, and what was made of it."""
     summary, first = run.summary, run.graphs[0]
     what = "labels" if first.is_multilabel else "classes"
     graphs = f"{len(run.graphs)} graphs, " if len(run.graphs) > 1 else ""
-    keep = summary["keep"]
-    goal = (
-        f"asked to keep {percent(keep)} of the edges"
-        if keep is not None
-        else f"with a price of {number(summary['l0_weight'])} for an open edge"
-    )
     return (
         f"{graphs}{summary['nodes']:,} nodes, {summary['edges']:,} edges,"
-        f" {first.num_classes} {what}. A node classifier that learned which edges to"
-        f" listen to, {goal}."
+        f" {first.num_classes} {what}. {_goal(run)}"
     )
+
+
+def _goal(run: FinishedRun) -> str:
+    """What the classifier learned, and what was asked of it."""
+    keep, scorer = run.summary["keep"], run.config.model.scorer
+    if keep is not None:
+        asked = f"asked to keep {percent(keep)} of the edges"
+    elif scorer == "evidence":
+        asked = "asked to close those that look like noise"
+    else:
+        price = number(run.summary["l0_weight"])
+        asked = f"with a price of {price} for an open edge"
+    if not run.model.reach:
+        return (
+            "A node classifier that goes by the features of each node alone; its edges"
+            f" were judged as well, {asked}."
+        )
+    return f"A node classifier that learned which edges to listen to, {asked}."
 
 
 def tiles(run: FinishedRun, removal: Removal) -> str:
@@ -51,7 +62,9 @@ def tiles(run: FinishedRun, removal: Removal) -> str:
     )
     # Runs of earlier versions do not say.
     if (noise := summary.get("noise_share")) is not None:
-        cells.append(("Estimated noise", percent(noise), "of the edges"))
+        edges = summary["edges"]
+        shown = f"about {round(noise * edges):,} of {edges:,} edges"
+        cells.append(("Estimated noise", percent(noise), shown))
     before, after = removal.before, removal.after
     if before.homophily is not None:
         cells.append(

@@ -62,6 +62,32 @@ def test_every_page_loads_offline_without_a_complaint(
     assert browser.run("return document.documentElement.dataset.theme") == scheme
 
 
+@pytest.mark.parametrize(("width", "most_rows"), [(1280, 1), (800, 2), (390, 4)])
+def test_the_numbers_stand_in_full_rows_and_nothing_sticks_out(
+    width, most_rows, browser, page_of, hostile_run
+):
+    browser.open(page_of(hostile_run), width=width)
+    boxes = browser.run(
+        "return [...document.querySelectorAll('.tile')].map(t => {"
+        " const b = t.getBoundingClientRect();"
+        " return [b.top, b.left, b.right, t.scrollWidth - t.clientWidth]; })"
+    )
+    assert len(boxes) == 7  # with the estimated noise
+    rows = {top for top, *_ in boxes}
+    assert len(rows) <= most_rows
+    for row in rows:
+        ends = [(left, right) for top, left, right, _ in boxes if top == row]
+        assert min(ends)[0] == pytest.approx(boxes[0][1], abs=1)
+        assert max(ends)[1] == pytest.approx(max(b[2] for b in boxes), abs=1)
+    assert not any(over > 0 for *_, over in boxes)
+    button = browser.run(
+        "const form = document.getElementById('search').form;"
+        "const box = document.querySelector('.controls').getBoundingClientRect();"
+        "return box.right - form.lastElementChild.getBoundingClientRect().right"
+    )
+    assert button >= 12 and browser.find("#search").size["width"] > 150
+
+
 @pytest.mark.parametrize("name", ["hostile_run", "undirected_run"])
 def test_the_threshold_slider_draws_as_many_edges_as_the_data_says(
     name, browser, page_of, request

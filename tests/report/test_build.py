@@ -70,6 +70,9 @@ def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
         write_report(changed, tmp_path / "r.html", steps=2)
         text = (tmp_path / "r.html").read_text(encoding="utf-8")
         assert tiles(text).get("Estimated noise") == shown
+        count = round(0.234 * summary["edges"])
+        told = f"about {count} of {summary['edges']} edges"
+        assert (told in text) == (shown == percent(0.234))
 
 
 def test_the_same_run_gives_the_same_bytes(hostile_run, tmp_path):
