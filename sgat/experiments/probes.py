@@ -98,22 +98,16 @@ def planted_edges(trained: Trained) -> dict[str, Any]:
     their classes. So the AUC comes a second time over the planted edges between classes
     alone. Beyond that, mean and standard deviation of the scores.
     """
+    parts = [data.y[data.graph.dst] != data.y[data.graph.src] for data in trained.given]
     judged = _judged(trained)
-    found: dict[str, Any] = {}
+    found = planted_told_apart(judged, torch.cat(parts))
     if judged.score is not None:
         found["score_mean"] = float(judged.score.mean())
         found["score_std"] = float(judged.score.std(correction=0))
-    if not bool(judged.is_added.any()) or bool(judged.is_added.all()):
-        return found
-    found |= _told_apart(judged)
-    parts = [data.y[data.graph.dst] != data.y[data.graph.src] for data in trained.given]
-    counts = ~judged.is_added | torch.cat(parts)
-    if judged.score is not None and bool(judged.is_added[counts].any()):
-        found["auc_between"] = _auc(judged.score[counts], judged.is_added[counts])
     return found
 
 
-class _Judged(NamedTuple):
+class Judged(NamedTuple):
     """Of every edge of the given graphs: added or not, removed or not, its score."""
 
     is_added: Tensor
@@ -121,7 +115,7 @@ class _Judged(NamedTuple):
     score: Tensor | None
 
 
-def _judged(trained: Trained) -> _Judged:
+def _judged(trained: Trained) -> Judged:
     assert trained.added is not None, "asked only where edges were added"
     model = trained.result.model.eval()
     truth = torch.cat([mask.cpu() for mask in trained.added])
@@ -141,10 +135,10 @@ def _judged(trained: Trained) -> _Judged:
         if gates is not None and score is not None:
             gone[is_left] = ~gates.is_kept(score).cpu()
         removed.append(gone)
-    return _Judged(truth, torch.cat(removed), torch.cat(scores) if scores else None)
+    return Judged(truth, torch.cat(removed), torch.cat(scores) if scores else None)
 
 
-def _told_apart(judged: _Judged) -> dict[str, Any]:
+def _told_apart(judged: Judged) -> dict[str, Any]:
     found = {}
     if judged.score is not None:
         found["auc"] = _auc(judged.score, judged.is_added)
@@ -152,6 +146,22 @@ def _told_apart(judged: _Judged) -> dict[str, Any]:
         hits = int((judged.is_removed & judged.is_added).sum())
         found["precision"] = hits / int(judged.is_removed.sum())
         found["recall"] = hits / max(int(judged.is_added.sum()), 1)
+    return found
+
+
+def planted_told_apart(judged: Judged, crosses: Tensor) -> dict[str, Any]:
+    """How well planted edges are told from original ones; nothing if all are one kind.
+
+    Args:
+        judged: The edges.
+        crosses: Whether each joins nodes of different classes, [E] bool.
+    """
+    if not bool(judged.is_added.any()) or bool(judged.is_added.all()):
+        return {}
+    found = _told_apart(judged)
+    counts = ~judged.is_added | crosses
+    if judged.score is not None and bool(judged.is_added[counts].any()):
+        found["auc_between"] = _auc(judged.score[counts], judged.is_added[counts])
     return found
 
 

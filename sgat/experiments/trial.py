@@ -8,6 +8,7 @@ import json
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -19,6 +20,7 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.evaluate import evaluate
 from sgat.experiments.block_models import BLOCK_MODELS, block_model
+from sgat.experiments.block_posterior import BEST_POSSIBLE, judged_best
 from sgat.experiments.probes import PROBES, Trained
 from sgat.experiments.record import Record, Task, differences
 from sgat.experiments.stand_ins import STAND_INS
@@ -38,6 +40,8 @@ def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:
         ValueError: If data or settings are bad, or there are no test nodes.
     """
     config = task.config.replace(train={"device": device})
+    if task.row == BEST_POSSIBLE:
+        return _judged_best(task, config)
     given, added = noisy(_loaded(_text(config.data), config.train.seed, root), task)
     graphs, result = train(task.prepared(given), config)
     if result.interrupted:
@@ -50,14 +54,9 @@ def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:
     # What preparing removed counts as removed, too.
     left = sum(data.graph.num_edges for data in graphs) / max(edges, 1)
     probe = PROBES[task.probe] if task.probe else None
-    return Record(
-        key=task.key,
-        row=task.row,
-        data=config.data.name or "",
-        split=config.data.split or "",
-        seed=config.train.seed,
-        noise=task.noise,
-        probe=task.probe,
+    return _written(
+        task,
+        config,
         test=test.score,
         val=None if val is None else val.score,
         removed=1 - left * result.best.kept_share,
@@ -67,9 +66,37 @@ def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:
         epochs=len(result.records),
         seconds=result.records[-1].seconds,
         parameters=sum(p.numel() for p in result.model.parameters()),
-        settings=differences(config),
         extra={} if probe is None else probe(Trained(result, on_device, given, added)),
-        device=device_name(device),
+    )
+
+
+def _judged_best(task: Task, config: Config) -> Record:
+    """What the best judge of a block model makes of it; nothing is trained."""
+    assert config.data.name in BLOCK_MODELS, "nobody knows how other graphs were made"
+    found = judged_best(config.data.name, config.train.seed, **config.data.options)
+    return _written(
+        task,
+        config.replace(train={"device": "cpu"}),
+        removed_sampled=found["removed"],
+        best_epoch=found["epochs"],
+        parameters=0,
+        **found,
+    )
+
+
+def _written(task: Task, config: Config, **found: Any) -> Record:
+    """A record of what was found, with what was asked for and the circumstances."""
+    return Record(
+        key=task.key,
+        row=task.row,
+        data=config.data.name or "",
+        split=config.data.split or "",
+        seed=config.train.seed,
+        noise=task.noise,
+        probe=task.probe,
+        **found,
+        settings=differences(config),
+        device=device_name(config.train.device),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         commit=source_commit(),
         versions=versions(),

@@ -13,6 +13,7 @@ from sgat.graph import Graph
 from sgat.train import Result
 
 ONE = ("sgat-recommended", "block-5")
+BEST = ("best-possible",)
 
 
 def saved(store: Store, options: Options, **changes) -> None:
@@ -43,9 +44,12 @@ def test_the_first_study_has_all_seeds_and_the_others_three():
         ("block-5", "sgat-recommended"): 3,
         ("block-20-few", "sgat-recommended"): 3,
         ("block-20", "sgat-2head"): 3,
+        ("block-20", "best-possible"): 10,
+        ("block-5", "best-possible"): 3,
+        ("block-20-few", "best-possible"): 3,
     }
     # Signals and shuffled labels by shares; the paper's gate without the latter.
-    assert len(tasks) == 6 * (10 * 5 + 3 * 5 + 3 * 5 + 3 * 4)
+    assert len(tasks) == 6 * (2 * (10 * 5 + 3 * 5 + 3 * 5) + 3 * 4)
     assert len({task.key for task in tasks}) == len(tasks)
 
 
@@ -71,6 +75,49 @@ def test_cells_are_made_from_the_records_of_their_share_and_signal(tmp_path):
     assert "2 heads" not in text
     of_shuffled = [x for x in text.splitlines() if x.startswith("| 0, labels shuffled")]
     assert len(of_shuffled) == len(lines) - 1
+
+
+def test_the_best_possible_stands_below_the_first_row_of_a_graph(tmp_path):
+    store = Store(tmp_path)
+    for rows, auc in ((("sgat-recommended", "sgat-2head"), 0.75), (BEST, 0.875)):
+        chosen = Options(runs=1, only=(*rows, "block-20"))
+        saved(store, chosen, extra={"auc": auc})
+    text = planted.text(Options(runs=1), store, markdown=True)
+    first, second = text.split("## ")[1:]
+    assert "recommended" in first and "2 heads" in second
+    lines = [line for line in first.splitlines() if line.startswith("| 2 ")]
+    measures = [line.split("|")[2].strip() for line in lines]
+    assert measures.index("AUC") < measures.index("best possible: AUC")
+    assert lines[measures.index("best possible: AUC")].count("0.875") == 6
+    assert "a judge who is told" in first and "best possible" not in second
+    planted.draw(Options(runs=1), store, tmp_path / "planted.png")
+    assert (tmp_path / "planted.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_best_possible_can_be_shown_alone(tmp_path):
+    store, options = Store(tmp_path), Options(runs=1, only=(*BEST, "block-5"))
+    saved(store, options, extra={"auc": 0.875})
+    text = planted.text(options, store)
+    assert "5 classes, degree 10, best possible" in text and "0.875" in text
+    assert "a judge" not in text
+    planted.draw(options, store, tmp_path / "planted.png")
+    assert (tmp_path / "planted.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_best_possible_is_recorded_and_is_better_than_a_training():
+    options = Options(quick=True, only=("sgat-recommended", *BEST, "block-20"))
+    tasks = [t for t in planted.plan(options, Store("nowhere")) if planted_share(t)]
+    trained, best = (trial.run(task, device="cpu") for task in tasks)
+    assert best.row == BEST[0] and best.edges == trained.edges == 20_000
+    assert best.extra["auc_between"] > trained.extra["auc_between"]
+    assert best.test >= trained.test and best.parameters == 0
+    assert best.settings["data"] == trained.settings["data"]
+    # Told everything, it removes what is planted between classes, and no more.
+    assert best.removed == pytest.approx(planted_share(tasks[1]), abs=0.03)
+
+
+def planted_share(task) -> float:
+    return task.config.data.options["noise_rate"]
 
 
 def test_nothing_is_shown_of_what_was_not_run(tmp_path):

@@ -49,6 +49,14 @@ def generator_for(
     return torch.Generator(device).manual_seed(int(mixed[0]))
 
 
+def class_means(
+    num_classes: int, num_features: int, signal: float, seed: int
+) -> Tensor:
+    """The means that `class_features` draws around, on the CPU, [C, K]."""
+    mean = torch.randn(num_classes, num_features, generator=generator_for(seed, 10))
+    return signal * torch.nn.functional.normalize(mean, dim=1)
+
+
 def class_features(
     y: Tensor, num_classes: int, num_features: int, signal: float, seed: int
 ) -> Tensor:
@@ -69,9 +77,7 @@ def class_features(
     Returns:
         Features, [N, K], on the device of `y`.
     """
-    mean = torch.randn(num_classes, num_features, generator=generator_for(seed, 10))
-    mean = signal * torch.nn.functional.normalize(mean, dim=1)  # [C, K]
-    mean = mean.to(y.device)
+    mean = class_means(num_classes, num_features, signal, seed).to(y.device)
     x = torch.randn(
         len(y),
         num_features,

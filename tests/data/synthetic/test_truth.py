@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from sgat.data.synthetic import contextual_block_model
-from sgat.data.synthetic.truth import class_features, generator_for
+from sgat.data.synthetic.truth import class_features, class_means, generator_for
 
 
 def test_streams_and_seeds_do_not_share_random_numbers():
@@ -28,6 +28,7 @@ def test_features_are_the_class_mean_plus_the_same_noise_at_any_signal():
     mean = class_features(y, 3, 5, 2.0, seed=2) - noise  # [7, 5]
     torch.testing.assert_close(mean.norm(dim=1), torch.full((7,), 2.0))
     torch.testing.assert_close(mean[:3], mean[3:6])
+    torch.testing.assert_close(mean, class_means(3, 5, 2.0, seed=2)[y])
     assert (mean[0] - mean[1]).norm() > 0.1
 
 
