@@ -22,7 +22,8 @@ ROWS = (
     *("mlp", "gcn", "graphsage", "graphsage-pool", "gat", "gat-1head", "gat-2head"),
     *("gat-2head-top-k-start", "gat-2head-top-k-converged", "residual-gat"),
     *("supergat-mx", "supergat-sd", "dropedge", "bayesian-dropedge", "ptdnet"),
-    *("geom-gcn", "neuralsparse", "lagcn", "gcn-random", "gcn-spectral"),
+    *("geom-gcn", "geom-gcn-poincare", "geom-gcn-struc2vec"),
+    *("neuralsparse", "lagcn", "gcn-random", "gcn-spectral"),
     *(
         "gcn-local-degree",
         "gcn-k-neighbor",

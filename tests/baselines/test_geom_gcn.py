@@ -6,57 +6,11 @@ import torch
 from small_data import block_graph
 
 from sgat.baselines import geom_gcn
-from sgat.baselines.geom_gcn import (
-    GeomGCN,
-    build,
-    direction,
-    kinds_of,
-    matrices,
-    near_pairs,
-)
+from sgat.baselines.geom_gcn import GeomGCN, build, kinds_of, matrices
 from sgat.config import ModelConfig
+from sgat.embeddings.named import EMBEDDINGS
+from sgat.embeddings.plane import Plane
 from sgat.graph import Graph
-from sgat.isomap import isomap
-
-
-def pairs_of(near: np.ndarray) -> set[tuple[int, int]]:
-    return set(zip(near[0].tolist(), near[1].tolist(), strict=True))
-
-
-def test_directions_are_those_of_the_paper():
-    places = np.array([[0.0, 0.0], [-1, -1], [1, -1], [-1, 1], [1, 1], [0, 0]])
-    src, dst = np.arange(1, 6), np.zeros(5, dtype=int)
-    assert direction(places, src, dst).tolist() == [0, 1, 2, 3, 3]
-
-
-def test_near_pairs_are_the_closest_as_many_as_asked_for(seed):
-    places = np.random.default_rng(seed).standard_normal((37, 2))
-    component = np.zeros(37, dtype=int)
-    found = near_pairs(places, component, 58)
-    apart = np.linalg.norm(places[:, None] - places, axis=2)
-    closest = np.sort(apart[np.triu_indices(37, 1)])[28]
-    expected = np.argwhere((apart <= closest + 1e-12) & ~np.eye(37, dtype=bool))
-    assert pairs_of(found) == set(map(tuple, expected.tolist()))
-    assert found.shape == (2, 58)
-
-
-def test_nodes_in_one_place_are_near_and_other_components_are_not():
-    places = np.array([[0.0, 0], [0, 0], [0, 0], [5, 5], [0, 0]])
-    component = np.array([0, 0, 0, 0, 1])
-    found = near_pairs(places, component, 2)
-    assert pairs_of(found) == {(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)}
-    everyone = near_pairs(places, component, 99)
-    assert len(pairs_of(everyone)) == 12, "never across components"
-
-
-def test_no_edges_have_no_near_pairs():
-    assert near_pairs(np.zeros((4, 2)), np.arange(4), 0).shape == (2, 0)
-
-
-def test_too_many_nodes_in_one_place_are_refused(monkeypatch):
-    monkeypatch.setattr(geom_gcn, "MOST_PAIRS", 5)
-    with pytest.raises(ValueError, match="finds 6 pairs of nodes in one place"):
-        near_pairs(np.zeros((3, 2)), np.zeros(3, dtype=int), 2)
 
 
 def test_the_model_is_its_formula(seed):
@@ -87,24 +41,42 @@ def test_the_model_is_its_formula(seed):
     first, second = (p.weight.detach() for p in model.projections)
     hidden = torch.cat(layer(x, first), dim=1).clamp(min=0)
     expected = torch.stack(layer(hidden, second)).mean(dim=0)
-    geom_gcn._matrices[graph] = kinds_of(graph, places, near)
+    plane = Plane(places, np.zeros(5, dtype=int))
+    geom_gcn._matrices[graph] = {"isomap": kinds_of(graph, plane, near)}
     with torch.no_grad():
         output = model.compute(x, graph)
     torch.testing.assert_close(output.logits, expected)
     torch.testing.assert_close(output.embedding, hidden)
 
 
-def test_all_edges_and_as_many_near_pairs_are_heard():
+@pytest.mark.parametrize("embedding", EMBEDDINGS)
+def test_all_edges_and_as_many_near_pairs_are_heard(embedding):
     graph = block_graph().graph
-    found = [len(m.values()) for m in matrices(graph)]
+    found = [len(m.values()) for m in matrices(graph, embedding)]
     assert sum(found[:4]) == graph.num_edges
-    near = near_pairs(*isomap(graph), graph.num_edges)
+    near = EMBEDDINGS[embedding](graph).near_pairs(graph.num_edges)
     assert sum(found[4:8]) == near.shape[1] >= graph.num_edges
     assert found[8] == graph.num_nodes
-    assert matrices(graph) is matrices(graph)
+    assert min(found) > 0, "every direction has neighbours"
+    assert matrices(graph, embedding) is matrices(graph, embedding)
 
 
-def test_other_embeddings_are_refused():
-    config = ModelConfig(method="geom_gcn", options={"embedding": "poincare"})
-    with pytest.raises(ValueError, match="must be 'isomap', got 'poincare'"):
+def test_embeddings_of_one_graph_are_kept_apart():
+    graph = block_graph().graph
+    values = [matrices(graph, name)[0].to_dense() for name in EMBEDDINGS]
+    assert not torch.equal(values[0], values[1])
+    assert not torch.equal(values[1], values[2])
+
+
+@pytest.mark.parametrize("embedding", EMBEDDINGS)
+def test_the_option_says_where_nodes_are(embedding):
+    config = ModelConfig(method="geom_gcn", options={"embedding": embedding})
+    assert build(config, block_graph()).embedding == embedding
+
+
+def test_unknown_embeddings_are_refused():
+    config = ModelConfig(method="geom_gcn", options={"embedding": "umap"})
+    with pytest.raises(
+        ValueError, match="one of isomap, poincare, struc2vec, got 'umap'"
+    ):
         build(config, block_graph())

@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 from sklearn.manifold import Isomap
 
-from sgat import isomap as module
+from sgat.embeddings import isomap as module
+from sgat.embeddings.isomap import isomap
 from sgat.graph import Graph
-from sgat.isomap import isomap
 
 
 def random_tree_with_shortcuts(seed: int, size: int = 61) -> Graph:

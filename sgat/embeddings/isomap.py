@@ -6,16 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.sparse.linalg import eigsh
 
+from sgat.embeddings.links import Array
+from sgat.embeddings.plane import Plane
 from sgat.graph import Graph
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.signedinteger[Any]]
 
 MOST_EXACT = 5_000
 """Nodes of a component beyond which distances are measured to landmarks alone."""
@@ -26,7 +24,7 @@ DIGITS = 6
 """Decimals that are kept of a place, so that nodes alike are in one place exactly."""
 
 
-def isomap(graph: Graph) -> tuple[Array, Integers]:
+def isomap(graph: Graph) -> Plane:
     """Place nodes so that their distances are close to their numbers of hops.
 
         K = -½ (I - 11ᵀ/N) D² (I - 11ᵀ/N),   z = V √Λ     the two largest eigenvalues
@@ -39,9 +37,6 @@ def isomap(graph: Graph) -> tuple[Array, Integers]:
 
     Args:
         graph: The edges; weights are not used.
-
-    Returns:
-        Places, [N, 2], and the number of each node's component, [N].
 
     Raises:
         ValueError: If there are more than `MOST_NODES` nodes.
@@ -62,7 +57,7 @@ def isomap(graph: Graph) -> tuple[Array, Integers]:
         if last - first > 1:
             member = order[first:last]
             places[member] = _placed(matrix[member][:, member])
-    return places.round(DIGITS), component
+    return Plane(places.round(DIGITS), component)
 
 
 def _placed(matrix: Any) -> Array:

@@ -1,0 +1,48 @@
+"""Links: who is next to whom, directions left aside, as the embeddings read it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sgat.graph import Graph
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.signedinteger[Any]]
+
+
+class Links(NamedTuple):
+    """The neighbours of every node.
+
+    Attributes:
+        ptr: Neighbours of node i stand at positions ptr[i] to ptr[i + 1], [N + 1].
+        neighbour: Neighbours of each node, ascending.
+    """
+
+    ptr: Integers
+    neighbour: Integers
+
+    @property
+    def degree(self) -> Integers:
+        """Number of neighbours of each node, [N]."""
+        return np.diff(self.ptr)
+
+    @property
+    def matrix(self) -> csr_array:
+        """Ones where two nodes are linked, [N, N]."""
+        size = len(self.ptr) - 1
+        ones = np.ones(len(self.neighbour), dtype=np.int8)
+        return csr_array((ones, self.neighbour, self.ptr), (size, size))
+
+
+def links(graph: Graph) -> Links:
+    """The links of a graph; weights, directions and self-loops are left out."""
+    size = graph.num_nodes
+    src, dst = graph.src.numpy(force=True), graph.dst.numpy(force=True)
+    ends = np.concatenate([dst, src]), np.concatenate([src, dst])
+    matrix = csr_array((np.ones(len(ends[0])), ends), (size, size))
+    matrix.sum_duplicates()
+    return Links(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
