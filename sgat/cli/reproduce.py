@@ -16,7 +16,8 @@ from sgat.cli.downloads import download_bar
 
 TRAINED = (
     *("table2", "table3", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8"),
-    *("recipes", "robustness", "planted", "heterophily", "estimators", "search"),
+    *("recipes", "repeats", "robustness", "planted", "heterophily", "estimators"),
+    "search",
 )
 """Experiments that train models: modules of `sgat.experiments` with `plan` and `text`,
 and `draw` if there is a figure."""

@@ -1,0 +1,58 @@
+import pytest
+from test_record import record
+
+from sgat.experiments import repeats, table2, table3
+from sgat.experiments.options import Options
+from sgat.experiments.record import Store
+
+NOWHERE = Store("nowhere")
+
+
+def test_the_trainings_of_the_tables_are_not_repeated():
+    options = Options(only=("sgat-2head", "citeseer", "cornell"))
+    tasks = {task.key for task in repeats.plan(options, NOWHERE)}
+    known = {
+        task.key for table in (table2, table3) for task in table.plan(options, NOWHERE)
+    }
+    assert len(tasks) == 50 * 3, "Citeseer, and Cornell under two protocols"
+    assert known < tasks
+
+
+def test_the_mlp_is_run_where_it_is_compared_with():
+    tasks = repeats.plan(Options(runs=1), NOWHERE)
+    data = {task.config.data.name for task in tasks if task.row == "mlp"}
+    assert data == {"actor", "texas", "wisconsin", "cornell"}
+
+
+def saved(store, options, scores):
+    """Records of the row on Texas, and of an MLP that has always 0.5."""
+    for task in repeats.plan(options, store):
+        seed = task.config.train.seed
+        score = 0.5 if task.row == "mlp" else scores[seed]
+        store.save(record(task, data="texas", seed=seed, test=score))
+
+
+def test_more_seeds_tell_what_the_first_did_not(tmp_path):
+    store = Store(tmp_path)
+    options = Options(runs=2, only=("sgat-2head", "mlp", "texas"))
+    # The first two are unlucky.
+    saved(store, options, [0.40, 0.44, *[0.52, 0.54] * 4])
+    (first, *_) = [
+        line for line in repeats.text(options, store).splitlines() if "Texas" in line
+    ]
+    # Means 42.0 and 50.8; deviations 2.83 and 4.83 over the roots of 2 and 10.
+    assert "42.0 ± 2.00" in first and "50.8 ± 1.53" in first
+    assert "-8.0 ± 2.0" in first and "+0.8 ± 1.5" in first
+    assert first.split()[-1] == "10"
+
+
+def test_nothing_is_shown_where_only_the_table_was_run(tmp_path):
+    store, options = Store(tmp_path), Options(runs=2, only=("sgat-2head", "cora"))
+    for task in table2.plan(options, store):
+        store.save(record(task, data="cora", seed=task.config.train.seed))
+    assert "Cora" not in repeats.text(options, store)
+
+
+@pytest.mark.parametrize("name", ["sgat-recommended", "photo", "wisconsin"])
+def test_names(name):
+    assert repeats.names().count(name) == 1
