@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sgat.evidence import is_assortative, says_nothing
-
 if TYPE_CHECKING:
     from sgat.config import ModelConfig
     from sgat.data.node_data import NodeData
@@ -43,6 +41,9 @@ def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, 
     was, if edges say nothing of the classes, for then there is nothing to hear. Gates
     by evidence tell edges apart all the same; others would learn nothing.
     """
+    # The command line reads the settings above, and need not load torch for that.
+    from sgat.evidence import is_assortative, says_nothing
+
     if is_assortative(graphs):
         return {"readout": "attention"}
     if model.scorer == "evidence" and says_nothing(graphs):

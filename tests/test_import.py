@@ -50,6 +50,12 @@ def test_import_loads_nothing_heavy():
     assert extra.isdisjoint(HEAVY)
 
 
+def test_the_command_line_helps_without_loading_torch():
+    loaded = loaded_by("from sgat.cli import main; main(['fit', '--help'])")
+    assert {"sgat", "typer"} <= loaded
+    assert loaded.isdisjoint({"torch", *HEAVY} - {"typer", "rich"})
+
+
 def test_import_takes_at_most_half_a_second_more_than_torch():
     torch_times, sgat_times = [], []
     for _ in range(3):

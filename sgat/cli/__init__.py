@@ -34,6 +34,19 @@ app = typer.Typer(
 )
 
 
+class _Notes(logging.StreamHandler[Any]):
+    """Writes where `sys.stderr` is now: a bar takes its place while it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter("note: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one note."""
+        self.setStream(sys.stderr)
+        super().emit(record)
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         import sgat
@@ -64,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for verb in VERBS:
             import_module(f"sgat.cli.{verb}")
-        logging.basicConfig(format="note: %(message)s", stream=sys.stderr)
+        logging.basicConfig(handlers=[_Notes()])
         app(args=None if arguments is None else list(arguments))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)

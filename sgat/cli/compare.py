@@ -102,15 +102,19 @@ def compare(
     Finished trainings are kept in `--out`, so that the same command goes on where it
     was stopped.
     """
+    from sgat.cli.counting import counting
     from sgat.cli.progress import trainings_progress
-    from sgat.compare.outcome import run
-    from sgat.compare.picture import draw
-    from sgat.compare.plan import Comparison, check_comparable
-    from sgat.compare.table import csv_text, document, render
-    from sgat.data.configured import load_configured
-    from sgat.run_folder import write_text
-    from sgat.runs import Request
-    from sgat.train import chosen_device
+
+    # Torch takes seconds to load when it has not been used for a while.
+    with counting("starting", quiet=quiet):
+        from sgat.compare.outcome import run
+        from sgat.compare.picture import draw
+        from sgat.compare.plan import Comparison, check_comparable
+        from sgat.compare.table import csv_text, document, render
+        from sgat.data.configured import load_configured
+        from sgat.run_folder import write_text
+        from sgat.runs import Request
+        from sgat.train import chosen_device
 
     given = {k: v for k, v in locals().items() if k in DATA_OPTIONS and v is not None}
     shares, methods = parse_budgets(budgets), parse_methods(only)

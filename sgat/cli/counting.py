@@ -10,16 +10,25 @@ from collections.abc import Callable, Iterator
 Count = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
 PATIENCE = 2.0
-"""Seconds before anything is shown, and between two lines."""
+"""Seconds before a line is written, and between two lines."""
 
 
 @contextlib.contextmanager
-def counting(what: str, *, quiet: bool) -> Iterator[Count]:
-    """Yield what to call as work is done; work of two seconds shows nothing."""
+def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Count]:
+    """Yield what to call as work is done.
+
+    A terminal has a bar from the start, and nothing of it is left in the end. Elsewhere
+    work of two seconds shows nothing.
+
+    Args:
+        what: What is counted.
+        quiet: Show nothing.
+        first: What is done before anything can be counted; None if nothing is.
+    """
     if quiet:
         yield lambda done, total: None
     elif sys.stderr.isatty():
-        with _bar(what) as show:
+        with _bar(what, first or what) as show:
             yield show
     else:
         yield _lines(what)
@@ -38,31 +47,23 @@ def _lines(what: str) -> Count:
 
 
 @contextlib.contextmanager
-def _bar(what: str) -> Iterator[Count]:
+def _bar(what: str, first: str) -> Iterator[Count]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn(what),
+        TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[number]}"),
         TimeRemainingColumn(),
     )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task, begun = bar.add_task(""), time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(first, total=None, number="")
 
-    def show(done: int, total: int) -> None:
-        if time.monotonic() - begun >= PATIENCE:
-            bar.start()
-        bar.update(task, completed=done, total=total)
+        def show(done: int, total: int) -> None:
+            number = f"{done:,} of {total:,}"
+            bar.update(
+                task, description=what, completed=done, total=total, number=number
+            )
 
-    try:
         yield show
-    finally:
-        bar.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,9 +15,9 @@ from sgat.cli.convert import convert
 from sgat.cli.downloads import download_bar
 from sgat.cli.inject import EXAMPLES as inject_examples
 from sgat.cli.inject import inject
-from sgat.data.catalogue import CATALOGUE
-from sgat.data.fetch import data_root, missing_files
-from sgat.data.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sgat.data.statistics import Statistics
 
 data_app = typer.Typer(
     help="List and describe data sets, convert files, inject noise.",
@@ -36,6 +37,9 @@ QUIET = typer.Option(False, "--quiet", help="Show no progress.")
 @data_app.command("list", epilog="Examples:\n\nsgat data list\n\nsgat data list --json")
 def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> None:
     """List the named data sets and whether their files are here."""
+    from sgat.data.catalogue import CATALOGUE
+    from sgat.data.fetch import data_root, missing_files
+
     root = data_root(data_root_)
     rows = []
     for name, benchmark in CATALOGUE.items():

@@ -1,17 +1,19 @@
-"""How a download shows itself: a bar on a terminal, nothing elsewhere."""
+"""How reading data shows itself: a bar on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from sgat.data.fetch import Progress
+if TYPE_CHECKING:
+    from sgat.data.fetch import Progress
 
 
 @contextlib.contextmanager
 def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """A bar on standard error that appears once a download begins; terminals only."""
+    """A bar on standard error that counts once a download begins; terminals only."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -25,22 +27,14 @@ def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]
     )
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn(f"downloading {name}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeElapsedColumn(),
-    )
-    bar = Bar(*columns, console=Console(file=sys.stderr), transient=True)
+    what, elapsed = TextColumn("{task.description}"), TimeElapsedColumn()
+    reading = (what, BarColumn(), elapsed)
+    downloading = (what, BarColumn(), DownloadColumn(), TransferSpeedColumn(), elapsed)
+    with Bar(*reading, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"reading {name}", total=None)
 
-    def progress(received: int) -> None:
-        if not bar.task_ids:
-            bar.add_task("download", total=None)
-            bar.start()
-        bar.update(bar.task_ids[0], completed=received)
+        def progress(received: int) -> None:
+            bar.columns = downloading
+            bar.update(task, description=f"downloading {name}", completed=received)
 
-    try:
         yield progress
-    finally:
-        bar.stop()

@@ -57,26 +57,27 @@ def explain(
     and the kept edges that matter most to all predictions.
     """
     from sgat.cli.counting import counting
-    from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
-    from sgat.explain import explain_graph, explain_node
-    from sgat.finished_run import open_run
 
-    check_suffix("out", out, TABLES)
-    check_suffix("picture", picture, (".png", ".svg"))
     root = None if data_root is None else str(data_root)
-    opened = open_run(run, root=root)
-    outputs = {"out": out, "picture": picture}
-    check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
     found: NodeExplanation | GraphExplanation
-    with counting("edges dropped", quiet=quiet) as count:
+    with counting("edges dropped", quiet=quiet, first="opening the run") as count:
+        from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+        from sgat.explain import explain_graph, explain_node
+        from sgat.finished_run import open_run
+
+        check_suffix("out", out, TABLES)
+        check_suffix("picture", picture, (".png", ".svg"))
+        opened = open_run(run, root=root)
+        outputs = {"out": out, "picture": picture}
+        check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
         if node is None:
             found = explain_graph(opened, graph=graph, top=top, progress=count)
         else:
             found = explain_node(opened, node, graph=graph, top=top, progress=count)
-    if out is not None:
-        write_table(found.table, out)
-    if picture is not None:
-        _draw(found, picture)
+        if out is not None:
+            write_table(found.table, out)
+        if picture is not None:
+            _draw(found, picture)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:

@@ -181,11 +181,15 @@ def fit(
     recommended settings, `--scorer auto --readout auto`; the paper's are `--scorer
     additive --readout linear`.
     """
-    from sgat.cli.progress import training_progress
-    from sgat.data.configured import load_configured
-    from sgat.runs import Request, continue_run, run, start_run
-
     given = {k: v for k, v in locals().items() if v is not None}
+    from sgat.cli.counting import counting
+    from sgat.cli.progress import training_progress
+
+    # Torch takes seconds to load when it has not been used for a while.
+    with counting("starting", quiet=quiet):
+        from sgat.data.configured import load_configured
+        from sgat.runs import Request, continue_run, run, start_run
+
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")
     request = Request.from_options(given)

@@ -60,16 +60,10 @@ def predict(
     missing, and where they are there the predictions are scored.
     """
     from sgat.cli.counting import counting
-    from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
-    from sgat.data.files import write_table
-    from sgat.finished_run import open_model, open_run
-    from sgat.predict import predict_files, predict_run
 
     if out is None and scores is None:
         raise ValueError("Say where the predictions go: `--out FILE`.")
     outputs = {"out": out, "scores": scores}
-    for name, path in outputs.items():
-        check_suffix(name, path, TABLES)
     changes = {
         key: value
         for key, value in (
@@ -84,19 +78,26 @@ def predict(
         if given is not None:
             name = given.replace("_", "-")
             raise ValueError(f"`--{name}` goes with `--edges`, the new edges.")
-    folder, classifier = open_model(run)
-    inputs = inputs_of(classifier.config_.data)
-    inputs |= {"`--edges`": _text(edges), "`--nodes`": _text(nodes)}
-    check_outputs(outputs, inputs, folder, overwrite=overwrite)
-    with counting("predicting, steps", quiet=quiet) as count:
+    with counting("predicting, steps", quiet=quiet, first="opening the run") as count:
+        from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+        from sgat.data.files import write_table
+        from sgat.finished_run import open_model, open_run
+        from sgat.predict import predict_files, predict_run
+
+        for name, path in outputs.items():
+            check_suffix(name, path, TABLES)
+        folder, classifier = open_model(run)
+        inputs = inputs_of(classifier.config_.data)
+        inputs |= {"`--edges`": _text(edges), "`--nodes`": _text(nodes)}
+        check_outputs(outputs, inputs, folder, overwrite=overwrite)
         if edges is None:
             root = None if data_root is None else str(data_root)
             found = predict_run(open_run(run, root=root))
         else:
             found = predict_files(run, edges, nodes, options=changes, progress=count)
-    for path, table in ((out, found.nodes), (scores, found.edges)):
-        if path is not None:
-            write_table(table, path)
+        for path, table in ((out, found.nodes), (scores, found.edges)):
+            if path is not None:
+                write_table(table, path)
     written = [str(path) for path in outputs.values() if path is not None]
     if as_json:
         typer.echo(json.dumps({**found.to_dict(), "written": written}, indent=2))

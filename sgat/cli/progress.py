@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from sgat.train import EpochRecord
+if TYPE_CHECKING:
+    from sgat.train import EpochRecord
 
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
 ROWS = 12
 """Epochs shown in the live table at a time."""
+PATIENCE = 2.0
+"""Seconds without a line after which a reason is given."""
+NOT_YET = (
+    "getting ready: evidence for the edges is sought first, and the first run on a"
+    " machine compiles its kernels"
+)
 
 
 def cells(record: EpochRecord) -> tuple[str, ...]:
@@ -36,7 +45,22 @@ def training_progress(
         with _live_table(epochs) as show:
             yield show
     else:
-        yield _lines(epochs)
+        reason = threading.Timer(
+            PATIENCE, lambda: print(NOT_YET, file=sys.stderr, flush=True)
+        )
+        reason.daemon = True
+        reason.start()
+        show = _lines(epochs)
+
+        def tell(record: EpochRecord) -> None:
+            reason.cancel()
+            show(record)
+
+        try:
+            yield tell
+        finally:
+            reason.cancel()
+            reason.join()
 
 
 def _lines(epochs: int) -> Callable[[EpochRecord], None]:
@@ -64,12 +88,13 @@ def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
     from rich.table import Table
 
     bar = Progress(
-        TextColumn("training"),
+        TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total} epochs"),
+        TextColumn("{task.completed}/{task.fields[epochs]} epochs"),
         TimeRemainingColumn(),
     )
-    task = bar.add_task("", total=epochs)
+    # The bar is on the move until it is known how long an epoch takes.
+    task = bar.add_task("getting ready", total=None, epochs=epochs)
     every = max(epochs // ROWS, 1)
     rows: list[EpochRecord] = []
 
@@ -91,7 +116,8 @@ def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
             else:
                 rows[-1:] = [record]
             del rows[:-ROWS]
-            bar.update(task, completed=record.epoch)
+            done = record.epoch
+            bar.update(task, description="training", completed=done, total=epochs)
             live.update(view())
 
         yield show

@@ -115,8 +115,12 @@ def prune(
     scorers evidence, gatv2 and structure, with all rows as one graph in memory.
     Guarantees (--min-degree, --keep-connected, --protect) count towards --keep.
     """
-    from sgat.pruning.prune_run import PruneRequest, prune_run
-    from sgat.pruning.rules import Rules
+    from sgat.cli.counting import counting
+
+    # Torch takes seconds to load when it has not been used for a while.
+    with counting("starting", quiet=quiet):
+        from sgat.pruning.prune_run import PruneRequest, prune_run
+        from sgat.pruning.rules import Rules
 
     rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)  # type: ignore[arg-type]  # checked there
     request = PruneRequest(

@@ -45,17 +45,19 @@ def report(
     replaced.
     """
     from sgat.cli.counting import counting
-    from sgat.cli.outputs import check_outputs, inputs_of
-    from sgat.finished_run import open_run
-    from sgat.report import write_report
 
     root = None if data_root is None else str(data_root)
-    opened = open_run(run, root=root)
-    path = out if out is not None else opened.folder.report
-    check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
-    if not overwrite:
-        check_replaced(path)
-    with counting("parts of the report", quiet=quiet) as count:
+    what, first = "parts of the report", "opening the run"
+    with counting(what, quiet=quiet, first=first) as count:
+        from sgat.cli.outputs import check_outputs, inputs_of
+        from sgat.finished_run import open_run
+        from sgat.report import write_report
+
+        opened = open_run(run, root=root)
+        path = out if out is not None else opened.folder.report
+        check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
+        if not overwrite:
+            check_replaced(path)
         written = write_report(opened, path, graph=graph, on_step=count)
     if not quiet:
         for note in written.notes:
