@@ -15,6 +15,15 @@ NOISE = 20
 """Entries per node of the table from which nodes are drawn."""
 
 
+def noise_table(visits: Integers) -> Integers:
+    """Nodes to draw negatives from: each as often as its visits to the power ¾ say."""
+    share = visits**0.75
+    size = NOISE * len(visits)
+    places = (np.arange(size) + 0.5) / size * share.sum()
+    found: Integers = np.searchsorted(share.cumsum(), places).astype(np.int32)
+    return found
+
+
 def skip_gram(
     walks: Integers, num_nodes: int, rng: np.random.Generator, *, passes: int
 ) -> Array:
@@ -32,9 +41,7 @@ def skip_gram(
 
     inner = rng.uniform(-0.25, 0.25, (num_nodes, 2))
     outer = np.zeros((num_nodes, 2))
-    share = np.bincount(walks.ravel(), minlength=num_nodes) ** 0.75
-    table = (np.arange(NOISE * num_nodes) + 0.5) / (NOISE * num_nodes) * share.sum()
-    noise = np.searchsorted(share.cumsum(), table).astype(np.int32)
+    noise = noise_table(np.bincount(walks.ravel(), minlength=num_nodes))
     rates = np.linspace(RATE, LAST_RATE, passes + 1)
     for number in range(passes):
         order = rng.permutation(len(walks))

@@ -80,6 +80,13 @@ def test_near_pairs_are_the_closest_as_many_as_asked_for(seed):
     assert found.shape == (2, 58)
 
 
+def test_crowded_nodes_are_not_more_than_asked_for(seed):
+    places = np.random.default_rng(seed).standard_normal((211, 2)) * 1e-4
+    places = np.concatenate([places, [[0.0, 0.999]]])
+    found = Disc(places, np.zeros(212, dtype=int)).near_pairs(10)
+    assert found.shape == (2, 10)
+
+
 def test_other_components_are_not_near():
     places = np.array([[0.0, 0], [0, 0.1], [0, 0], [0, 0.1], [0.99, 0]])
     disc = Disc(places, np.array([0, 0, 1, 1, 1]))
