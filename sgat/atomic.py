@@ -10,6 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def check_place(path: Path, option: str) -> None:
+    """Find out before any work that a file or folder cannot be written.
+
+    Raises:
+        ValueError: If the folder it would be in, or that would have to be made for it,
+            is in one that cannot be written to.
+    """
+    whole = path.absolute()
+    folder = next(part for part in (whole, *whole.parents) if part.is_dir())
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"`--{option}` must be where files can be written, got {path}, but {folder}"
+            " cannot be written to."
+        )
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place when the block succeeds.

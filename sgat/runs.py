@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from sgat.atomic import check_place
 from sgat.config import (
     Config,
     DataConfig,
@@ -204,6 +205,7 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
         folder = RunFolder(request.out)
     if folder.path.exists() and not folder.path.is_dir():
         raise ValueError(f"`--out` must be a folder, got the file {folder.path}.")
+    check_place(folder.path, "out")
     check_paths(folder, settings, request.pruned)
     if folder.foreign is not None:
         raise ValueError(

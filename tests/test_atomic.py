@@ -1,8 +1,9 @@
 import os
+from pathlib import Path
 
 import pytest
 
-from sgat.atomic import replacing
+from sgat.atomic import check_place, replacing
 
 
 def test_a_new_file_appears_whole(tmp_path):
@@ -41,3 +42,23 @@ def test_a_missing_folder_or_a_folder_in_its_place_is_named(tmp_path):
     assert error.value.filename == str(lost)
     with pytest.raises(IsADirectoryError), replacing(tmp_path):
         pass
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before(tmp_path, monkeypatch):
+    allowed, locked = os.access, tmp_path / "locked"
+    locked.mkdir()
+
+    def access(path, mode):
+        return os.fspath(path) != str(locked) and allowed(path, mode)
+
+    # The tests may run as a user who can write anywhere.
+    monkeypatch.setattr(os, "access", access)
+    check_place(tmp_path / "new" / "run", "out")
+    (locked / "there.csv").touch()
+    for path in (locked, locked / "new" / "run", locked / "there.csv"):
+        with pytest.raises(ValueError, match="`--out` must be where files") as error:
+            check_place(path, "out")
+        assert f"got {path}, but {locked} cannot be written to." in str(error.value)
+    monkeypatch.chdir(locked)
+    with pytest.raises(ValueError, match="got run, but"):
+        check_place(Path("run"), "out")

@@ -13,9 +13,10 @@ from typing import Any
 import typer
 
 VERBS = (
-    *("compare", "data", "explain", "fit", "predict", "prune", "report", "reproduce"),
+    *("fit", "prune", "report", "explain", "predict", "compare", "data", "reproduce"),
 )
-"""The modules of this package; importing one adds its commands to `app`."""
+"""The modules of this package, in the order of the help; importing one adds its
+commands to `app`."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""

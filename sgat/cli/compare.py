@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sgat.atomic import check_place
 from sgat.cli import app, data_options
 from sgat.cli.data_options import option
 from sgat.cli.downloads import download_bar
@@ -229,6 +230,7 @@ def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) ->
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"`--out` must be a folder, but {folder} is a file.")
+    check_place(folder, "out")
     if (folder / "config.toml").exists():
         raise ValueError(
             f"`--out` must not be the folder of a run of `sgat fit`, got {folder};"
@@ -246,6 +248,7 @@ def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) ->
                 f"`{option_}` must be in a folder that exists, got {path}; make"
                 f" {path.parent} first."
             )
+        check_place(path, option_.removeprefix("--"))
         for key, given in inputs.items():
             if given is not None and _is_same_file(path, Path(given)):
                 raise ValueError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, data_options
 from sgat.cli.convert import EPILOG as convert_examples
 from sgat.cli.convert import convert
 from sgat.cli.downloads import download_bar
@@ -84,15 +84,21 @@ def info(
     labels: str | None = typer.Option(
         None, help="0/1 columns for several labels: A,B,C."
     ),
+    features: str | None = data_options.FEATURES,
+    categorical: str | None = data_options.CATEGORICAL,
+    drop: str | None = data_options.DROP,
+    delimiter: str | None = data_options.DELIMITER,
     id: str = typer.Option("id", help="Column with the id of each node."),
     src: str = typer.Option("src", help="Column with the source of each edge."),
     dst: str = typer.Option("dst", help="Column with the target of each edge."),
     weight: str | None = typer.Option(
         None, help="Column with the weight of each edge; else `weight` if present."
     ),
+    split_column: str | None = data_options.SPLIT_COLUMN,
     undirected: bool = typer.Option(
         False, "--undirected", help="Each edge stands for both directions."
     ),
+    fill_missing: str | None = data_options.FILL_MISSING,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -112,11 +118,17 @@ def info(
         options = FileOptions(
             label=label,
             labels=tuple(comma_list(labels or "")),
+            features=None if features is None else tuple(comma_list(features)),
+            categorical=tuple(comma_list(categorical or "")),
+            drop=tuple(comma_list(drop or "")),
+            delimiter=delimiter,
             id=id,
             src=src,
             dst=dst,
             weight=weight,
+            split=split_column,
             undirected=undirected,
+            fill_missing=fill_missing,  # type: ignore[arg-type]  # checked there
         )
         show(
             describe([read_graph(edges, nodes, options=options).data]), as_json=as_json

@@ -51,4 +51,4 @@ UNDIRECTED = option(DATA, "Each edge stands for both directions.", "--undirected
 STANDARDISE = option(
     DATA, "Scale numeric features to mean 0, deviation 1.", "--standardise"
 )
-FILL_MISSING = option(DATA, "Missing features become zero or mean.")
+FILL_MISSING = option(DATA, "What missing features become: zero or mean.")

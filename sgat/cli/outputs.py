@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from sgat.atomic import check_place
 from sgat.config import DataConfig
 from sgat.run_folder import RunFolder
 
@@ -42,6 +43,7 @@ def check_outputs(
             raise ValueError(
                 f"`--{option}` must be in a folder that exists, got {path}."
             )
+        check_place(path, option)
         if folder.holds(path):
             raise ValueError(
                 f"`--{option}` must not be a file of the run, got {path}; choose"

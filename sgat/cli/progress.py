@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
 ROWS = 12
 """Epochs shown in the live table at a time."""
-PATIENCE = 2.0
+PATIENCE = 5.0
 """Seconds without a line after which a reason is given."""
 NOT_YET = (
     "getting ready: evidence for the edges is sought first, and the first run on a"

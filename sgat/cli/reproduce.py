@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from sgat.atomic import check_place
 from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 from sgat.cli.downloads import download_bar
@@ -139,6 +140,7 @@ def _check_places(records: Path, figures: Path, document: Path | None) -> None:
     for option, folder in {"--records": records, "--figures": figures}.items():
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"`{option}` must be a folder, but {folder} is a file.")
+        check_place(folder, option.removeprefix("--"))
     if document is None:
         return
     if document.is_dir():
@@ -148,6 +150,7 @@ def _check_places(records: Path, figures: Path, document: Path | None) -> None:
             f"`--document` must be in a folder that exists, got {document}; make"
             f" {document.parent} first."
         )
+    check_place(document, "document")
 
 
 def _train(

@@ -164,6 +164,8 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
                 else "the node file has no split column"
             )
             notes.append(f"{why}: nodes are split {split} at random (seed {seed})")
+    if not data.graph.num_edges:
+        notes.append(f"{edges.name} has no edges: every node is judged by itself")
     files = dataclasses.replace(files, data=data)
     return Loaded([data], files, tuple(notes), draws_split)
 

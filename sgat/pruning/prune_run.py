@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sgat.atomic import check_place
 from sgat.config import Config
 from sgat.finished_run import open_run
 from sgat.models import SGAT
@@ -197,6 +198,7 @@ def _checked_out(request: PruneRequest) -> Destination:
             f"`--out` must not be a file of the run folder, got {request.out}."
         )
     out = Destination.from_path(request.out)
+    check_place(out.path, "out")
     if out.path.exists() and not request.overwrite:
         raise ValueError(
             f"{out.path} exists already; choose another `--out`, or replace it with"

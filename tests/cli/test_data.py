@@ -133,6 +133,24 @@ def test_info_describes_the_users_files(tmp_path, capsys):
     assert found["edge_homophily"] == 0.5
 
 
+def test_info_reads_files_as_fit_does(tmp_path, capsys):
+    (tmp_path / "e.csv").write_text("src;dst\na;b\nb;c\n")
+    rows = ["id;y;size;kind;role;more", "a;1;;3;train;x", "b;0;2;4;test;y", "c;0;3;4;;"]
+    (tmp_path / "n.tsv").write_text("\n".join(rows))
+    files = ["--edges", str(tmp_path / "e.csv"), "--nodes", str(tmp_path / "n.tsv")]
+    call = ["data", "info", *files, "--label", "y", "--delimiter", ";", "--json"]
+    assert main([*call, "--drop", "more"]) == 1
+    assert "`--fill-missing` mean or zero fills it." in capsys.readouterr().err
+    roles = ["--split-column", "role", "--categorical", "kind", "--drop", "more"]
+    assert main([*call, *roles, "--fill-missing", "mean"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # The size, and a column for each of two kinds.
+    assert found["features"] == 3
+    assert found["split"] == {"train": 1, "val": 0, "test": 1}
+    assert main([*call, "--features", "kind"]) == 0
+    assert json.loads(capsys.readouterr().out)["features"] == 1
+
+
 def test_info_needs_a_name_or_files(capsys):
     assert main(["data", "info"]) == 1
     assert "Name a data set" in capsys.readouterr().err

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from sgat.config import DataConfig
@@ -31,6 +33,10 @@ def test_a_split_that_is_asked_for_beats_the_column(files):
     config = DataConfig(**files, split="uniform-50-25-25", options={"label": "y"})
     loaded = load_configured(config)
     assert int(loaded.graphs[0].train.sum()) == 10 and loaded.notes == ()
+    Path(files["edges"]).write_text("src,dst\n")
+    assert load_configured(config).notes == (
+        "e.csv has no edges: every node is judged by itself",
+    )
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
         row, entry = (int(place) for place in np.argwhere(bad)[0])
         value = values[row, entry]
         raise source.fault(
-            "a value is needed, got nothing; `fill_missing` would fill it."
+            "a value is needed, got nothing; `fill_missing` mean or zero fills it."
             if np.isnan(value)
             else f"must be finite, got {value}.",
             column=column.name,
@@ -255,7 +255,7 @@ def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any
     values = _categories(source.column(column.name, "features"))
     if column.fill is None and values.null_count:
         raise source.fault(
-            "a value is needed, got nothing; `fill_missing` would fill it.",
+            "a value is needed, got nothing; `fill_missing` mean or zero fills it.",
             column=column.name,
             row=first(pc.is_null(values)),
         )

@@ -27,6 +27,8 @@ ROLES = {
     "": None,
 }
 """What each word of a split column stands for."""
+MOST_CLASSES = 50
+"""Number of classes above which most of them must have two nodes or more."""
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 
@@ -155,6 +157,13 @@ def _classes(
             found = repr(values[0].as_py()) if len(values) else "no label at all"
             raise source.fault(
                 f"must hold at least 2 classes, got {found} in {len(column)} rows.",
+                column=name,
+            )
+        labelled = len(column) - column.null_count
+        if len(values) > MOST_CLASSES and 2 * len(values) > labelled:
+            raise source.fault(
+                f"must hold classes, got {len(values):,} different values in"
+                f" {labelled:,} rows; name another column as `label`.",
                 column=name,
             )
         classes = tuple(values.to_pylist())

@@ -323,6 +323,12 @@ CASES = [
         " rows.",
     ),
     node_case(
+        "a class for nearly every node",
+        "id,y\na,0.5\nb,0.5\nc,\n" + "".join(f"n{k},{k}.25\n" for k in range(50)),
+        "n.csv, column 'y': must hold classes, got 51 different values in 52 rows; name"
+        " another column as `label`.",
+    ),
+    node_case(
         "feature column not found",
         NODES,
         "n.csv: no column 'g' for features; the columns are 'id', 'f', 'y'.",
@@ -332,7 +338,7 @@ CASES = [
         "missing feature",
         "id,f,y\na,1,p\nb,,q\nc,3,p\n",
         "n.csv, line 3, column 'f': a value is needed, got nothing; `fill_missing`"
-        " would fill it.",
+        " mean or zero fills it.",
     ),
     node_case(
         "NaN feature",
