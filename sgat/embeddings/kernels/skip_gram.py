@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 
 import numba
+import numpy as np
 
 compiled = numba.njit(nogil=True, cache=True, error_model="numpy")
+
+# Knuth's linear generator, whose high words are good enough to draw negatives: with it
+# a pass takes half as long.
+FACTOR, SHIFT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+HALF = np.uint64(32)
 
 
 @compiled
@@ -18,7 +24,8 @@ def read_walks(walks, order, inner, outer, noise, window, draws, rates, rng):
     `noise`. A context reaches 1 to `window` places, at random, as in word2vec. `rates`
     are those of the first and the last walk.
     """
-    length = walks.shape[1]
+    length, size = walks.shape[1], np.uint64(len(noise))
+    state = np.uint64(rng.random() * 2**53)
     for number in range(len(order)):
         rate = rates[0] + (rates[1] - rates[0]) * number / len(order)
         walk = walks[order[number]]
@@ -34,7 +41,9 @@ def read_walks(walks, order, inner, outer, noise, window, draws, rates, rng):
                     if draw == 0:
                         other, label = walk[at], 1.0
                     else:
-                        other, label = noise[int(rng.random() * len(noise))], 0.0
+                        state = state * FACTOR + SHIFT
+                        drawn = ((state >> HALF) * size) >> HALF
+                        other, label = noise[drawn], 0.0
                         if other == walk[at]:
                             continue
                     y0, y1 = outer[other, 0], outer[other, 1]
