@@ -351,7 +351,11 @@ def run(
         write_text(folder.draft.encoding, loaded.files.encoding.to_json() + "\n")
     notes += _draw(folder.draft, loaded, result)
     summary = folder.finish(settings, loaded.graphs, result, _tables(loaded, result))
-    notes += _kept_note(summary) + _weak_note(summary)
+    notes += _kept_note(summary)
+    name = settings.data.name
+    if name is None or default_config(name).train.keep != settings.train.keep:
+        # A shipped share is part of a result that is known.
+        notes += _weak_note(summary)
     return Outcome(summary, len(result.records), _files(folder), notes)
 
 

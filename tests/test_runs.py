@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import sgat
-from sgat.config import Config, DataConfig
+import sgat.runs
+from sgat.config import Config, DataConfig, default_config
 from sgat.run_folder import RunFolder
 from sgat.runs import (
     Request,
@@ -143,3 +144,12 @@ def test_the_mean_gate_is_that_of_the_kept_edges(tmp_path):
     expected = edges.loc[edges["kept"], "gate"].mean()
     assert summary["mean_gate"] == pytest.approx(expected, abs=1e-6)
     assert 0 < expected < edges["gate"].max()
+
+
+def test_a_shipped_share_is_no_reason_to_warn(tmp_path, monkeypatch):
+    monkeypatch.setattr(sgat.runs, "LEAST_GATE", 2.0)
+    for keep, is_told in {0.54: False, 0.4: True}.items():
+        shipped = default_config("karate")
+        settings = shipped.replace(train={"epochs": 2, "keep": keep, "snapshots": 0})
+        notes = run(RunFolder(tmp_path / str(keep)), settings).notes
+        assert any("hardly heard" in note for note in notes) == is_told
