@@ -60,7 +60,7 @@ def explain(
 
     root = None if data_root is None else str(data_root)
     found: NodeExplanation | GraphExplanation
-    with counting("edges dropped", quiet=quiet, first="opening the run") as count:
+    with counting("edges dropped", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.explain import explain_graph, explain_node
         from sgat.finished_run import open_run

@@ -78,7 +78,7 @@ def predict(
         if given is not None:
             name = given.replace("_", "-")
             raise ValueError(f"`--{name}` goes with `--edges`, the new edges.")
-    with counting("predicting, steps", quiet=quiet, first="opening the run") as count:
+    with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.data.files import write_table
         from sgat.finished_run import open_model, open_run

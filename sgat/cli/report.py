@@ -47,7 +47,7 @@ def report(
     from sgat.cli.counting import counting
 
     root = None if data_root is None else str(data_root)
-    what, first = "parts of the report", "opening the run"
+    what, first = "parts of the report", "getting ready"
     with counting(what, quiet=quiet, first=first) as count:
         from sgat.cli.outputs import check_outputs, inputs_of
         from sgat.finished_run import open_run
