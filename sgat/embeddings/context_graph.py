@@ -84,35 +84,48 @@ def context_graph(rings: Rings) -> ContextGraph:
     here; where many are alike these would be linked in chains, not with each other.
     """
     classes = find_classes(rings)
-    first, size = classes.member[classes.ptr[:-1]], np.diff(classes.ptr)
-    reach = min(int(np.ceil(np.log2(max(size.sum(), 1)))), max(len(size) - 1, 0))
-    step = np.arange(-reach, reach + 1)
-    apart = np.full((rings.hops, len(size), 2 * reach + 1), np.inf)
-    number = np.zeros((len(size), 2 * reach + 1))
-    # A ring that is empty for one of the nodes alike is empty for all.
-    apart[:, :, reach] = structural_distance(rings, first, first).T
-    number[:, reach] = size - 1
-    for far in range(1, reach + 1):
-        found = structural_distance(rings, first[:-far], first[far:]).T
-        apart[:, :-far, reach + far], apart[:, far:, reach - far] = found, found
-        number[:-far, reach + far], number[far:, reach - far] = size[far:], size[:-far]
-    apart[:, number == 0] = np.inf
+    reach = int(np.ceil(np.log2(max(len(classes.member), 1))))
+    reach = min(reach, max(len(classes.ptr) - 2, 0))
+    apart, number = _compare(rings, classes, reach)
     least = apart.min(axis=2, initial=np.inf)
     is_linked = np.isfinite(least)
     # Weights over the largest of their node, which may itself be too small for a float.
     weight = number * np.exp(np.where(is_linked, least, 0)[:, :, None] - apart)
     total = np.where(is_linked, weight.sum(axis=2), 1)
-    cumulative = weight.cumsum(axis=2) / total[:, :, None]
-    up = np.log(_heavy_links(apart, number, size) + np.e)
+    up = np.log(_heavy_links(apart, number, np.diff(classes.ptr)) + np.e)
     up[:-1][~is_linked[1:]] = 0
     up[-1:] = 0
     down = np.arange(rings.hops)[:, None] > 0
-    rise = np.divide(up, up + down, out=np.zeros_like(up), where=up > 0)
-    return ContextGraph(classes, step, cumulative, rise)
+    return ContextGraph(
+        classes,
+        step=np.arange(-reach, reach + 1),
+        cumulative=weight.cumsum(axis=2) / total[:, :, None],
+        rise=np.divide(up, up + down, out=np.zeros_like(up), where=up > 0),
+    )
+
+
+def _compare(rings: Rings, classes: Classes, reach: int) -> tuple[Array, Array]:
+    """Each class and those up to `reach` places before and after it, P = 2 reach + 1.
+
+    Returns:
+        The structural distance to them, [layers, classes, P], and with how many nodes
+        of theirs a node is linked, [classes, P].
+    """
+    first, size = classes.member[classes.ptr[:-1]], np.diff(classes.ptr)
+    apart = np.full((rings.hops, len(size), 2 * reach + 1), np.inf)
+    number = np.zeros((len(size), 2 * reach + 1))
+    is_empty = np.diff(rings.ptr).reshape(-1, rings.hops)[first] == 0
+    apart[:, :, reach] = np.where(is_empty | (size == 1)[:, None], np.inf, 0).T
+    number[:, reach] = size - 1
+    for far in range(1, reach + 1):
+        found = structural_distance(rings, first[:-far], first[far:]).T
+        apart[:, :-far, reach + far], apart[:, far:, reach - far] = found, found
+        number[:-far, reach + far], number[far:, reach - far] = size[far:], size[:-far]
+    return apart, number
 
 
 def _heavy_links(apart: Array, number: Array, size: Integers) -> Array:
-    """Γ: links of each node heavier than the average of their layer, [layers, N]."""
+    """Γ: links of a node heavier than the average of the layer, [layers, classes]."""
     heavy = np.zeros(apart.shape[:2])
     links = number * size[:, None]
     for layer, each in enumerate(apart):

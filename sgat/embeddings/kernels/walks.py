@@ -26,9 +26,9 @@ def walk_layers(ptr, step, cumulative, rise, stay, rng, walks):
         while noted < length:
             if rng.random() < stay:
                 row = cumulative[layer, at]
-                # Sums may end a little below 1.
-                drawn = rng.random() * row[-1]
-                away = step[np.searchsorted(row, drawn, side="right")]
+                # Above 0 and up to the last sum, so that the class has a chance.
+                drawn = (1 - rng.random()) * row[-1]
+                away = step[np.searchsorted(row, drawn)]
                 at += away
                 begin, size = ptr[at], ptr[at + 1] - ptr[at]
                 if away == 0:
