@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from sgat.compare.plan import FULL, MLP, RETRAINED, Comparison, Place
+from sgat.compare.plan import FREE, FULL, MLP, RETRAINED, Comparison, Place
 from sgat.compare.pruners import PRUNERS, SGATS
 from sgat.compare.results import Results, itself
 from sgat.experiments.plots import STYLES, panels
@@ -19,7 +19,8 @@ def draw(comparison: Comparison, results: Results, path: Path) -> None:
     """Mean and standard deviation over the runs, as PNG.
 
     Lines without markers are the references: the model on all edges, and the MLP on
-    none. An SGAT trained to the budget is drawn into every panel.
+    none. An SGAT trained to the budget is drawn into every panel, and so is the
+    recommended one without a budget, a single point.
     """
     titles = [f"{title}, retrained" for title in RETRAINED.values()]
     metric = "micro-F1" if comparison.graphs[0].is_multilabel else "accuracy"
@@ -30,6 +31,7 @@ def draw(comparison: Comparison, results: Results, path: Path) -> None:
             for number, (method, trained) in enumerate(curves):
                 shift = APART * (number - (len(curves) - 1) / 2)
                 _curve(axis, comparison, results, method, trained, shift)
+            _own_choice(axis, results)
             _reference(axis, results, Place(FULL, None, model), "all edges", "-")
             _reference(axis, results, Place(MLP, None, MLP), "MLP, no edges", "--")
             axis.margins(y=0.06)
@@ -86,6 +88,28 @@ def _curve(
         elinewidth=0.8,
         capsize=2,
         **STYLES[number % len(STYLES)],
+    )
+
+
+def _own_choice(axis: Any, results: Results) -> None:
+    """The recommended SGAT at the share that it found."""
+    test = list(results.test.get(FREE, {}).values())
+    kept = list(results.kept.get(FREE, {}).values())
+    if not test:
+        return
+    spread = statistics.stdev(test) if len(test) > 1 else 0.0
+    axis.errorbar(
+        100 * statistics.fmean(kept),
+        100 * statistics.fmean(test),
+        yerr=100 * spread if spread else None,
+        label=f"{SGATS[FREE.method]}, no budget",
+        linestyle="none",
+        color="black",
+        marker="h",
+        markersize=9,
+        markerfacecolor="none",
+        elinewidth=0.8,
+        capsize=2,
     )
 
 

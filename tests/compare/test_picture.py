@@ -27,6 +27,7 @@ def test_the_picture_shows_every_method_in_every_panel(
         assert set(labels) == {
             *("Random", "Jaccard / cosine", "SGAT", "SGAT itself"),
             *("SGAT, recommended", "SGAT, recommended, itself"),
+            "SGAT, recommended, no budget",
             *("all edges", "MLP, no edges"),
         }
         handles = axis.get_legend_handles_labels()[0]
@@ -38,5 +39,8 @@ def test_the_picture_shows_every_method_in_every_panel(
         assert heights == pytest.approx([2 * 2**0.5] * 2)
         curves = [handle.lines[0] for handle in handles if hasattr(handle, "lines")]
         markers = [line.get_marker() for line in curves]
-        assert len(set(markers)) == len(markers) == 6
+        assert len(set(markers)) == len(markers) == 7
+        free = handles[labels["SGAT, recommended, no budget"]].lines[0]
+        # It kept 75 and 87.5 per cent, and was right in 90.
+        assert free.get_xydata().tolist() == [[81.25, pytest.approx(90)]]
     assert not list(tmp_path.glob(".*"))
