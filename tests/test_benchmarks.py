@@ -158,3 +158,49 @@ def test_dgl_is_asked_for_in_a_sentence(script, tmp_path):
     broken.chmod(0o755)
     with pytest.raises(ValueError, match=r"timed with .*: ImportError: no dgl$"):
         time_layer(edges, 2, str(broken))
+
+
+def test_the_calibration_error_worked_out_by_hand(script):
+    # Bins of .1: (.02, .08) says .05 and is .5; .55 is 1; (.92, .98, 1.) are 2/3.
+    probability = torch.tensor([0.02, 0.08, 0.55, 0.92, 0.98, 1.0])
+    is_real = torch.tensor([0, 1, 1, 1, 0, 1]).bool()
+    expected = (2 * 0.45 + 0.45 + 3 * (2.9 / 3 - 2 / 3)) / 6
+    found = script("evidence").calibration_error(probability, is_real)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_decisions_of_evidence_are_counted_and_appended(script, tmp_path):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-W", "error", "-m", "benchmarks.evidence"),
+            *("--only", "decisions", "--data", "block-5", "--seeds", "100"),
+            *("--results", str(tmp_path)),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = read(tmp_path / "evidence.csv")
+    assert [row["rate"] for row in rows] == 2 * [
+        "0.0",
+        "0.1",
+        "0.3",
+        "0.5",
+        "0.7",
+        "0.9",
+    ]
+    labelled, dealt = rows[:6], rows[6:]
+    assert {row["decision"] for row in labelled} <= {"attention", "beliefs"}
+    assert {row["decision"] for row in dealt} == {"nobody"}
+    assert float(labelled[0]["assortativity"]) == pytest.approx(1)
+    assert "decisions, block-5, shuffled labels: nobody 6" in done.stdout
+
+
+def test_the_errors_of_evidence_are_told_with_their_range(script):
+    row = {"what": "calibration", "data": "cora", "noise": "random", "rate": 0.5}
+    rows = [row | {"error": 0.01}, row | {"error": 0.03}]
+    told = ["calibration error, cora, random +50%: 0.020 (0.010 to 0.030, 2 seeds)"]
+    assert script("evidence").summary(rows) == told
