@@ -39,7 +39,7 @@ def _lines(what: str) -> Count:
 
     def show(done: int, total: int) -> None:
         nonlocal last
-        if done < total and time.monotonic() - last >= PATIENCE:
+        if 0 < done < total and time.monotonic() - last >= PATIENCE:
             last = time.monotonic()
             print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 

@@ -17,7 +17,7 @@ def test_short_work_says_nothing(capsys):
 def test_long_work_is_told_in_lines(capsys, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     with counting("steps", quiet=False) as count:
-        for done in (1000, 2000):
+        for done in (0, 1000, 2000):
             count(done, 2000)
     assert capsys.readouterr().err == "steps: 1,000 of 2,000\n"
     with counting("steps", quiet=True) as count:
