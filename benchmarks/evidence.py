@@ -3,11 +3,12 @@
 python -m benchmarks.evidence [--data-root FOLDER] [--seeds 100 101 102]
     [--only calibration decisions] [--data cora photo …] [--results FOLDER]
 
-Calibration: edges are added to real graphs, evidence is fitted to graph, features and
-training labels, and P(real) = σ(log-odds) is compared with the truth. `error` is the
-expected calibration error over ten equal bins: the mean over edges of |mean P - share
-that is original| of the edge's bin. `share` is the share of noise that was estimated,
-`true_share` the one that was added, `auc` that of original above added edges.
+Calibration: edges are added to real graphs, or planted in block models; evidence is
+fitted to graph, features and training labels, and P(real) = σ(log-odds) is compared
+with the truth. `error` is the expected calibration error over ten equal bins: the mean
+over edges of |mean P - share that is original| of the edge's bin. `share` is the share
+of noise that was estimated, `true_share` the one that was added, `auc` that of original
+above added edges.
 
 Decisions: what `readout = "auto"` chooses with gates by evidence ("attention",
 "beliefs", or "nobody" where edges say nothing of the classes), and the assortativity it
@@ -41,6 +42,7 @@ from sgat.evidence import EdgeEvidence, assortativity
 from sgat.experiments.block_models import BLOCK_MODELS, block_model
 from sgat.recommended import chosen_readout
 
+PLANTED = "planted"
 CALIBRATED = (
     ("cora", "cross-class", 1.0),
     ("cora", "cross-class", 0.5),
@@ -49,8 +51,12 @@ CALIBRATED = (
     ("citeseer", "cross-class", 1.0),
     ("pubmed", "cross-class", 1.0),
     ("photo", "cross-class", 1.0),
+    ("block-20", PLANTED, 0.3),
+    ("block-20", PLANTED, 0.7),
+    ("block-20", PLANTED, 0.9),
 )
-"""Graphs, and the edges that are added to them, as a share of those there are."""
+"""Graphs, and the edges that are added, as a share of those there are; of block models
+the share that is planted, with a signal of 2."""
 DECIDED = (
     ("cora", None, 0.0),
     ("citeseer", None, 0.0),
@@ -81,9 +87,13 @@ def calibration_error(probability: Tensor, is_real: Tensor) -> float:
 def calibration(
     name: str, kind: str, rate: float, seed: int, root: str | None
 ) -> dict[str, Any]:
-    (given,) = load(name, seed=seed, root=root)
-    made = inject(given, kind, rate, seed)  # type: ignore[arg-type]
-    data, is_real = made.data, ~made.added
+    if kind == PLANTED:
+        block = block_model(name, seed, noise_rate=rate, feature_signal=2.0)
+        data, is_real = block.data, block.is_signal
+    else:
+        (given,) = load(name, seed=seed, root=root)
+        made = inject(given, kind, rate, seed)  # type: ignore[arg-type]
+        data, is_real = made.data, ~made.added
     evidence = EdgeEvidence(data.num_features, data.num_classes)
     odds = evidence.fit([data], seed=seed)(data.x, data.graph)
     return {
@@ -178,7 +188,7 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
         parts = (row["data"], row.get("split"), row.get("noise"))
         name = ", ".join(part for part in parts if part)
         if row["what"] == "calibration":
-            errors.setdefault(f"{name} {row['rate']:+.0%}", []).append(row["error"])
+            errors.setdefault(f"{name} {row['rate']:.0%}", []).append(row["error"])
         else:
             counts.setdefault(name, Counter())[row["decision"]] += 1
     lines = [

@@ -202,5 +202,5 @@ def test_decisions_of_evidence_are_counted_and_appended(script, tmp_path):
 def test_the_errors_of_evidence_are_told_with_their_range(script):
     row = {"what": "calibration", "data": "cora", "noise": "random", "rate": 0.5}
     rows = [row | {"error": 0.01}, row | {"error": 0.03}]
-    told = ["calibration error, cora, random +50%: 0.020 (0.010 to 0.030, 2 seeds)"]
+    told = ["calibration error, cora, random 50%: 0.020 (0.010 to 0.030, 2 seeds)"]
     assert script("evidence").summary(rows) == told
