@@ -13,7 +13,7 @@ from sgat.data.synthetic import contextual_block_model
 
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    (sgat .+)$", GUIDE, flags=re.MULTILINE)
+COMMANDS = re.findall(r"^ {4,6}(sgat .+)$", GUIDE, flags=re.MULTILINE)
 PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
 SPARK = "--engine spark"
 
@@ -63,9 +63,11 @@ def test_the_commands_run_in_their_order(folder, monkeypatch):
     protected = pd.read_csv(folder / "keep_these.csv")
     assert len(protected.merge(kept)) == len(protected)
     assert len(pd.read_csv(folder / "predictions.csv")) == 50
-    real = pd.read_csv(folder / "real.csv")
-    scored = pd.read_parquet(folder / "runs/real/edges.parquet")
-    assert len(real) == scored["kept"].sum()
+    small = pd.read_csv(folder / "small.csv")
+    scored = pd.read_parquet(folder / "runs/mine/edges.parquet")
+    assert len(small) == scored["kept"].sum()
+    third = pd.read_parquet(folder / "runs/third/edges.parquet")
+    assert third["kept"].mean() == pytest.approx(0.3, abs=0.02)
     for name in ("runs/mine/report.html", "mine.html", "007.png", "removed.csv"):
         assert (folder / name).stat().st_size > 0, name
     assert (folder / "runs/compared/compare.png").exists()

@@ -41,7 +41,6 @@ def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
         assert main([word for word in command if word != "--open"]) == 0, line
     edges = pd.read_parquet("runs/mine/edges.parquet")
     assert edges["src"].tolist() == ids
-    assert edges["kept"].mean() == pytest.approx(0.3, abs=0.02)
     kept = edges.loc[edges["kept"], ["src", "dst"]].reset_index(drop=True)
     pd.testing.assert_frame_equal(pd.read_csv("small.csv")[["src", "dst"]], kept)
     assert Path("runs/mine/report.html").stat().st_size > 10_000
