@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from sgat import ops
@@ -107,6 +108,9 @@ def random_pairs(graph: Graph, number: int, *, seed: int = 0) -> tuple[Tensor, T
     generator = torch.Generator().manual_seed(seed)
     size = max(graph.num_nodes, 1)
     a, b = torch.randint(size, (2, number), generator=generator).to(graph.device)
-    joined = graph.dst.long() * size + graph.src
-    free = ~torch.isin(a * size + b, joined) & (a != b)
+    # Ascending, so that a pair is looked up without sorting all edges once more; the
+    # last one is larger than any.
+    joined = F.pad(graph.dst.long() * size + graph.src, (0, 1), value=size * size)
+    pair = a * size + b
+    free = (joined[torch.searchsorted(joined, pair)] != pair) & (a != b)
     return a[free], b[free]

@@ -130,6 +130,17 @@ def test_random_pairs_are_different_nodes_that_no_edge_joins(seed: int):
     assert len(other[0]) != len(a) or not torch.equal(other[0], a)
 
 
+@pytest.mark.parametrize("name", list(GRAPHS))
+def test_random_pairs_are_all_that_were_drawn_and_no_edge_joins(name: str, seed: int):
+    graph = undirected(GRAPHS[name]())
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(graph.num_nodes, (2, 211), generator=generator)
+    joined = adjacency(graph).bool()
+    is_free = ~joined[drawn[0], drawn[1]] & (drawn[0] != drawn[1])
+    found = torch.stack(random_pairs(graph, 211, seed=seed))
+    assert torch.equal(found, drawn[:, is_free])
+
+
 @pytest.mark.parametrize("num_nodes", [0, 1, 3])
 def test_a_graph_in_which_all_are_joined_has_no_such_pairs(num_nodes: int):
     edges = torch.combinations(torch.arange(num_nodes)).T.reshape(2, -1)
