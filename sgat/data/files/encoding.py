@@ -127,7 +127,9 @@ def encode(
         for block in blocks
     )
     if width >= WIDE and filled < SPARSE_FILL * size * width:
-        return SparseFeatures.from_scipy(scipy.sparse.hstack(blocks, format="csr"))
+        # Blocks that are all dense are none to scipy.
+        sparse = [scipy.sparse.csr_array(block) for block in blocks]
+        return SparseFeatures.from_scipy(scipy.sparse.hstack(sparse, format="csr"))
     x = np.zeros((size, width), dtype=np.float32)
     start = 0
     for block in blocks:

@@ -235,6 +235,14 @@ def test_wide_sparse_features_stay_sparse() -> None:
     assert data.x.to_dense()[7].nonzero().item() == words.index("n7")
 
 
+def test_wide_tables_of_numbers_that_are_mostly_zero_stay_sparse() -> None:
+    words = np.zeros((3, 257), np.float32)
+    words[0, 5], words[1, 256], words[2, 0] = 1, 2, 3
+    data = nodes({f"w{k}": words[:, k] for k in range(257)}).data
+    assert isinstance(data.x, SparseFeatures)
+    assert np.array_equal(data.x.to_dense().numpy(), words)
+
+
 def test_data_frames_are_read_too() -> None:
     edges = pd.DataFrame({"src": [5, -3], "dst": [-3, 2**60]})
     frame = pd.DataFrame({"id": [2**60, -3, 5], "f": [1.0, 2.0, 3.0]})
