@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.evidence.neighbourhood import neighbour_sum, slices
+from sgat.evidence.neighbourhood import slices
 from sgat.graph import Graph
 
 RIDGE = 1e-2
 STEPS = 60
-FLOOR = 0.05
-"""Added to a ratio of densities before its logarithm: one pair settles nothing."""
-CERTAIN = 100.0
-"""Logit of a class that is known: nothing that is heard outweighs it."""
 SURE = 3.0
 """Standard deviations by which edges must choose classes more than by chance."""
 DEALS = 20
@@ -85,8 +79,10 @@ def compatibility(
 
     Noise joins classes as random pairs do. So the ratio of edges to random pairs,
     pooled over the pairs of classes that edges join less often than chance, is at most
-    the share of noise, and what is above it is real. Ones if edges do not surely choose
-    classes more than they do where beliefs are dealt out to the nodes at random.
+    the share of noise, and what is above it is real. Where there is much noise, chance
+    would look like a choice of classes, so ratios are first pulled together by as much
+    as chance drives them apart. Ones if edges do not surely choose classes more than
+    they do where beliefs are dealt out to the nodes at random.
 
     Args:
         belief: Probability of each class, [N, C].
@@ -99,13 +95,43 @@ def compatibility(
     if not graph.num_edges or not len(a):
         return torch.ones_like(belief.T @ belief).float()
     edges, pairs = (graph.dst, graph.src), (a, b)
+    if not choose_classes(belief, edges, pairs, seed=seed):
+        return torch.ones_like(belief.T @ belief).float()
     seen, drawn = _shares(belief, edges, pairs)
     ratio = (seen + 1e-4 * drawn) / (drawn + 1e-12)
+    ratio = _steady(ratio, drawn, _variance(belief, edges, pairs, ratio))
     is_rare = ratio < 1
-    base = seen[is_rare].sum() / drawn[is_rare].sum().clamp(min=1e-12)
-    if not choose_classes(belief, edges, pairs, seed=seed):
-        return torch.ones_like(ratio).float()
+    base = (ratio * drawn)[is_rare].sum() / drawn[is_rare].sum().clamp(min=1e-12)
     return ((ratio - base) / (1 - base)).clamp(min=0).float()
+
+
+def _variance(belief: Tensor, edges: Pairs, pairs: Pairs, ratio: Tensor) -> Tensor:
+    """How far chance moves the ratio of each pair of classes, squared, [C, C].
+
+    A sum of independent terms varies by the sum of their squares; every edge is there
+    twice.
+    """
+    by_edges = 2 * joint(belief**2, *edges) / joint(belief, *edges).sum() ** 2
+    drawn = joint(belief, *pairs)
+    by_pairs = ratio**2 * joint(belief**2, *pairs) / drawn.sum() ** 2
+    return (by_edges + by_pairs) / (drawn / drawn.sum() + 1e-12) ** 2
+
+
+def _steady(ratio: Tensor, drawn: Tensor, variance: Tensor) -> Tensor:
+    """Ratios pulled to the mean of their kind as far as their scatter is chance.
+
+    Kinds are pairs of one class and pairs of two. Of their scatter (weighed by `drawn`)
+    chance explains a share, and ratios keep what is left (an estimate of Stein's kind).
+    """
+    is_one = torch.eye(len(ratio), dtype=torch.bool, device=ratio.device)
+    for kind in (is_one, ~is_one):
+        weight = drawn * kind
+        mean = (weight * ratio).sum() / weight.sum().clamp(min=1e-12)
+        scatter = (weight * (ratio - mean) ** 2).sum()
+        by_chance = (weight * variance).sum()
+        kept = (1 - by_chance / scatter.clamp(min=1e-12)).clamp(0, 1)
+        ratio = torch.where(kind, mean + kept * (ratio - mean), ratio)
+    return ratio
 
 
 def choose_classes(
@@ -155,48 +181,3 @@ def joint(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
     for part in slices(len(a)):
         total += belief[a[part]].T @ belief[b[part]]
     return (total + total.T) / 2
-
-
-class Agreement:
-    """How well the classes of two nodes go together, told by them and their neighbours.
-
-        m_k = log (B_k M + floor), less its mean,   L_a = log B_a + Σ_k w_ak m_k
-        φ_ab = log (b_a M b_b + floor),   b_a = softmax (L_a - w_ab m_b)
-
-    so that neither node's belief has heard the other. Where the class of a is known,
-    b_a is B_a, whatever the neighbours say.
-
-    Args:
-        belief: B, as of `beliefs`, [N, C].
-        compatible: M, as of `compatibility`, [C, C].
-        graph: The edges, both directions.
-        weight: How far each edge is to be believed, [E].
-        is_known: Nodes whose class is known, [N] bool; None for none.
-    """
-
-    def __init__(
-        self,
-        belief: Tensor,
-        compatible: Tensor,
-        graph: Graph,
-        weight: Tensor,
-        is_known: Tensor | None = None,
-    ) -> None:
-        message = (belief @ compatible + FLOOR).log()
-        self.message = message - message.mean(dim=1, keepdim=True)
-        weighted = dataclasses.replace(graph, weight=weight)
-        self.heard = (belief + 1e-4).log() + neighbour_sum(self.message, weighted)
-        if is_known is not None:
-            self.heard = torch.where(is_known[:, None], CERTAIN * belief, self.heard)
-        self.compatible = compatible
-
-    def feature(self, a: Tensor, b: Tensor, weight: Tensor | None = None) -> Tensor:
-        """φ of each pair, [P]; `weight` is that of the edges, None for no edges."""
-        parts = []
-        for part in slices(len(a)):
-            i, j = a[part], b[part]
-            own = 0.0 if weight is None else weight[part][:, None]
-            of_a = (self.heard[i] - own * self.message[j]).softmax(dim=1)
-            of_b = (self.heard[j] - own * self.message[i]).softmax(dim=1)
-            parts.append((((of_a @ self.compatible) * of_b).sum(dim=1) + FLOOR).log())
-        return torch.cat(parts) if parts else self.heard.new_empty(0)

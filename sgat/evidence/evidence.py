@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from sgat.evidence.beliefs import Agreement, beliefs, compatibility, fit_classes
+from sgat.evidence.agreement import Agreement
+from sgat.evidence.beliefs import beliefs, compatibility, fit_classes
 from sgat.evidence.embedding import Embedding, fit_embedding
 from sgat.evidence.known_nodes import KnownNodes
 from sgat.evidence.mixture import Mixture, fit_mixture
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
 
 ROUNDS = 2
-"""How often edges are judged anew, their last odds weighing what neighbours say."""
+"""How often edges are judged anew, the last share of noise in what neighbours say."""
 KNOWN = ("known_fingerprint", "known_label")
 """Buffers of the training nodes, of any length."""
 MOST_PAIRS = 100_000
@@ -37,8 +38,9 @@ class EdgeEvidence(nn.Module):
 
         1. u = embedding of the features; φ = what u, degrees and common neighbours say
         2. log-odds = mixture(φ)
-        3. twice: weigh edges by their odds, let beliefs in classes travel along them,
-           and log-odds = mixture(φ, how well the classes of both ends go together)
+        3. twice: weigh edges by these odds, with the share of noise found last, let
+           beliefs in classes travel along them, and
+           log-odds = mixture(φ, how well the classes of both ends go together)
 
     `fit` learns from graphs with labels, a few numbers per step; what is learned says
     something of any graph with the same features. A node whose features are those of
@@ -116,6 +118,19 @@ class EdgeEvidence(nn.Module):
         mean, std, coefficient = row[: 3 * width].view(3, width)
         return Mixture(mean, std, coefficient, row[-2], row[-1])
 
+    def weights(self, odds: Tensor, number: int) -> Tensor:
+        """How likely edges are real by all but classes, in a round after the first.
+
+        [E], the same in both directions.
+
+        Args:
+            odds: Log-odds of the first round, which knows no classes, [E].
+            number: The round; the share of noise is that of the round before.
+        """
+        shares = self.mixtures[[0, number - 1], -1].clamp(1e-4, 1 - 1e-4)
+        first, last = shares.logit()
+        return torch.sigmoid(odds + first - last)
+
     def _store(self, number: int, mixture: Mixture) -> None:
         parts = [part.reshape(-1).to(self.mixtures) for part in mixture]
         self.mixtures[number] = torch.cat(parts)
@@ -159,8 +174,9 @@ class EdgeEvidence(nn.Module):
             drawn = torch.cat([view.drawn for view in views])
             known = NUM_FEATURES if number else None
             self._store(number, fit_mixture(seen, drawn, known=known))
-            for view in views:
-                view.odds = self._mixture(number).log_odds(view.edge_features)
+            if not number:
+                for view in views:
+                    view.odds = self._mixture(0).log_odds(view.edge_features)
         return self
 
     def _fit_classes(self, views: Sequence[_View], seed: int) -> None:
@@ -202,14 +218,15 @@ class EdgeEvidence(nn.Module):
             view.dst, view.src, are_edges=True
         )
         blank = features.new_zeros(len(features), 1)
-        odds = self._mixture(0).log_odds(torch.cat([features, blank], dim=1))
+        first = self._mixture(0).log_odds(torch.cat([features, blank], dim=1))
+        odds = first
         if self.knows_classes:
             belief, is_known = self._beliefs(x, vector)
             for number in range(1, ROUNDS + 1):
-                weight = odds.sigmoid()
+                weight = self.weights(first, number)
                 agreement = Agreement(belief, self.compatible, view, weight, is_known)
-                column = agreement.feature(view.dst, view.src, weight)
-                full = torch.cat([features, column[:, None]], dim=1)
+                column = agreement.of_edges()[:, None]
+                full = torch.cat([features, column], dim=1)
                 odds = self._mixture(number).log_odds(full)
         # Both directions are the same to rounding, and now to the bit.
         odds = (odds + odds[view.by_source.edge]) / 2
@@ -256,12 +273,11 @@ class _View:
         edge, pair = self.of_edges[:, :1] * 0, self.of_pairs[:, :1] * 0
         if number and evidence.knows_classes:
             assert self.odds is not None
-            weight = self.odds.sigmoid()
+            weight = evidence.weights(self.odds, number)
             found = Agreement(
                 self.belief, evidence.compatible, self.graph, weight, self.is_known
             )
-            edge = found.feature(self.graph.dst, self.graph.src, weight)[:, None]
-            pair = found.feature(*self.pairs)[:, None]
+            edge, pair = found.of_edges()[:, None], found.of_pairs(*self.pairs)[:, None]
         self.edge_features = torch.cat([self.of_edges, edge], dim=1)
         self.seen = self.edge_features[self.sample]
         self.drawn = torch.cat([self.of_pairs, pair], dim=1)

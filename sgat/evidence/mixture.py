@@ -19,6 +19,9 @@ KNOWN_EDGES = 50.0
 PRIOR = (2.0, 20.0)
 """Of the share of noise, as a beta distribution: without signs of noise, little."""
 STEPS = 200
+STARTS = (-0.5, 1.0)
+"""Logits of the share of noise to start from; the second where classes speak, for then
+there can be two optima, of which one ignores them."""
 
 
 class Mixture(NamedTuple):
@@ -80,18 +83,36 @@ def fit_mixture(
     is_live = std > 1e-6
     std = torch.where(is_live, std, 1.0)
     seen, drawn = (_standard(part, mean, std) * is_live for part in (observed, random))
-    weight = torch.zeros(width, dtype=torch.float64, requires_grad=True)
-    constant = torch.zeros((), dtype=torch.float64, requires_grad=True)
-    logit = torch.tensor(-0.5, dtype=torch.float64, requires_grad=True)
     ridge = torch.full((width,), RIDGE, dtype=torch.float64)
     goal = torch.zeros(width, dtype=torch.float64)
+    starts: tuple[float, ...] = STARTS[:1]
     if known is not None and bool(is_live[known]):
         # In standard deviations a coefficient of 1 is one of std.
         goal[known] = std[known]
         price = KNOWN_RIDGE + KNOWN_EDGES / len(seen)
         ridge[known] = price / float(std[known]) ** 2
-        with torch.no_grad():
-            weight[known] = std[known]
+        starts = STARTS
+    found = [_descent(seen, drawn, ridge, goal, start) for start in starts]
+    _, weight, constant, logit = min(found, key=lambda each: each[0])
+    parts = (mean, std, weight, constant - logit, torch.sigmoid(logit))
+    return Mixture(*(part.float().to(device) for part in parts))
+
+
+def _descent(
+    seen: Tensor, drawn: Tensor, ridge: Tensor, goal: Tensor, start: float
+) -> tuple[float, Tensor, Tensor, Tensor]:
+    """The loss where it is least near a start, and w, c and the logit of ρ there.
+
+    Args:
+        seen: Features of edges, in standard deviations, [P, F].
+        drawn: Those of random pairs, [Q, F].
+        ridge: Price of a squared distance from `goal`, [F].
+        goal: What w should be, and is at first, [F].
+        start: The logit of ρ at first.
+    """
+    weight = goal.clone().requires_grad_()
+    constant = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    logit = torch.tensor(start, dtype=torch.float64, requires_grad=True)
 
     def log_ratio(features: Tensor) -> Tensor:
         tilt = features @ weight + constant
@@ -120,5 +141,4 @@ def fit_mixture(
     with torch.enable_grad():
         optimiser.step(closure)
     with torch.no_grad():
-        parts = (mean, std, weight, constant - logit, torch.sigmoid(logit))
-        return Mixture(*(part.detach().float().to(device) for part in parts))
+        return float(loss()), weight.detach(), constant.detach(), logit.detach()

@@ -1,26 +1,23 @@
 """Classes of nodes and of edges, against scikit-learn, block matrices and loops."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from ops.awkward import scattered
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from sgat.evidence import neighbourhood
 from sgat.evidence.beliefs import (
-    FLOOR,
     RIDGE,
-    Agreement,
+    _steady,
+    _variance,
     beliefs,
     compatibility,
     fit_classes,
     joint,
 )
-from sgat.evidence.neighbourhood import random_pairs, undirected
+from sgat.evidence.neighbourhood import random_pairs
 from sgat.graph import Graph
 
 
@@ -136,67 +133,40 @@ def test_joint_counts_both_orders_of_a_pair(seed: int):
     assert torch.allclose(joint(belief, a, b), expected)
 
 
-def by_hand(
-    belief: Tensor,
-    compatible: Tensor,
-    weights: Tensor,
-    a: int,
-    b: int,
-    is_known: Tensor | None = None,
-) -> float:
-    """φ of a pair, from a matrix of weights in which they do not hear each other."""
-    weights = weights.clone()
-    weights[a, b] = weights[b, a] = 0
-    message = (belief @ compatible + FLOOR).log()
-    message = message - message.mean(dim=1, keepdim=True)
-    heard = (belief + 1e-4).log() + weights @ message
-    settled = torch.zeros(len(belief)).bool() if is_known is None else is_known
-    one, other = (
-        belief[end] if settled[end] else heard[end].softmax(0) for end in (a, b)
-    )
-    return math.log(float(one @ compatible @ other) + FLOOR)
+def test_much_noise_does_not_look_like_a_choice_of_classes(seed: int):
+    # A tenth of the edges inside ten classes, as few as chance has elsewhere.
+    matrix = 0.02 * (0.9 + 0.1 * 10 * torch.eye(10))
+    y, graph = block(matrix, per_class=59)
+    pairs = random_pairs(graph, 50_021, seed=seed)
+    found = compatibility(F.one_hot(y, 10).float(), graph, *pairs)
+    assert found.diagonal().std() < 1.5
+    assert torch.allclose(found.diagonal().mean(), torch.tensor(10.0), atol=2.5)
+    apart = found[~torch.eye(10, dtype=torch.bool)]
+    assert apart.max() < 0.2
 
 
-@pytest.mark.parametrize("num_known", [0, 7])
-def test_the_agreement_of_an_edge_has_not_heard_it(num_known: int, seed: int):
-    graph = undirected(scattered(17, 61))
-    belief = torch.rand(17, 3).softmax(dim=1)
-    is_known = torch.arange(17) < num_known
-    sure = F.one_hot(torch.arange(17) % 3).float()
-    belief = torch.where(is_known[:, None], sure, belief)
-    compatible = torch.rand(3, 3)
-    compatible = compatible + compatible.T
-    weight = torch.rand(graph.num_edges)
-    weight = graph.larger_direction(weight)
-    found = Agreement(belief, compatible, graph, weight, is_known)
-    dense = torch.zeros(17, 17)
-    dense[graph.dst.long(), graph.src.long()] = weight
-    value = found.feature(graph.dst, graph.src, weight)
-    for edge in range(graph.num_edges):
-        ends = int(graph.dst[edge]), int(graph.src[edge])
-        expected = by_hand(belief, compatible, dense, *ends, is_known)
-        assert float(value[edge]) == pytest.approx(expected, abs=1e-4)
-    a, b = random_pairs(graph, 53)
-    for row, ends in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        expected = by_hand(belief, compatible, dense, *ends, is_known)
-        assert float(found.feature(a, b)[row]) == pytest.approx(expected, abs=1e-4)
+def test_ratios_keep_what_chance_does_not_explain():
+    # Worked out by hand: means 2 and .5, scatter 1 and .01.
+    ratio = torch.tensor([[1.0, 0.4], [0.6, 3.0]])
+    drawn = torch.full((2, 2), 0.25)
+    variance = torch.tensor([[0.25, 0.02], [0.02, 0.25]])
+    expected = torch.tensor([[1.25, 0.5], [0.5, 2.75]])
+    assert torch.allclose(_steady(ratio, drawn, variance), expected)
+    assert torch.equal(_steady(ratio, drawn, variance * 0), ratio)
 
 
-def test_two_known_classes_agree_as_far_as_their_edges_do():
-    # Worked out by hand: neighbours 2 and 3 say otherwise, and are not asked.
-    graph = Graph.from_edges(torch.tensor([[0, 2, 3], [1, 0, 1]]), make_undirected=True)
-    belief = F.one_hot(torch.tensor([0, 1, 1, 0]), 2).float()
-    compatible = torch.tensor([[2.0, 0.25], [0.25, 3.0]])
-    everyone = torch.ones(4, dtype=torch.bool)
-    weight = torch.ones(graph.num_edges)
-    found = Agreement(belief, compatible, graph, weight, everyone)
-    a, b = torch.tensor([0, 0, 1]), torch.tensor([1, 3, 2])
-    expected = [math.log(value + FLOOR) for value in (0.25, 2.0, 3.0)]
-    assert found.feature(a, b).tolist() == pytest.approx(expected, abs=1e-5)
-
-
-def test_no_pairs_have_no_agreement():
-    graph = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 5)
-    found = Agreement(torch.rand(5, 3), torch.ones(3, 3), graph, torch.zeros(0))
-    none = torch.zeros(0, dtype=torch.long)
-    assert found.feature(none, none, torch.zeros(0)).shape == (0,)
+def test_the_variance_of_ratios_is_that_of_many_draws():
+    torch.manual_seed(0)
+    matrix = torch.tensor([[0.05, 0.01], [0.01, 0.02]])
+    ratios, told = [], []
+    for attempt in range(150):
+        y, graph = block(matrix, per_class=61)
+        belief = F.one_hot(y, 2).double() * 0.8 + 0.1
+        edges, pairs = (graph.dst, graph.src), random_pairs(graph, 1009, seed=attempt)
+        seen, drawn = (joint(belief, *ends) for ends in (edges, pairs))
+        ratios.append((seen / seen.sum()) / (drawn / drawn.sum()))
+        told.append(_variance(belief, edges, pairs, ratios[-1]))
+    spread = torch.stack(ratios).var(dim=0)
+    # Shares sum to 1, so that less is left to chance than by the sum of squares.
+    assert (torch.stack(told).mean(dim=0) / spread > 0.7).all()
+    assert (torch.stack(told).mean(dim=0) / spread < 6).all()
