@@ -24,6 +24,19 @@ def test_the_mlp_is_run_where_it_is_compared_with():
     assert data == {"actor", "texas", "wisconsin", "cornell"}
 
 
+def test_the_recommended_row_is_compared_with_both_where_no_edges_were_added(tmp_path):
+    store, options = Store(tmp_path), Options(runs=2, only=("cora",))
+    score = {"sgat-2head": 0.5, "sgat-recommended": 0.6, "gat-2head": 0.8}
+    for task in repeats.plan(options, store):
+        seed = task.config.train.seed
+        store.save(record(task, data="cora", seed=seed, test=score[task.row]))
+    first, *lines = [
+        line for line in repeats.text(options, store).splitlines() if "Cora" in line
+    ]
+    assert "50.0 ± 0.00" in first and "less" not in first
+    assert "+10.0 ± 0.0" in lines[0] and "-20.0 ± 0.0" in lines[1] and len(lines) == 2
+
+
 def saved(store, options, scores):
     """Records of the row on Texas, and of an MLP that has always 0.5."""
     for task in repeats.plan(options, store):
