@@ -54,6 +54,7 @@ CALIBRATED = (
     ("block-20", PLANTED, 0.3),
     ("block-20", PLANTED, 0.7),
     ("block-20", PLANTED, 0.9),
+    ("block-20-few", PLANTED, 0.9),
 )
 """Graphs, and the edges that are added, as a share of those there are; of block models
 the share that is planted, with a signal of 2."""
