@@ -105,19 +105,16 @@ def test_the_best_possible_can_be_shown_alone(tmp_path):
 
 
 def test_the_best_possible_is_recorded_and_is_better_than_a_training():
-    options = Options(quick=True, only=("sgat-recommended", *BEST, "block-20"))
-    tasks = [t for t in planted.plan(options, Store("nowhere")) if planted_share(t)]
+    options = Options(runs=1, only=("sgat-recommended", *BEST, "block-20"))
+    made = {"noise_rate": 0.9, "feature_signal": 1.0}
+    tasks = planted.plan(options, Store("nowhere"))
+    tasks = [task for task in tasks if task.config.data.options == made]
     trained, best = (trial.run(task, device="cpu") for task in tasks)
     assert best.row == BEST[0] and best.edges == trained.edges == 20_000
-    assert best.extra["auc_between"] > trained.extra["auc_between"]
-    assert best.test >= trained.test and best.parameters == 0
+    assert best.extra["auc"] > trained.extra["auc"]
+    assert best.test > trained.test and best.parameters == 0
     assert best.settings["data"] == trained.settings["data"]
-    # Told everything, it removes what is planted between classes, and no more.
-    assert best.removed == pytest.approx(planted_share(tasks[1]), abs=0.03)
-
-
-def planted_share(task) -> float:
-    return task.config.data.options["noise_rate"]
+    assert best.removed == pytest.approx(0.9, abs=0.04)
 
 
 def test_nothing_is_shown_of_what_was_not_run(tmp_path):
