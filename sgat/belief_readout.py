@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -25,7 +27,7 @@ class BeliefReadout(nn.Module):
         channels: Width of the features that f is read from.
         out_channels: Number of classes C.
         hops: How far beliefs travel.
-        init_gain: Scale of the initial weights (Xavier).
+        init_gain: Scale of the initial weights.
     """
 
     def __init__(
@@ -39,8 +41,9 @@ class BeliefReadout(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new weights; all H_h become 0."""
-        nn.init.xavier_normal_(self.weight, self.init_gain, generator)
+        """Draw new weights, at first as small as those of `nn.Linear`; H_h become 0."""
+        bound = self.init_gain / math.sqrt(self.weight.shape[0])
+        nn.init.uniform_(self.weight, -bound, bound, generator)
         nn.init.zeros_(self.bias)
         nn.init.zeros_(self.compatible)
 
