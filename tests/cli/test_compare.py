@@ -250,4 +250,7 @@ def test_several_processes_and_a_kill_lose_nothing(tmp_path):
     )
     assert again.returncode == 0
     one, two = (json.loads(done.stdout) for done in (whole, again))
-    assert one["runs"] == two["runs"] and len(one["runs"]) == 2 * (3 + 2 + 6 * 2 * 2)
+    # All edges with two models and none with the MLP; both SGATs at two budgets, one of
+    # them without; and seven ways to choose edges for two models at two budgets.
+    assert one["runs"] == two["runs"]
+    assert len(one["runs"]) == 2 * (3 + 2 * 2 + 1 + 7 * 2 * 2)
