@@ -81,20 +81,24 @@ def reproduce(
                 f"Unknown experiment {name!r}; choose all or of"
                 f" {', '.join(EXPERIMENTS)}."
             )
-    from sgat.experiments.document import render
-    from sgat.experiments.options import Options
-    from sgat.experiments.record import Store
-    from sgat.run_folder import write_text
-    from sgat.train import chosen_device
+    from sgat.cli.counting import counting
 
+    # Torch takes seconds to load when it has not been used for a while.
+    with counting("starting", quiet=quiet):
+        from sgat.experiments.document import render
+        from sgat.experiments.options import Options
+        from sgat.experiments.record import Store
+        from sgat.run_folder import write_text
+        from sgat.train import chosen_device
+
+        modules = {
+            name: import_module(f"sgat.experiments.{name}")
+            for name in names
+            if name in TRAINED
+        }
     wanted = tuple(name for part in only.split(",") if (name := part.strip()))
     options = Options(runs=runs, only=wanted, quick=quick)
     store = Store(records / "quick" if quick else records)
-    modules = {
-        name: import_module(f"sgat.experiments.{name}")
-        for name in names
-        if name in TRAINED
-    }
     options.check([known for module in modules.values() for known in module.names()])
     _check_places(records, figures, document)
     if modules and not stored:
