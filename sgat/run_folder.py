@@ -46,7 +46,9 @@ from sgat.train import EpochRecord, Result, Snapshot, chosen_device
 if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier
 
-MODEL_FORMAT = 1
+MODEL_FORMAT = 2
+"""Counts up when the same weights would say something else: 2 since classes travel
+further in evidence."""
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
 FILES = (
@@ -416,7 +418,9 @@ def load(path: str | Path) -> SGATClassifier:
     config = Config.from_toml(folder.config)
     tensors, header = checkpoint.load_tensors(folder.model)
     if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
-        raise ValueError(f"{folder.model} was written by another version of sgat.")
+        raise ValueError(
+            f"{folder.model} was written by another version of sgat; train it again."
+        )
     model = SGAT.from_config(
         config.model,
         header["num_features"],
