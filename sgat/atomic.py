@@ -15,10 +15,16 @@ def check_place(path: Path, option: str) -> None:
 
     Raises:
         ValueError: If the folder it would be in, or that would have to be made for it,
-            is in one that cannot be written to.
+            is in one that cannot be written to, or in a file.
     """
     whole = path.absolute()
     folder = next(part for part in (whole, *whole.parents) if part.is_dir())
+    file = next((part for part in whole.parents if part.is_file()), None)
+    if file is not None:
+        raise ValueError(
+            f"`--{option}` must be where files can be written, got {path}, but {file}"
+            " is a file."
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(
             f"`--{option}` must be where files can be written, got {path}, but {folder}"

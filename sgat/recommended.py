@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 RECOMMENDED: Mapping[str, str] = {"scorer": "auto", "readout": "auto"}
 """Entries of `ModelConfig` for the user's own data; those of the paper are its own."""
 MOST_JUDGED = 10_000_000
-"""Edges up to which evidence is sought: 3.4 GB for half as many, all in memory."""
+"""Edges up to which evidence is sought, all in memory: gigabytes, more so with many
+classes, for messages are held for every edge and class."""
 
 
 def chosen_scorer(

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier
 
 MODEL_FORMAT = 2
-"""Counts up when the same weights would say something else: 2 since classes travel
-further in evidence."""
+"""Counts up when the same weights would say something else: since 2, classes travel
+further in evidence; what other scorers say is as in 1."""
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
 FILES = (
@@ -417,7 +417,8 @@ def load(path: str | Path) -> SGATClassifier:
             )
     config = Config.from_toml(folder.config)
     tensors, header = checkpoint.load_tensors(folder.model)
-    if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
+    known = (MODEL_FORMAT,) if config.model.scorer == "evidence" else (1, MODEL_FORMAT)
+    if not isinstance(header, dict) or header.get("format") not in known:
         raise ValueError(
             f"{folder.model} was written by another version of sgat; train it again."
         )

@@ -62,3 +62,10 @@ def test_a_folder_that_cannot_be_written_to_is_told_before(tmp_path, monkeypatch
     monkeypatch.chdir(locked)
     with pytest.raises(ValueError, match="got run, but"):
         check_place(Path("run"), "out")
+
+
+def test_a_file_where_a_folder_should_be_is_told_before(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ValueError, match=r"`--out` must be .* is a file"):
+        check_place(file / "x" / "y", "out")

@@ -106,7 +106,9 @@ def test_the_effect_on_all_nodes_is_what_the_whole_graph_says(
         found = effect_without(model, data, scores, dropped)
         after = plain_logits(model, data, scores, dropped)
         change = chances(after, before) - chances(before, before)
-        assert found.change == pytest.approx(float(change), abs=1e-4)
+        # Single precision, summed over all nodes.
+        rounding = max(1e-4, 1e-6 * awkward_graph.num_nodes)
+        assert found.change == pytest.approx(float(change), abs=rounding)
         flips = after.argmax(dim=1) != before.argmax(dim=1)
         assert found.flips == int(flips.sum())
         moved = (after - before).abs().amax(dim=1) > 1e-5

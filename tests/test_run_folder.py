@@ -8,6 +8,7 @@ import pytest
 from small_data import block_graph, several_graphs
 
 import sgat
+from sgat import run_folder
 from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.run_folder import RunFolder, read_records
 from sgat.train import fit
@@ -183,3 +184,17 @@ def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         classifier.save(tmp_path / "a" / "s")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("scorer", ["additive", "evidence"])
+def test_only_runs_with_evidence_are_of_another_version(scorer, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_folder, "MODEL_FORMAT", 1)
+    data = block_graph()
+    classifier = sgat.SGATClassifier(hidden=3, epochs=1, scorer=scorer, device="cpu")
+    classifier.fit(data).save(tmp_path / "run")
+    monkeypatch.undo()
+    if scorer == "additive":
+        assert len(sgat.load(tmp_path / "run").predict(data)) == data.num_nodes
+    else:
+        with pytest.raises(ValueError, match="another version of sgat; train it again"):
+            sgat.load(tmp_path / "run")

@@ -17,7 +17,7 @@ ROWS = 12
 PATIENCE = 5.0
 """Seconds without a line after which a reason is given."""
 NOT_YET = (
-    "getting ready: evidence for the edges is sought first, and the first run on a"
+    "getting ready: gates by evidence judge the edges first, and the first run on a"
     " machine compiles its kernels"
 )
 

@@ -32,6 +32,7 @@ class Agreement:
     With d the degree, w̄ the mean of w and B̄ the mean belief weighed by degree, the
     last term is what nodes that are no neighbours say: without it, beliefs of many
     steps would all end in one class. Where the class of a is known, m_a→b is B_a.
+    Messages are held for every edge and class: two tensors of [E, C].
 
     Args:
         belief: B, as of `beliefs`, [N, C].
@@ -58,8 +59,9 @@ class Agreement:
         degree = graph.row_ptr.diff().to(belief)[:, None]  # [N, 1]
         heed = degree * weight.sum() / max(graph.num_edges, 1)
         self.belief, self.message = belief, belief[graph.src]  # [N, C], [E, C]
+        heard = torch.empty_like(self.message)
         for _ in range(STEPS):
-            heard = self._heard(weight)
+            self._hear(weight, heard)
             everybody = (degree * self.belief).sum(dim=0) / degree.sum().clamp(min=1)
             total = own - heed * (everybody @ compatible)
             total += torch.segment_reduce(heard, "sum", offsets=graph.row_ptr, axis=0)
@@ -74,14 +76,12 @@ class Agreement:
                 self.message[part] = torch.lerp(said, self.message[part], DAMPING)
             self.belief = torch.lerp(total.softmax(dim=1), self.belief, DAMPING)
 
-    def _heard(self, weight: Tensor) -> Tensor:
-        """What the target of each edge makes of what the source says, [E, C]."""
-        heard = torch.empty_like(self.message)
+    def _hear(self, weight: Tensor, heard: Tensor) -> None:
+        """Write what each edge's target makes of what its source says to [E, C]."""
         for part in slices(len(heard)):
             w = weight[part, None]
             real = w * (self.message[part] @ self.compatible)
             heard[part] = (1 - w + real + LEAST).log()
-        return heard
 
     def of_edges(self) -> Tensor:
         """φ of each edge, [E]."""

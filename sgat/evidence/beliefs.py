@@ -109,7 +109,9 @@ def _variance(belief: Tensor, edges: Pairs, pairs: Pairs, ratio: Tensor) -> Tens
     """How far chance moves the ratio of each pair of classes, squared, [C, C].
 
     A sum of independent terms varies by the sum of their squares; every edge is there
-    twice.
+    twice. That is so for pairs of one class; for pairs of two classes, where an edge
+    counts once in each order, it is twice what chance does, and kept so on purpose:
+    steadied by half as much, edges are told from noise less well (docs/log.md).
     """
     by_edges = 2 * joint(belief**2, *edges) / joint(belief, *edges).sum() ** 2
     drawn = joint(belief, *pairs)

@@ -72,7 +72,7 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     for row in options.chosen(ROWS[:2]):
         for column in COLUMNS:
             found = records.get((row, column), [])
-            if len(found) > len(options.seeds):
+            if len(found) > len(options.seeds) or (options.quick and found):
                 table += [
                     _line(row, column, found, other, records, options)
                     for other in _others(row, column)

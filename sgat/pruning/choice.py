@@ -147,7 +147,9 @@ def kept_gates(log_alpha: Tensor, opening: float, gates: Gates) -> Tensor:
     moved = log_alpha.double() + (gates.threshold - opening)
     value = gates.value(moved)
     relaxed = torch.sigmoid(moved / gates.temperature)
-    return torch.where(value > 0, value, relaxed).to(log_alpha)
+    gate = torch.where(value > 0, value, relaxed).to(log_alpha)
+    # Scores far below the cut would be 0 again in single precision.
+    return gate.clamp(min=torch.finfo(gate.dtype).tiny)
 
 
 def combined(one: Array, other: Array, how: Combination) -> Array:

@@ -69,3 +69,10 @@ def test_nothing_is_shown_where_only_the_table_was_run(tmp_path):
 @pytest.mark.parametrize("name", ["sgat-recommended", "photo", "wisconsin"])
 def test_names(name):
     assert repeats.names().count(name) == 1
+
+
+def test_a_quick_look_shows_its_rows(tmp_path):
+    store, options = Store(tmp_path), Options(quick=True, only=("texas",))
+    for task in repeats.plan(options, store):
+        store.save(record(task, data="texas", seed=task.config.train.seed))
+    assert repeats.text(options, store).count("Texas") == 4

@@ -28,7 +28,7 @@ ROLES = {
 }
 """What each word of a split column stands for."""
 MOST_CLASSES = 50
-"""Number of classes above which most of them must have two nodes or more."""
+"""Number of classes above which they must have two labelled nodes each on average."""
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 
