@@ -72,8 +72,9 @@ NOTES: dict[str, tuple[str, ...]] = {
         "Differs from the papers: weight decay on all layers, and the epoch of best"
         " validation accuracy instead of early stopping by loss. GraphSAGE's paper has"
         " no numbers on these graphs.",
-        "GAT on Cora and Pubmed: which epoch is taken is not the cause (docs/log.md);"
-        " its authors' code also drops projected features, which was not tried.",
+        "GAT: its authors' code also drops projected features before they are summed,"
+        " PyG's layer does not; with that, Cora and Citeseer have the published 83.0"
+        " and 72.5 (docs/log.md). Which epoch is taken is not the cause.",
     ),
     "repeats": (
         "What ten seeds missed on Citeseer and on Cornell's fixed splits was chance."
