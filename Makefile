@@ -38,7 +38,7 @@ demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "          runs/demo/evolution.png and evolution.gif  (the graph over the epochs)"
 	@echo "          runs/demo/edges.parquet                    (a score for every edge)"
 	@echo "Then try  $(BIN)/sgat fit karate --keep 0.3 --seed 1"
-	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.5"
+	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y"
 	@echo "          $(BIN)/sgat --help"
 
 test: $(TOOLS) ## Run the tests that take seconds
