@@ -7,6 +7,8 @@ under a temporary name and renamed, so it is either the old state or the new one
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from sgat.atomic import replacing
+
+MODEL_FORMAT = 2
+"""Counts up when the same weights would say something else: since 2, classes travel
+further in evidence; what other scorers say is as in 1."""
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], state: Any) -> None:
@@ -31,17 +37,53 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
     Raises:
         ValueError: If the file is not one of ours.
     """
+    with _opened(path) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a handle, not a dict
+        return tensors, _state_of(file)
+
+
+def load_state(path: Path) -> Any:
+    """Read the `state` of what `save_tensors` wrote, and no tensors.
+
+    Raises:
+        ValueError: If the file is not one of ours.
+    """
+    with _opened(path) as file:
+        return _state_of(file)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a handle, not a dict
-            state = json.loads((file.metadata() or {})["state"])
+            yield file
     except (SafetensorError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged or was not written by sgat: {error}."
         ) from None
-    return tensors, state
+
+
+def _state_of(file: Any) -> Any:
+    return json.loads((file.metadata() or {})["state"])
+
+
+def check_format(found: Any, scorer: str, path: Path, advice: str) -> None:
+    """Refuse weights that would say something else today.
+
+    Args:
+        found: The `MODEL_FORMAT` of the version that wrote them.
+        scorer: What their gates look at.
+        path: Their file.
+        advice: What to do instead.
+
+    Raises:
+        ValueError: If they are of another version.
+    """
+    known = (MODEL_FORMAT,) if scorer == "evidence" else (1, MODEL_FORMAT)
+    if found not in known:
+        raise ValueError(f"{path} was written by another version of sgat; {advice}.")
 
 
 def pack(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -46,9 +46,6 @@ from sgat.train import EpochRecord, Result, Snapshot, chosen_device
 if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier
 
-MODEL_FORMAT = 2
-"""Counts up when the same weights would say something else: since 2, classes travel
-further in evidence; what other scorers say is as in 1."""
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
 FILES = (
@@ -344,7 +341,7 @@ def summarise(
 def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
     """What is needed besides the config to build the network again."""
     return {
-        "format": MODEL_FORMAT,
+        "format": checkpoint.MODEL_FORMAT,
         "classes": list(data.classes),
         "multilabel": data.is_multilabel,
         "num_features": data.num_features,
@@ -417,11 +414,9 @@ def load(path: str | Path) -> SGATClassifier:
             )
     config = Config.from_toml(folder.config)
     tensors, header = checkpoint.load_tensors(folder.model)
-    known = (MODEL_FORMAT,) if config.model.scorer == "evidence" else (1, MODEL_FORMAT)
-    if not isinstance(header, dict) or header.get("format") not in known:
-        raise ValueError(
-            f"{folder.model} was written by another version of sgat; train it again."
-        )
+    written = header.get("format") if isinstance(header, dict) else None
+    scorer = config.model.scorer
+    checkpoint.check_format(written, scorer, folder.model, "train it again")
     model = SGAT.from_config(
         config.model,
         header["num_features"],

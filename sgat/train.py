@@ -348,6 +348,7 @@ class Training:
         if epochs.estimator is not None:
             tensors |= checkpoint.pack("gate_gradient", epochs.estimator.state)
         state = {
+            "format": checkpoint.MODEL_FORMAT,
             "data": self.fingerprint,
             "records": [dataclasses.asdict(record) for record in self.records],
             "best_epoch": self.best_epoch,
@@ -360,9 +361,14 @@ class Training:
         """Go back to a checkpoint.
 
         Raises:
-            ValueError: If the file is damaged, or the data is not what it was.
+            ValueError: If the file is damaged or of another version, or the data is not
+                what it was.
         """
         tensors, state = checkpoint.load_tensors(path)
+        # Files from before there was a number have none.
+        written, scorer = state.get("format", 1), self.model_config.scorer
+        advice = "start anew without `resume`"
+        checkpoint.check_format(written, scorer, path, advice)
         if state["data"] != self.fingerprint:
             raise ValueError(
                 f"The data has changed since {path} was written; start a new run."

@@ -11,7 +11,7 @@ def test_tensors_and_state_come_back(tmp_path):
     tensors = {"a.b": torch.randn(3, 5), "n": torch.tensor(7)}
     checkpoint.save_tensors(path, tensors, {"epoch": 3, "inf": None})
     loaded, state = checkpoint.load_tensors(path)
-    assert state == {"epoch": 3, "inf": None}
+    assert state == {"epoch": 3, "inf": None} == checkpoint.load_state(path)
     assert loaded.keys() == tensors.keys()
     assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
 
@@ -48,8 +48,9 @@ def test_an_optimiser_goes_on_where_it_stopped():
 def test_a_file_that_is_not_ours_is_refused(tmp_path, content):
     path = tmp_path / "c.safetensors"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is damaged or was not written by sgat"):
-        checkpoint.load_tensors(path)
+    for load in (checkpoint.load_tensors, checkpoint.load_state):
+        with pytest.raises(ValueError, match="is damaged or was not written by sgat"):
+            load(path)
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path):
@@ -74,3 +75,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         checkpoint.save_tensors(path, {"a": torch.zeros(2)}, {})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("found", "scorer", "is_known"),
+    [
+        *[(1, "additive", True), (1, "cosine", True), (1, "evidence", False)],
+        *[(checkpoint.MODEL_FORMAT, name, True) for name in ("additive", "evidence")],
+        *[(checkpoint.MODEL_FORMAT + 1, "additive", False), (None, "additive", False)],
+    ],
+)
+def test_weights_that_would_say_something_else_are_refused(found, scorer, is_known):
+    if is_known:
+        checkpoint.check_format(found, scorer, "x", "do so")
+        return
+    message = r"x was written by another version of sgat; do so\."
+    with pytest.raises(ValueError, match=message):
+        checkpoint.check_format(found, scorer, "x", "do so")

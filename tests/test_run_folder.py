@@ -8,7 +8,7 @@ import pytest
 from small_data import block_graph, several_graphs
 
 import sgat
-from sgat import run_folder
+from sgat import checkpoint
 from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.run_folder import RunFolder, read_records
 from sgat.train import fit
@@ -188,7 +188,7 @@ def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("scorer", ["additive", "evidence"])
 def test_only_runs_with_evidence_are_of_another_version(scorer, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_folder, "MODEL_FORMAT", 1)
+    monkeypatch.setattr(checkpoint, "MODEL_FORMAT", 1)
     data = block_graph()
     classifier = sgat.SGATClassifier(hidden=3, epochs=1, scorer=scorer, device="cpu")
     classifier.fit(data).save(tmp_path / "run")

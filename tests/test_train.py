@@ -7,6 +7,7 @@ import pytest
 import torch
 from small_data import block_graph, several_graphs
 
+from sgat import checkpoint
 from sgat.config import ModelConfig, TrainConfig, find_config
 from sgat.data.karate import load_karate
 from sgat.evaluate import evaluate
@@ -85,6 +86,29 @@ def test_a_run_does_not_go_on_with_other_data(tmp_path):
     fit([block_graph()], SMALL, train, checkpoint_path=path)
     with pytest.raises(ValueError, match="The data has changed since"):
         fit([block_graph(seed=2)], SMALL, train, checkpoint_path=path, resume=True)
+
+
+@pytest.mark.parametrize("scorer", ["additive", "evidence"])
+@pytest.mark.parametrize("written", [None, 1, checkpoint.MODEL_FORMAT])
+def test_only_evidence_of_another_version_does_not_go_on(written, scorer, tmp_path):
+    path, model = tmp_path / "state.safetensors", ModelConfig(hidden=3, scorer=scorer)
+    fit([block_graph()], model, TrainConfig(epochs=1), checkpoint_path=path)
+    tensors, state = checkpoint.load_tensors(path)
+    assert state.pop("format") == checkpoint.MODEL_FORMAT
+    if written is not None:
+        state["format"] = written
+    checkpoint.save_tensors(path, tensors, state)
+    training = Training([block_graph()], model, TrainConfig(epochs=2))
+    if scorer == "additive" or written == checkpoint.MODEL_FORMAT:
+        training.restore(path)
+        assert training.epoch == 1
+        return
+    with pytest.raises(ValueError) as error:
+        training.restore(path)
+    assert str(error.value) == (
+        f"{path} was written by another version of sgat; start anew without `resume`."
+    )
+    assert training.epoch == 0
 
 
 def test_interrupting_leaves_a_resumable_run(tmp_path):
