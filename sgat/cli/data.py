@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from sgat.cli.inject import EXAMPLES as inject_examples
 from sgat.cli.inject import inject
 
 if TYPE_CHECKING:
+    from sgat.config import DataConfig
+    from sgat.data.node_data import NodeData
     from sgat.data.statistics import Statistics
 
 data_app = typer.Typer(
@@ -69,82 +71,68 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
     "sgat data info --edges edges.csv --nodes nodes.csv --label y"
 )
 def info(
-    name: str | None = typer.Argument(
-        None, help="Name of a data set, see `sgat data list`."
-    ),
-    data_root_: Path | None = DATA_ROOT,
-    split: str | None = typer.Option(None, help="Split to count, e.g. random-20."),
+    name: str | None = data_options.NAME,
+    data_root: Path | None = data_options.DATA_ROOT,
+    split: str | None = data_options.SPLIT,
     seed: int = typer.Option(0, help="Seed of the split."),
-    largest_component: bool = typer.Option(
-        False, "--largest-component", help="Only the largest component of each graph."
-    ),
-    edges: Path | None = typer.Option(None, help="Your edge file, in place of a name."),
-    nodes: Path | None = typer.Option(None, help="Your node file."),
-    label: str | None = typer.Option(None, help="Column with the class of each node."),
-    labels: str | None = typer.Option(
-        None, help="0/1 columns for several labels: A,B,C."
-    ),
+    largest_component: bool | None = data_options.LARGEST_COMPONENT,
+    edges: Path | None = data_options.EDGES,
+    nodes: Path | None = data_options.NODES,
+    label: str | None = data_options.LABEL,
+    labels: str | None = data_options.LABELS,
     features: str | None = data_options.FEATURES,
     categorical: str | None = data_options.CATEGORICAL,
     drop: str | None = data_options.DROP,
     delimiter: str | None = data_options.DELIMITER,
-    id: str = typer.Option("id", help="Column with the id of each node."),
-    src: str = typer.Option("src", help="Column with the source of each edge."),
-    dst: str = typer.Option("dst", help="Column with the target of each edge."),
-    weight: str | None = typer.Option(
-        None, help="Column with the weight of each edge; else `weight` if present."
-    ),
+    id: str | None = data_options.ID,
+    src: str | None = data_options.SRC,
+    dst: str | None = data_options.DST,
+    weight: str | None = data_options.WEIGHT,
     split_column: str | None = data_options.SPLIT_COLUMN,
-    undirected: bool = typer.Option(
-        False, "--undirected", help="Each edge stands for both directions."
-    ),
+    undirected: bool | None = data_options.UNDIRECTED,
     fill_missing: str | None = data_options.FILL_MISSING,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Describe data: counts, classes, degrees, homophily, memory for training."""
+    given = {k: v for k, v in locals().items() if v is not None}
     from sgat.data import load
     from sgat.data.statistics import describe
+    from sgat.runs import Request
 
     if (name is None) == (edges is None):
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with"
             " `--edges`, one of the two."
         )
-    if edges is not None:
-        from sgat.data.files import FileOptions, read_graph
-        from sgat.runs import comma_list
-
-        options = FileOptions(
-            label=label,
-            labels=tuple(comma_list(labels or "")),
-            features=None if features is None else tuple(comma_list(features)),
-            categorical=tuple(comma_list(categorical or "")),
-            drop=tuple(comma_list(drop or "")),
-            delimiter=delimiter,
-            id=id,
-            src=src,
-            dst=dst,
-            weight=weight,
-            split=split_column,
-            undirected=undirected,
-            fill_missing=fill_missing,  # type: ignore[arg-type]  # checked there
-        )
-        show(
-            describe([read_graph(edges, nodes, options=options).data]), as_json=as_json
-        )
+    asked = Request.from_options(given).settings().data
+    if name is None:
+        show(describe([_read(asked, seed)]), as_json=as_json)
         return
-    assert name is not None
     with download_bar(name, quiet=quiet) as progress:
         graphs = load(
             name,
-            root=data_root_,
+            root=data_root,
             split=split,
             seed=seed,
-            largest_component=largest_component,
+            largest_component=bool(largest_component),
             progress=progress,
         )
     show(describe(graphs), as_json=as_json)
+
+
+def _read(asked: DataConfig, seed: int) -> NodeData:
+    """The user's files; unlike for training, nodes need neither labels nor a split."""
+    from sgat.data.files import FileOptions, read_graph
+    from sgat.data.split_names import draw_split
+
+    assert asked.edges is not None
+    options: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in asked.options.items()
+    }
+    data = read_graph(asked.edges, asked.nodes, options=FileOptions(**options)).data
+    return data if asked.split is None else draw_split(asked.split, data, seed)
 
 
 def show(statistics: Statistics, *, as_json: bool) -> None:

@@ -156,6 +156,44 @@ def test_info_needs_a_name_or_files(capsys):
     assert "Name a data set" in capsys.readouterr().err
 
 
+FILE_OPTIONS = (
+    *("nodes", "label", "labels", "features", "categorical", "drop", "delimiter"),
+    *("id", "src", "dst", "weight", "split-column", "undirected", "fill-missing"),
+)
+
+
+@pytest.mark.parametrize("option", FILE_OPTIONS)
+def test_info_refuses_options_of_files_with_a_name(option, capsys):
+    value = [] if option == "undirected" else ["x"]
+    assert main(["data", "info", "karate", f"--{option}", *value]) == 1
+    captured = capsys.readouterr()
+    told = f"error: `--{option}` goes with `--edges`, your own files.\n"
+    assert (captured.out, captured.err) == ("", told)
+
+
+@pytest.mark.parametrize("option", [["--largest-component"], ["--data-root", "d"]])
+def test_info_refuses_options_of_a_name_with_files(option, capsys):
+    assert main(["data", "info", "--edges", "e.csv", *option]) == 1
+    told = f"error: `{option[0]}` goes with the name of a data set.\n"
+    assert capsys.readouterr().err == told
+
+
+def test_info_takes_a_name_or_files_but_not_both(capsys):
+    assert main(["data", "info", "karate", "--edges", "e.csv"]) == 1
+    assert capsys.readouterr().err.endswith("`--edges`, one of the two.\n")
+
+
+def test_info_draws_the_split_of_files(tmp_path, capsys):
+    rows = [f"{i},{i % 2}" for i in range(20)]
+    (tmp_path / "n.csv").write_text("\n".join(["id,y", *rows]))
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n")
+    files = ["--edges", str(tmp_path / "e.csv"), "--nodes", str(tmp_path / "n.csv")]
+    command = ["data", "info", *files, "--label", "y", "--json"]
+    assert main([*command, "--split", "random-50-30-20"]) == 0
+    split = json.loads(capsys.readouterr().out)["split"]
+    assert split == {"train": 10, "val": 6, "test": 4}
+
+
 def test_convert_is_a_verb(tmp_path, capsys):
     (tmp_path / "e.csv").write_text("src,dst\na,b\n")
     out = str(tmp_path / "e.parquet")

@@ -5,6 +5,7 @@ import typer
 
 from sgat.cli import data_options
 from sgat.cli.compare import compare
+from sgat.cli.data import info
 from sgat.cli.fit import fit
 
 SHARED = {
@@ -22,7 +23,7 @@ def test_every_option_says_what_it_is_on_one_panel_and_leaves_configs_their_say(
         assert option.help.endswith((".", "]."))
 
 
-@pytest.mark.parametrize("verb", [fit, compare])
+@pytest.mark.parametrize("verb", [fit, compare, info])
 def test_verbs_declare_the_shared_options_and_no_copies(verb):
     taken = {
         name: parameter.default
