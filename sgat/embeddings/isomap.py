@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.sparse.linalg import eigsh
 
+from sgat.embeddings.limits import check_size
 from sgat.embeddings.links import Array
 from sgat.embeddings.plane import Plane
 from sgat.graph import Graph
@@ -41,12 +42,8 @@ def isomap(graph: Graph) -> Plane:
     Raises:
         ValueError: If there are more than `MOST_NODES` nodes.
     """
+    check_size(graph, MOST_NODES, "isomap")
     size = graph.num_nodes
-    if size > MOST_NODES:
-        raise ValueError(
-            f"Isomap can place at most {MOST_NODES} nodes, got {size};"
-            " take a smaller graph."
-        )
     src, dst = graph.src.numpy(force=True), graph.dst.numpy(force=True)
     matrix = csr_array((np.ones(len(src), dtype=np.int8), (dst, src)), (size, size))
     count, component = connected_components(matrix, directed=False)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from sgat.embeddings.disc import Disc
+from sgat.embeddings.limits import check_size
 from sgat.embeddings.links import links
 from sgat.graph import Graph
 
@@ -20,6 +21,8 @@ START = 1e-3
 """Coordinates start uniformly within ± this."""
 BORDER = 1 - 1e-5
 """No node goes farther from the origin than this."""
+MOST_NODES = 100_000
+"""Nodes beyond which placing them and finding the near ones takes many minutes."""
 
 
 def poincare(graph: Graph, *, seed: int = 0, epochs: int = EPOCHS) -> Disc:
@@ -38,9 +41,13 @@ def poincare(graph: Graph, *, seed: int = 0, epochs: int = EPOCHS) -> Disc:
         graph: The edges; weights and directions are not used.
         seed: Of the places to start from, the order, and the nodes drawn.
         epochs: Passes over the edges.
+
+    Raises:
+        ValueError: If there are more than `MOST_NODES` nodes.
     """
     from sgat.embeddings.kernels.poincare import run_epoch
 
+    check_size(graph, MOST_NODES, "poincare")
     linked, size = links(graph), graph.num_nodes
     count, component = connected_components(linked.matrix, directed=False)
     rng = np.random.default_rng(seed)

@@ -20,15 +20,17 @@ def find_radius(
         tolerance: By how much the answer may be too large, as a share of `widest`.
 
     Raises:
-        ValueError: If so many nodes share a place that there are too many pairs.
+        ValueError: If there are too many pairs, as where many nodes share a place.
     """
     low, high = 0.0, 0.0 if count(0.0) >= number else widest
     while high - low > tolerance * widest:
         middle = (low + high) / 2
         low, high = (low, middle) if count(middle) >= number else (middle, high)
-    if count(high) > MOST_PAIRS:
+    found = count(high)
+    if found > MOST_PAIRS:
         raise ValueError(
-            f"Geom-GCN finds {count(high)} pairs of nodes in one place of the plane,"
-            f" more than {MOST_PAIRS}; take a graph with smaller hubs."
+            f"At most {MOST_PAIRS} pairs of nodes can be near each other, got {found}"
+            f" where {number} were sought; take a smaller graph, or one with smaller"
+            " hubs, whose neighbours share a place."
         )
     return high

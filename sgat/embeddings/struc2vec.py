@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sgat.embeddings.context_graph import context_graph
+from sgat.embeddings.limits import check_size
 from sgat.embeddings.links import links
 from sgat.embeddings.plane import Plane
 from sgat.embeddings.skip_gram import skip_gram
@@ -39,12 +40,8 @@ def struc2vec(graph: Graph, *, seed: int = 0) -> Plane:
     Raises:
         ValueError: If there are more than `MOST_NODES` nodes.
     """
+    check_size(graph, MOST_NODES, "struc2vec")
     size = graph.num_nodes
-    if size > MOST_NODES:
-        raise ValueError(
-            f"struc2vec can place at most {MOST_NODES} nodes, got {size};"
-            " take a smaller graph."
-        )
     rng = np.random.default_rng(seed)
     linked = links(graph)
     context = context_graph(collect(linked, LAYERS))

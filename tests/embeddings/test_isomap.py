@@ -78,9 +78,3 @@ def test_landmarks_give_nearly_the_same_places(seed, monkeypatch):
     # The plane may be turned; distances in it are not.
     apart = [np.linalg.norm(z[:, None] - z, axis=2).ravel() for z in (exact, near)]
     assert np.corrcoef(apart[0], apart[1])[0, 1] > 0.85
-
-
-def test_too_many_nodes_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST_NODES", 60)
-    with pytest.raises(ValueError, match="at most 60 nodes, got 61"):
-        isomap(random_tree_with_shortcuts(0))

@@ -43,5 +43,5 @@ def test_no_edges_have_no_near_pairs():
 
 def test_too_many_nodes_in_one_place_are_refused(monkeypatch):
     monkeypatch.setattr(radius, "MOST_PAIRS", 5)
-    with pytest.raises(ValueError, match="finds 6 pairs of nodes in one place"):
+    with pytest.raises(ValueError, match="near each other, got 6 where 2 were"):
         Plane(np.zeros((3, 2)), np.zeros(3, dtype=int)).near_pairs(2)

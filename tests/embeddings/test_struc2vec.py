@@ -6,7 +6,6 @@ import pytest
 import torch
 from embeddings.small_graphs import barbell, from_networkx, without_edges
 
-from sgat.embeddings import struc2vec as module
 from sgat.embeddings.struc2vec import struc2vec
 from sgat.graph import Graph
 
@@ -79,9 +78,3 @@ def test_one_edge_is_enough():
     plane = struc2vec(Graph.from_edges(torch.tensor([[0], [1]]), 2))
     assert np.isfinite(plane.places).all()
     assert plane.near_pairs(2).shape == (2, 2)
-
-
-def test_too_many_nodes_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST_NODES", 29)
-    with pytest.raises(ValueError, match="at most 29 nodes, got 30"):
-        struc2vec(barbell())
