@@ -53,15 +53,19 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     Args:
         hidden: Width of each attention head.
         heads: Number of heads.
-        layers: Number of attention layers.
+        layers: Number of attention layers; of the read-outs "diffusion" and "beliefs",
+            how many steps far a node is heard. Not used where "auto" takes "diffusion".
         scorer: What gates look at. "evidence" judges every edge against random pairs
             of nodes before training, and closes the gates of those that look like
             noise; "additive" is the paper's gate, which training alone opens and
             closes; "auto" takes the first up to ten million edges and the second
             beyond; see `sgat.scorers` for others.
-        readout: "auto" lets the data choose: "attention" where edges tend to join nodes
-            of one class, else "beliefs", which keeps nodes and neighbours apart, with
-            0 layers where edges say nothing of the classes; "linear" is the paper's.
+        readout: "auto" lets the data choose: "diffusion", which averages class scores
+            along the edges, ten steps far, where edges tend to join nodes of one class;
+            else "beliefs", which keeps nodes and neighbours apart, with 0 layers where
+            edges say nothing of the classes. Where nodes have several labels, or the
+            scorer is not "evidence", it takes "attention" for "diffusion". "linear" is
+            the paper's.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to `l0_weight`.
         l0_weight: λ, the price of an expected open edge; not used with `keep`.
         epochs: Passes over the training graphs.

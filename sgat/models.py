@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,7 @@ from sgat import ops
 from sgat.belief_readout import BeliefReadout
 from sgat.config import ModelConfig
 from sgat.conv import SGATConv, as_graph, draw_seed
+from sgat.diffusion_readout import DiffusionReadout
 from sgat.features import Features
 from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
@@ -23,7 +24,7 @@ from sgat.scorers import EvidenceScorer, FreeScorer, make_scorer
 if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
 
-Readout = Literal["linear", "attention", "beliefs"]
+Readout = Literal["linear", "attention", "diffusion", "beliefs"]
 GateMode = Literal["inductive", "transductive"]
 Activation = Literal["relu", "elu"]
 
@@ -36,17 +37,21 @@ class SGAT(NodeClassifier):
     Read-outs: "linear" is the paper's, `layers` attention layers with concatenated
     heads and then a linear classifier; "attention" is the authors' published code's,
     `layers - 1` attention layers and then one more whose heads give class scores and
-    are averaged; "beliefs" keeps nodes and neighbours apart: one projection, and class
-    scores that the beliefs of neighbours correct, up to `layers` steps away (see
-    `BeliefReadout`), for graphs whose neighbours are often of another class.
+    are averaged. In the others features stay with their node, and what travels, up to
+    `layers` steps, is class scores: "diffusion" averages them along the edges (see
+    `DiffusionReadout`); "beliefs" corrects those of a node by what its neighbours
+    believe to be (see `BeliefReadout`), for graphs whose neighbours are often of
+    another class.
 
     Args:
         in_channels: Number of input features K.
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers; of steps that beliefs travel, perhaps 0.
-        readout: "linear", "attention" or "beliefs".
+        layers: Number of attention layers; of steps that class scores travel, perhaps
+            0, in the read-outs "diffusion" and "beliefs".
+        readout: "linear", "attention", "diffusion" or "beliefs".
+        restart: Share of a node's own scores in every step of "diffusion".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
         dropout: Share of features to drop before every projection in training.
@@ -76,6 +81,7 @@ class SGAT(NodeClassifier):
         heads: int = 2,
         layers: int = 2,
         readout: Readout = "linear",
+        restart: float = 0.15,
         output_heads: int = 1,
         activation: Activation = "relu",
         dropout: float = 0.5,
@@ -93,18 +99,20 @@ class SGAT(NodeClassifier):
         backend: Backend = "auto",
     ) -> None:
         super().__init__()
-        least = 0 if readout == "beliefs" else 1
+        travels = readout in ("diffusion", "beliefs")
+        least = 0 if travels else 1
         if layers < least:
             raise ValueError(f"`layers` must be at least {least}, got {layers}.")
         if activation not in ACTIVATIONS:
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
-        if readout not in ("linear", "attention", "beliefs"):
+        if readout not in get_args(Readout):
             raise ValueError(
-                f"`readout` must be linear, attention or beliefs, got {readout!r}."
+                "`readout` must be linear, attention, diffusion or beliefs, got"
+                f" {readout!r}."
             )
         self.activation = activation
         self.readout = readout
-        hops, layers = layers, 1 if readout == "beliefs" else layers
+        steps, layers = layers, 1 if travels else layers
         num_hidden = layers - 1 if readout == "attention" else layers
         if scorer == "evidence":
             threshold = (gates or HardConcrete()).threshold
@@ -138,12 +146,21 @@ class SGAT(NodeClassifier):
             convs.append(conv)
             width = conv.heads * conv.out_channels
         self.convs = nn.ModuleList(convs)
-        self.classifier: nn.Linear | BeliefReadout | None = None
+        self.classifier: nn.Linear | DiffusionReadout | BeliefReadout | None = None
         if readout == "linear":
             self.classifier = nn.Linear(width, out_channels)
+        elif readout == "diffusion":
+            self.classifier = DiffusionReadout(
+                width,
+                out_channels,
+                steps,
+                restart=restart,
+                attention_dropout=attention_dropout,
+                init_gain=init_gain,
+            )
         elif readout == "beliefs":
             self.classifier = BeliefReadout(
-                width, out_channels, hops, init_gain=init_gain
+                width, out_channels, steps, init_gain=init_gain
             )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
@@ -172,6 +189,7 @@ class SGAT(NodeClassifier):
             heads=config.heads,
             layers=config.layers,
             readout=config.readout,
+            restart=config.restart,
             output_heads=config.output_heads,
             activation=config.activation,
             dropout=config.dropout,
@@ -212,6 +230,8 @@ class SGAT(NodeClassifier):
         """How many steps away a node is heard."""
         if isinstance(self.classifier, BeliefReadout):
             return len(self.classifier.compatible)
+        if isinstance(self.classifier, DiffusionReadout):
+            return self.classifier.steps
         return len(self.convs)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -219,7 +239,7 @@ class SGAT(NodeClassifier):
         for conv in self.convs:
             assert isinstance(conv, SGATConv)
             conv.reset_parameters(generator)
-        if isinstance(self.classifier, BeliefReadout):
+        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
             self.classifier.reset_parameters(generator)
         elif self.classifier is not None:
             gain = self.gating.init_gain
@@ -259,8 +279,8 @@ class SGAT(NodeClassifier):
             seed = None
         elif seed is None:
             seed = draw_seed()
-        if isinstance(self.classifier, BeliefReadout):
-            return self._from_beliefs(self.classifier, x, graph, opened, seed)
+        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
+            return self._from_scores(self.classifier, x, graph, opened, seed)
         activation = ACTIVATIONS[self.activation]
         hidden: Features = x
         num_hidden = len(self.convs) - (self.classifier is None)
@@ -279,15 +299,15 @@ class SGAT(NodeClassifier):
         assert opened is not None
         return Output(logits, hidden, opened)
 
-    def _from_beliefs(
+    def _from_scores(
         self,
-        readout: BeliefReadout,
+        readout: DiffusionReadout | BeliefReadout,
         x: Features,
         graph: Graph,
         opened: OpenEdges | None,
         seed: Seed | None,
     ) -> Output:
-        """A pass in which features stay with their node, and only beliefs travel."""
+        """A pass in which features stay with their node, and class scores travel."""
         gating = self.gating
         h = gating.project(x, gating.weight, graph, seed)
         if opened is None:
@@ -296,8 +316,10 @@ class SGAT(NodeClassifier):
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
         own = self._read(hidden, readout.weight, graph, seed) + readout.bias
-        # Beliefs travel in full precision, also under autocast.
+        # Scores travel in full precision, also under autocast.
         wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
+        if isinstance(readout, DiffusionReadout):
+            return Output(readout(wide, opened, seed=seed), hidden, opened)
         return Output(readout(wide, opened), hidden, opened)
 
     def _read(

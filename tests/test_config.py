@@ -56,7 +56,8 @@ def test_a_data_set_without_a_config_gets_the_defaults():
         ("[model]\nrank = 65", "`rank` must be from 1 to 64, got 65."),
         (
             "[model]\nreadout = 'x'",
-            "`readout` must be one of linear, attention, beliefs, auto, got x.",
+            "`readout` must be one of linear, attention, diffusion, beliefs, auto, got"
+            " x.",
         ),
         ("[train]\nkeep = 0", "`keep` must be in (0, 1], got 0.0."),
         ("[train]\nkeep = 1.01", "`keep` must be in (0, 1], got 1.01."),

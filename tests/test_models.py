@@ -70,8 +70,14 @@ MODELS = {
     "residual": {"residual": True, "layers": 3, "gate_bias": 5.0},
     **{name: {"scorer": name, "rank": 3} for name in SCORERS if name != "additive"},
     "evidence": {"scorer": "evidence", "gate_bias": 0.0},
+    "diffusion": {"readout": "diffusion", "layers": 3},
     "beliefs": {"readout": "beliefs", "layers": 3},
-    "recommended": {"scorer": "evidence", "readout": "beliefs", "gate_bias": 0.0},
+    "recommended": {"scorer": "evidence", "readout": "diffusion", "gate_bias": 0.0},
+    "recommended, classes mixed": {
+        "scorer": "evidence",
+        "readout": "beliefs",
+        "gate_bias": 0.0,
+    },
 }
 INDUCTIVE = [name for name in MODELS if name != "transductive"]
 
@@ -553,7 +559,7 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
         ({"activation": "tanh"}, "`activation` must be relu or elu, got 'tanh'."),
         (
             {"readout": "mean"},
-            "`readout` must be linear, attention or beliefs, got 'mean'.",
+            "`readout` must be linear, attention, diffusion or beliefs, got 'mean'.",
         ),
         (
             {"gate_mode": "open"},

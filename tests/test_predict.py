@@ -225,7 +225,7 @@ def test_several_graphs_are_predicted_together(tmp_path):
     assert len(found.edges) == sum(data.graph.num_edges for data in graphs)
 
 
-@pytest.mark.parametrize("readout", ["attention", "beliefs"])
+@pytest.mark.parametrize("readout", ["attention", "diffusion", "beliefs"])
 @pytest.mark.parametrize("undirected", [False, True])
 def test_gates_by_evidence_say_of_the_same_files_what_they_said_in_training(
     place, readout, undirected

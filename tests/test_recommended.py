@@ -9,7 +9,13 @@ from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.experiments.settings import settings
 from sgat.pruning import row_scores
-from sgat.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
+from sgat.recommended import (
+    DIFFUSION_STEPS,
+    MOST_JUDGED,
+    RECOMMENDED,
+    chosen_scorer,
+    is_large,
+)
 from sgat.runs import Request
 from sgat.train import fit, resolved
 
@@ -73,6 +79,21 @@ def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
         assert torch.equal(trained(mute.x, empty), trained(mute.x, mute.graph))
     # The price of open edges does not close gates that nothing depends on.
     assert float(trained.gating.gate_bias.detach()) == 0
+
+
+def test_scores_travel_far_where_neighbours_are_alike():
+    found = resolved(ModelConfig(layers=3, **RECOMMENDED), [block_graph()])
+    assert (found.readout, found.layers) == ("diffusion", DIFFUSION_STEPS)
+    # Gates that training moves, and several labels, go with layers of attention.
+    by_training = ModelConfig(layers=3, scorer="cosine", readout="auto")
+    found = resolved(by_training, [block_graph()])
+    assert (found.readout, found.layers) == ("attention", 3)
+    data = block_graph()
+    several = dataclasses.replace(
+        data, y=torch.stack([data.y > 0, data.y > 1], 1) * 1.0
+    )
+    found = resolved(ModelConfig(layers=3, **RECOMMENDED), [several])
+    assert (found.scorer, found.readout, found.layers) == ("evidence", "attention", 3)
 
 
 def test_gates_that_only_training_moves_are_not_left_without_it(mute):

@@ -59,13 +59,21 @@ def fit(
     fill_missing: str | None = data_options.FILL_MISSING,
     hidden: int | None = setting("hidden", MODEL, "Width of each head."),
     heads: int | None = setting("heads", MODEL, "Number of heads."),
-    layers: int | None = setting("layers", MODEL, "Number of attention layers."),
+    layers: int | None = setting(
+        "layers",
+        MODEL,
+        "Number of attention layers; of the read-outs diffusion and beliefs, how many"
+        " steps far a node is heard.",
+    ),
     readout: str | None = setting(
         "readout",
         MODEL,
-        "linear (the paper); attention, often better on few labels; beliefs, for graphs"
-        " whose neighbours are often of another class; auto lets the data choose"
-        " between these two.",
+        "linear (the paper); attention, often better on few labels; diffusion, which"
+        " averages class scores along the edges; beliefs, for graphs whose neighbours"
+        " are often of another class; auto lets the data choose between these two.",
+    ),
+    restart: float | None = setting(
+        "restart", MODEL, "Share of a node's own scores in every step of diffusion."
     ),
     output_heads: int | None = setting(
         "output_heads", MODEL, "Heads of the attention read-out."
