@@ -8,8 +8,6 @@ gaps of interest, so that the luck of ten seeds passes for a result.
 from __future__ import annotations
 
 import dataclasses
-import math
-import statistics
 
 from sgat.experiments import method_table, table2, table3
 from sgat.experiments.method_table import Column
@@ -69,7 +67,9 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     ]
     table = [["method", "data set", "accuracy", "with more", "paper"]]
     table[0] += ["less", "difference", "with more", "runs"]
-    for row in options.chosen(ROWS[:2]):
+    asked = options.chosen(ROWS)
+    # Rows to compare with have lines of their own where nothing else is asked for.
+    for row in [row for row in asked if row in ROWS[:2]] or asked:
         for column in COLUMNS:
             found = records.get((row, column), [])
             if len(found) > len(options.seeds) or (options.quick and found):
@@ -84,7 +84,7 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
 def _others(row: str, column: Column) -> list[str]:
     """The rows to compare with; an empty name where there are none."""
     others = [name for name in column.rows or () if name not in (row, RECOMMENDED)]
-    if column in DISASSORTATIVE:
+    if column in DISASSORTATIVE and row in ROWS[:2]:
         return ["mlp"]
     return others if row == RECOMMENDED else [""]
 
@@ -103,7 +103,8 @@ def _line(
     others = records.get((other, column), [])
     gaps = [_gaps(part, others) for part in (first, found)]
     return [
-        *(title(row), column.title, *map(_mean, scores)),
+        *(title(row), column.title),
+        *(with_error(part, is_gap=False) for part in scores),
         "" if published is None else f"{published.value:.1f}",
         title(other) if other else "",
         *(*map(with_error, gaps), str(len(found))),
@@ -118,10 +119,3 @@ def _gaps(records: list[Record], others: list[Record]) -> list[float]:
         for record in records
         if record.seed in of_seed
     ]
-
-
-def _mean(scores: list[float]) -> str:
-    if len(scores) < 2:
-        return "".join(f"{score:.1f}" for score in scores)
-    error = statistics.stdev(scores) / math.sqrt(len(scores))
-    return f"{statistics.fmean(scores):.1f} ± {error:.2f}"

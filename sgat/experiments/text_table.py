@@ -57,9 +57,16 @@ def percent(values: Sequence[float]) -> str:
     return f"{mean} ± {100 * statistics.stdev(values):.1f}"
 
 
-def with_error(values: Sequence[float]) -> str:
-    """Mean ± standard error, with a sign; empty for fewer than two values."""
-    if len(values) < 2:
+def with_error(values: Sequence[float], *, is_gap: bool = True) -> str:
+    """Mean ± standard error; empty without values, and a single one has no error.
+
+    A gap has a sign. Other numbers have a second decimal of their error.
+    """
+    if not values:
         return ""
+    mean = statistics.fmean(values)
+    shown = f"{mean:+.1f}" if is_gap else f"{mean:.1f}"
+    if len(values) == 1:
+        return shown
     error = statistics.stdev(values) / math.sqrt(len(values))
-    return f"{statistics.fmean(values):+.1f} ± {error:.1f}"
+    return f"{shown} ± {error:.{1 if is_gap else 2}f}"

@@ -4,6 +4,7 @@ from test_record import record
 from sgat.experiments import repeats, table2, table3
 from sgat.experiments.options import Options
 from sgat.experiments.record import Store
+from sgat.experiments.settings import title
 
 NOWHERE = Store("nowhere")
 
@@ -64,6 +65,23 @@ def test_nothing_is_shown_where_only_the_table_was_run(tmp_path):
     for task in table2.plan(options, store):
         store.save(record(task, data="cora", seed=task.config.train.seed))
     assert "Cora" not in repeats.text(options, store)
+
+
+@pytest.mark.parametrize("row", ["mlp", "gat-2head"])
+def test_rows_to_compare_with_are_shown_where_nothing_else_is_asked_for(row, tmp_path):
+    data = {"mlp": "texas", "gat-2head": "cora"}[row]
+    store, options = Store(tmp_path), Options(runs=2, only=(row, data))
+    for task in repeats.plan(options, store):
+        seed = task.config.train.seed
+        store.save(record(task, data=data, seed=seed, test=0.5 + seed / 100))
+    lines = [
+        line for line in repeats.text(options, store).splitlines() if title(row) in line
+    ]
+    assert len(lines) == (2 if data == "texas" else 1), "Texas has two protocols"
+    # Seeds 0 and 1, and 0 to 9, of deviation 3.03.
+    for line in lines:
+        assert "50.5 ± 0.50" in line and "54.5 ± 0.96" in line
+        assert line.split()[-1] == "10" and line.count(title(row)) == 1
 
 
 @pytest.mark.parametrize("name", ["sgat-recommended", "photo", "wisconsin"])
