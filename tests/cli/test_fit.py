@@ -514,7 +514,7 @@ def test_own_files_get_the_recommended_settings_and_names_their_own(csv_files):
     paper = ["--scorer", "additive", "--readout", "linear"]
     Path("c.toml").write_text("[train]\nepochs = 4\n", encoding="utf-8")
     wanted = {
-        "own": (csv_files, "evidence", "attention"),
+        "own": (csv_files, "evidence", "diffusion"),
         "paper": ([*csv_files, *paper], "additive", "linear"),
         "gate": ([*csv_files, "--scorer", "additive"], "additive", "attention"),
         "free": ([*csv_files, "--gate-mode", "transductive"], "additive", "attention"),
