@@ -111,6 +111,7 @@ class _Style:
         names = [] if self.is_multilabel else list(explanation.verdict.probabilities)
         self.number = {name: number for number, name in enumerate(names)}
         self.seen: set[int] = set()
+        self.kept = "heard, wider is more" if explanation.reach else "kept, not heard"
 
     def point(
         self, panel: Any, place: Any, prediction: Any, label: Any, size: float
@@ -157,7 +158,7 @@ class _Style:
         return [
             *classes,
             *([] if self.is_multilabel else [wrong]),
-            Line2D([], [], color="#222222", lw=3, label="heard, wider is more"),
+            Line2D([], [], color="#222222", lw=3, label=self.kept),
             Line2D([], [], color="#888888", ls=(0, (3, 3)), label="removed"),
         ]
 
@@ -203,7 +204,9 @@ def _title(explanation: NodeExplanation, shown: list[Any]) -> str:
     ):
         part = f", {drawn} drawn" if drawn < number else ""
         counts.append(f"{number} {what}{part}")
-    if explanation.own_share is not None:
+    if not explanation.reach:
+        counts.append("hears nobody")
+    elif explanation.own_share is not None:
         counts.append(f"hears itself {explanation.own_share:.0%}")
     verdict = explanation.verdict
     said = verdict.prediction

@@ -44,6 +44,8 @@ class NodeExplanation:
         split: train, val, test, or None.
         own_share: Attention of the node to itself; None with a read-out of beliefs,
             where a node has its own say whoever it hears.
+        reach: How many steps away the model hears a node; at 0 nobody is heard,
+            whatever edges are kept.
         alone: What the model would say if the node heard nobody.
         dropped: Number of kept edges that were dropped in turn: those of the most
             attention.
@@ -61,6 +63,7 @@ class NodeExplanation:
     label: Any
     split: str | None
     own_share: float | None
+    reach: int
     alone: Verdict
     dropped: int
     table: Any
@@ -176,6 +179,7 @@ def explain_node(
         own_share=(
             None if model.readout == "beliefs" else float(scores.loop_attention[number])
         ),
+        reach=model.reach,
         alone=verdict_of(data, changed[0]),
         dropped=len(sets),
         table=table,

@@ -140,7 +140,7 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
     lines = [
         f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(said)}",
         f"label {label}, {role}",
-        f"hears {_itself(found)}{kept:,} of {len(table):,} neighbours",
+        _hears(found),
         f"if it heard nobody: {_said(alone)}",
         "",
     ]
@@ -169,9 +169,13 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
         console.print(note, highlight=False, soft_wrap=True)
 
 
-def _itself(found: NodeExplanation) -> str:
-    """How much a node listens to itself, where that is a share of anything."""
-    return "" if found.own_share is None else f"itself {found.own_share:.1%}, "
+def _hears(found: NodeExplanation) -> str:
+    """Whom a node listens to; itself where that is a share of anything."""
+    counts = f"{found.num_kept:,} of {len(found.table):,}"
+    if not found.reach:
+        return f"hears nobody: it is judged alone; {counts} edges into it are kept"
+    itself = "" if found.own_share is None else f"itself {found.own_share:.1%}, "
+    return f"hears {itself}{counts} neighbours"
 
 
 def _show_graph(console: Any, found: GraphExplanation) -> None:

@@ -160,6 +160,7 @@ def _view(run: FinishedRun, place: int) -> GraphView:
         run.logits[place],
         run.model.gating.gates.threshold,
         is_symmetric=run.model.gating.symmetric,
+        hears_edges=run.model.reach > 0,
         snapshots=run.folder.snapshots if has_snapshots else None,
     )
     if len(run.graphs) == 1:

@@ -55,6 +55,19 @@ def test_a_node_that_hears_nobody_has_no_changes(mine, capsys):
     assert "change" not in shown and "becomes" not in shown
 
 
+def test_where_nobody_is_heard_it_says_so(csv_files, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    alone = ["--readout", "beliefs", "--layers", "0", "--epochs", "2", "--keep", "0.5"]
+    assert main(["fit", *csv_files, *alone, "--out", "deaf", "--quiet"]) == 0
+    _, dst = heard("deaf", kept=True)
+    capsys.readouterr()
+    assert main(["explain", "deaf", dst]) == 0
+    shown = capsys.readouterr().out
+    told = "hears nobody: it is judged alone; 1 of 1 edges into it are kept"
+    assert told in shown.splitlines()
+    assert "neighbours" not in shown
+
+
 def test_json_tells_the_same_and_more(mine, capsys):
     _, dst = heard(mine, kept=False)
     capsys.readouterr()

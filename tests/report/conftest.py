@@ -78,6 +78,14 @@ def undirected_run(tmp_path_factory) -> FinishedRun:
 
 
 @pytest.fixture(scope="session")
+def deaf_run(tmp_path_factory) -> FinishedRun:
+    """Directed edges are judged, but nobody is heard over them."""
+    made = tables([f"n{k}" for k in range(31)], ("left", "right"), 90, seed=4)
+    alone = {"readout": "beliefs", "layers": 0, "epochs": 2}
+    return finish(tmp_path_factory.mktemp("deaf"), *made, **alone)
+
+
+@pytest.fixture(scope="session")
 def large_run(tmp_path_factory) -> FinishedRun:
     """More edges than are drawn at once."""
     ids = [f"node {k}" for k in range(2_003)]

@@ -193,6 +193,35 @@ def test_search_finds_a_node_and_shows_its_neighbourhood(browser, page_of, hosti
     assert browser.graph["selected"] == ""
 
 
+@pytest.mark.parametrize("name", ["hostile_run", "undirected_run", "deaf_run"])
+def test_a_node_listens_to_nobody_where_nobody_is_heard(
+    name, browser, page_of, request
+):
+    run = request.getfixturevalue(name)
+    graph, kept = run.graphs[0].graph, run.scores[0].kept
+    into = torch.bincount(graph.dst[kept], minlength=graph.num_nodes)
+    from_ = torch.bincount(graph.src[kept], minlength=graph.num_nodes)
+    node = int(torch.minimum(into, from_).argmax())
+    assert into[node] and from_[node]
+    browser.open(page_of(run))
+    ids = run.graphs[0].node_ids
+    browser.search(str(node if ids is None else ids[node]))
+
+    def titles():
+        return [title.text for title in browser.find_all("#panel strong")]
+
+    nobody = ["Listens to nobody (log α)", "Is heard by nobody (log α)"]
+    heard = {
+        "hostile_run": ["Listens to (log α)", "Is heard by (log α)"],
+        "undirected_run": ["Neighbours (log α)"],
+        "deaf_run": nobody,
+    }[name]
+    assert titles() == heard
+    slider = browser.find("#threshold")
+    browser.slide("#threshold", slider.get_attribute("max"))
+    assert titles() == nobody[: len(heard)]
+
+
 def test_search_offers_matches_for_the_arrow_keys(browser, page_of, hostile_run):
     browser.open(page_of(hostile_run))
     browser.find("#search").send_keys("n1")

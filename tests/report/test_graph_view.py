@@ -25,7 +25,7 @@ def view_of(data, **options):
     log_alpha = torch.randn(data.graph.num_edges, generator=generator) - 1.6
     scores = EdgeScores.from_log_alpha(log_alpha, data.graph, HardConcrete())
     logits = torch.randn(data.num_nodes, data.num_classes, generator=generator)
-    settings = {"is_symmetric": False, **options}
+    settings = {"is_symmetric": False, "hears_edges": True, **options}
     threshold = HardConcrete().threshold
     return build_view(data, scores, logits, threshold, **settings), scores, logits
 

@@ -50,10 +50,19 @@ class Panel {
       close,
       element("h3", {}, named(data.id(node), 60)),
       this.#facts(node, into, from, kept),
-      ...this.#list(data.isSymmetric ? "Neighbours" : "Listens to", into, (e) => data.src[e], threshold, drawing),
-      ...this.#list("Is heard by", from, (e) => data.dst[e], threshold, drawing),
+      ...this.#list(this.#listens(kept), into, (e) => data.src[e], threshold, drawing),
+      ...this.#list(this.#isHeard(data.countKept(threshold, from)), from, (e) => data.dst[e], threshold, drawing),
     );
     this.root.hidden = false;
+  }
+
+  #listens(kept) {
+    if (!this.data.hearsEdges || !kept) return "Listens to nobody";
+    return this.data.isSymmetric ? "Neighbours" : "Listens to";
+  }
+
+  #isHeard(kept) {
+    return this.data.hearsEdges && kept ? "Is heard by" : "Is heard by nobody";
   }
 
   #facts(node, into, from, kept) {
