@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from sgat import checkpoint
 from sgat.atomic import check_place
 from sgat.config import (
     Config,
@@ -249,12 +250,14 @@ def continue_run(request: Request) -> tuple[RunFolder, Config]:
     """The folder and settings of an interrupted run.
 
     Raises:
-        ValueError: If there is none, or settings are given that would change it.
+        ValueError: If there is none, it cannot go on here, or settings are given that
+            would change it.
     """
     if request.out is None:
         raise ValueError("`--resume` needs `--out`, the folder of the run to go on.")
     folder = RunFolder(request.out)
-    if not folder.is_started:
+    # What `SGATClassifier.save` wrote is started, too, but without data to go on with.
+    if not (folder.is_under_way or (folder.is_started and folder.is_finished)):
         raise ValueError(f"{folder.path} holds no run to resume.")
     source = folder.draft.config if folder.is_under_way else folder.config
     changes = {**request.data, **request.loader, **request.model, **request.train}
@@ -273,7 +276,20 @@ def continue_run(request: Request) -> tuple[RunFolder, Config]:
             f"{folder.path} is a run on {settings.data.name!r}, got {request.name!r}."
         )
     check_paths(folder, settings, request.pruned)
+    if folder.is_under_way:
+        _check_draft(folder, settings)
     return folder, settings
+
+
+def _check_draft(folder: RunFolder, settings: Config) -> None:
+    """Find out before the data is read that a run under way cannot go on."""
+    for path in (folder.path, folder.draft.path):
+        check_place(path, "out")
+    if folder.checkpoint.exists():
+        # Files from before there was a number have none.
+        written = checkpoint.load_state(folder.checkpoint).get("format", 1)
+        scorer, advice = settings.model.scorer, "use `--overwrite` to start anew"
+        checkpoint.check_format(written, scorer, folder.checkpoint, advice)
 
 
 def run(

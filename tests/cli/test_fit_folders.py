@@ -10,8 +10,10 @@ import sys
 import pandas as pd
 import pytest
 from processes import started
+from small_data import block_graph
 
-from sgat.checkpoint import load_tensors
+import sgat
+from sgat.checkpoint import load_tensors, save_tensors
 from sgat.cli import main
 
 QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
@@ -195,6 +197,67 @@ def test_an_interrupted_overwriting_run_resumes_and_keeps_the_old_results(
     summary = json.loads((run / "summary.json").read_text())
     assert (summary["data"], summary["epochs"]) == ("edges", epochs)
     assert (tmp_path / "small.csv").exists() and not state.parent.exists()
+
+
+@pytest.fixture
+def under_way(csv_files, tmp_path, capsys):
+    """A run with evidence that was given up at its end, and whose data is gone."""
+    evidence = ["--scorer", "evidence", "--checkpoint-every", "1", "--out", "r"]
+    with pytest.MonkeyPatch.context() as patch:
+
+        def fail(self, *arguments):
+            raise OSError(28, "No space left on device", str(self.path))
+
+        patch.setattr("sgat.run_folder.RunFolder.finish", fail)
+        assert main(["fit", *csv_files, *QUICK, *evidence]) == 1
+    (tmp_path / "edges.csv").unlink()
+    capsys.readouterr()
+    return tmp_path / "r" / "checkpoint"
+
+
+RESUME = ["--resume", "--out", "r"]
+
+
+def test_a_run_of_an_earlier_version_is_not_resumed(under_way, capsys, tmp_path):
+    path = under_way / "state.safetensors"
+    refused(RESUME, "edges.csv: No such file", capsys)
+    tensors, state = load_tensors(path)
+    del state["format"]
+    save_tensors(path, tensors, state)
+    before = content(tmp_path)
+    message = "r/checkpoint/state.safetensors was written by another version of sgat;"
+    refused(RESUME, f"{message} use `--overwrite` to start anew.", capsys)
+    assert content(tmp_path) == before
+    settings = under_way / "config.toml"
+    text = settings.read_text()
+    settings.write_text(text.replace('"evidence"', '"additive"'))
+    refused(RESUME, "edges.csv: No such file", capsys)
+
+
+def test_a_damaged_state_is_told_before_the_data_is_read(under_way, capsys):
+    (under_way / "state.safetensors").write_bytes(b"garbage" * 9)
+    refused(RESUME, "r/checkpoint/state.safetensors is damaged or was not", capsys)
+
+
+@pytest.mark.parametrize("locked", ["r", "r/checkpoint"])
+def test_a_run_that_cannot_be_written_to_is_not_resumed(
+    locked, under_way, capsys, tmp_path, monkeypatch
+):
+    allowed, folder = os.access, str(tmp_path / locked)
+    # The tests may run as a user who can write anywhere.
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: str(path) != folder and allowed(path, mode)
+    )
+    refused(RESUME, f"got {locked}, but {folder} cannot be written to.", capsys)
+
+
+def test_a_saved_classifier_is_no_run_to_resume(capsys, tmp_path):
+    settings = {"hidden": 3, "epochs": 1, "device": "cpu"}
+    sgat.SGATClassifier(**settings).fit(block_graph()).save(tmp_path / "r")
+    before = content(tmp_path)
+    refused(RESUME, "r holds no run to resume.", capsys)
+    refused(["karate", *RESUME], "r holds no run to resume.", capsys)
+    assert content(tmp_path) == before
 
 
 def test_a_finished_run_can_still_write_the_smaller_graph(csv_files, capsys, tmp_path):
