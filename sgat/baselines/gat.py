@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -33,6 +36,8 @@ class GAT(Baseline):
         activation: "relu" or "elu".
         dropout: Share of features to drop before every layer.
         attention_dropout: Share of coefficients to drop.
+        value_dropout: Share of projected features to drop where they are summed, but
+            not where coefficients are found, as the authors' code does.
         residual: Add each layer's input to its output.
     """
 
@@ -48,9 +53,12 @@ class GAT(Baseline):
         activation: str = "elu",
         dropout: float = 0.6,
         attention_dropout: float = 0.6,
+        value_dropout: float = 0.0,
         residual: bool = False,
     ) -> None:
         super().__init__()
+        if not 0 <= value_dropout < 1:
+            raise ValueError(f"`value_dropout` must be in [0, 1), got {value_dropout}.")
         self.activation, self.dropout = activation, dropout
         shapes = [(hidden_channels, heads, True)] * (layers - 1)
         shapes.append((out_channels, output_heads, False))
@@ -61,6 +69,9 @@ class GAT(Baseline):
         for layer, (channels, count, concat) in enumerate(shapes):
             options["residual"] = residual and layer > 0
             conv = GATConv(width, channels, count, concat=concat, **options)
+            if value_dropout:
+                hook = functools.partial(_drop_values, value_dropout)
+                conv.register_propagate_forward_pre_hook(hook)
             convs.append(conv if layer else unprojected(conv))
             width = channels * count if concat else channels
         self.convs = nn.ModuleList(convs)
@@ -105,8 +116,16 @@ class GAT(Baseline):
         return self.attention(x, graph).mean(dim=1) * degree
 
 
+def _drop_values(rate: float, conv: GATConv, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Drop some of what a layer is about to sum; its coefficients are known by now."""
+    edge_index, size, parts = given
+    source, target = parts["x"]
+    source = F.dropout(source, rate, conv.training)
+    return edge_index, size, {**parts, "x": (source, target)}
+
+
 def build(config: ModelConfig, data: NodeData) -> GAT:
-    """A GAT of the sizes in the config."""
+    """A GAT of the sizes in the config and with its own options."""
     return GAT(
         data.num_features,
         config.hidden,
@@ -118,7 +137,8 @@ def build(config: ModelConfig, data: NodeData) -> GAT:
         dropout=config.dropout,
         attention_dropout=config.attention_dropout,
         residual=config.residual,
+        **METHOD.options(config),
     )
 
 
-METHOD = Method(build)
+METHOD = Method(build, defaults={"value_dropout": 0.0})

@@ -40,8 +40,11 @@ PUBLIC: dict[tuple[str, str], Published] = {
     ("gcn", "citeseer"): Published(70.3, None, KIPF),
     ("gcn", "pubmed"): Published(79.0, None, KIPF),
     ("gat", "cora"): Published(83.0, 0.7, VELICKOVIC),
+    ("gat-authors", "cora"): Published(83.0, 0.7, VELICKOVIC),
     ("gat", "citeseer"): Published(72.5, 0.7, VELICKOVIC),
+    ("gat-authors", "citeseer"): Published(72.5, 0.7, VELICKOVIC),
     ("gat", "pubmed"): Published(79.0, 0.3, VELICKOVIC),
+    ("gat-authors", "pubmed"): Published(79.0, 0.3, VELICKOVIC),
 }
 """The public split of the citation graphs, and random splits of Amazon."""
 

@@ -15,7 +15,7 @@ from sgat.experiments.record import Store, Task
 from sgat.experiments.settings import title, unsearched
 from sgat.experiments.text_table import aligned, heading, percent
 
-ROWS = ("gcn", "gat")
+ROWS = ("gcn", "gat", "gat-authors")
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 
 

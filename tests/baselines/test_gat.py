@@ -1,3 +1,6 @@
+from types import SimpleNamespace
+
+import pytest
 import torch
 import torch.nn.functional as F
 from small_data import block_graph
@@ -49,3 +52,37 @@ def test_an_edge_of_average_weight_scores_one():
     model.reset_parameters()
     scores = model.score_edges(torch.ones(4, 5), graph)
     torch.testing.assert_close(scores, torch.ones(3))
+
+
+def test_values_are_dropped_after_the_coefficients_are_found(monkeypatch):
+    data = block_graph(num_nodes=53)
+    options = {"heads": 2, "layers": 1, "dropout": 0.0, "attention_dropout": 0.0}
+    model = GAT(13, 4, 3, output_heads=3, value_dropout=0.5, **options)
+    model.reset_parameters(torch.Generator().manual_seed(1))
+    (conv,) = model.convs
+    h = (data.x @ model.projection.weight).view(-1, 3, 3)
+    masks = []
+
+    def dropped(x, rate, training):
+        assert rate == 0.5
+        if not training:
+            return x
+        masks.append((torch.rand_like(x) > 0.5) * 2.0)
+        return x * masks[-1]
+
+    monkeypatch.setattr("sgat.baselines.gat.F", SimpleNamespace(dropout=dropped))
+    found = model.train()(data.x, data.graph)
+    _, share = dense_layer(h, data.graph, conv)
+    (mask,) = masks
+    expected = torch.einsum("ijh,jhd->ihd", share, h * mask).mean(dim=1) + conv.bias
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    plain = GAT(13, 4, 3, output_heads=3, **options)
+    plain.load_state_dict(model.state_dict())
+    torch.testing.assert_close(
+        model.eval()(data.x, data.graph), plain.eval()(data.x, data.graph)
+    )
+
+
+def test_a_share_of_values_beyond_0_and_1_is_refused():
+    with pytest.raises(ValueError, match=r"`value_dropout` must be in \[0, 1\)"):
+        GAT(13, 4, 3, value_dropout=1.0)
