@@ -21,7 +21,7 @@ TIMES = 5
 """How many times the seeds of a table."""
 SGAT, RECOMMENDED = "sgat-2head", "sgat-recommended"
 ROWS = (SGAT, RECOMMENDED, "gat-2head", "mlp")
-COMPARED = ("cora", "citeseer")
+COMPARED = ("cora", "citeseer", "pubmed", "photo")
 """Assortative graphs on which the recommended row is compared with others."""
 CLEAN = tuple(
     column._replace(rows=ROWS[:3] if column.data in COMPARED else (SGAT,))
