@@ -97,26 +97,43 @@ def compatibility(
     edges, pairs = (graph.dst, graph.src), (a, b)
     if not choose_classes(belief, edges, pairs, seed=seed):
         return torch.ones_like(belief.T @ belief).float()
-    seen, drawn = _shares(belief, edges, pairs)
-    ratio = (seen + 1e-4 * drawn) / (drawn + 1e-12)
+    ratio, drawn = _ratios(belief, edges, pairs)
     ratio = _steady(ratio, drawn, _variance(belief, edges, pairs, ratio))
     is_rare = ratio < 1
     base = (ratio * drawn)[is_rare].sum() / drawn[is_rare].sum().clamp(min=1e-12)
     return ((ratio - base) / (1 - base)).clamp(min=0).float()
 
 
+def _ratios(belief: Tensor, edges: Pairs, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    """(p + 1 / P) / (q + 1 / P), p of edges and q of P random pairs, and q, [C, C].
+
+    As if one pair more had joined every two classes: of rare ones that hardly a random
+    pair joins nothing is known, least of all a ratio of thousands.
+    """
+    seen, drawn = _shares(belief, edges, pairs)
+    one = 1 / len(pairs[0])
+    return (seen + one) / (drawn + one), drawn
+
+
 def _variance(belief: Tensor, edges: Pairs, pairs: Pairs, ratio: Tensor) -> Tensor:
     """How far chance moves the ratio of each pair of classes, squared, [C, C].
 
-    A sum of independent terms varies by the sum of their squares; every edge is there
-    twice. That is so for pairs of one class; for pairs of two classes, where an edge
-    counts once in each order, it is twice what chance does, and kept so on purpose:
-    steadied by half as much, edges are told from noise less well (docs/log.md).
+    A sum of independent terms varies by the sum of their squares, or a little less, as
+    shares sum to 1; every edge is there twice.
     """
-    by_edges = 2 * joint(belief**2, *edges) / joint(belief, *edges).sum() ** 2
-    drawn = joint(belief, *pairs)
-    by_pairs = ratio**2 * joint(belief**2, *pairs) / drawn.sum() ** 2
-    return (by_edges + by_pairs) / (drawn / drawn.sum() + 1e-12) ** 2
+    total_edges, drawn = joint(belief, *edges).sum(), joint(belief, *pairs)
+    by_edges = 2 * _squares(belief, *edges) / total_edges**2
+    by_pairs = ratio**2 * _squares(belief, *pairs) / drawn.sum() ** 2
+    return (by_edges + by_pairs) / (drawn / drawn.sum() + 1 / len(pairs[0])) ** 2
+
+
+def _squares(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Σ of the squares of what `joint` sums, [C, C]."""
+    total = joint(belief**2, a, b)
+    for part in slices(len(a)):
+        both = belief[a[part]] * belief[b[part]]
+        total += both.T @ both
+    return total / 2
 
 
 def _steady(ratio: Tensor, drawn: Tensor, variance: Tensor) -> Tensor:
@@ -124,13 +141,16 @@ def _steady(ratio: Tensor, drawn: Tensor, variance: Tensor) -> Tensor:
 
     Kinds are pairs of one class and pairs of two. Of their scatter (weighed by `drawn`)
     chance explains a share, and ratios keep what is left (an estimate of Stein's kind).
+    For pairs of two classes chance counts twice: beliefs in a wrong class scatter them
+    as well, and with chance counted once edges are told from noise less well
+    (docs/log.md).
     """
     is_one = torch.eye(len(ratio), dtype=torch.bool, device=ratio.device)
-    for kind in (is_one, ~is_one):
+    for kind, price in ((is_one, 1), (~is_one, 2)):
         weight = drawn * kind
         mean = (weight * ratio).sum() / weight.sum().clamp(min=1e-12)
         scatter = (weight * (ratio - mean) ** 2).sum()
-        by_chance = (weight * variance).sum()
+        by_chance = price * (weight * variance).sum()
         kept = (1 - by_chance / scatter.clamp(min=1e-12)).clamp(0, 1)
         ratio = torch.where(kind, mean + kept * (ratio - mean), ratio)
     return ratio

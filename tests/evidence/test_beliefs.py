@@ -10,6 +10,8 @@ from torch import Tensor
 from sgat.evidence import neighbourhood
 from sgat.evidence.beliefs import (
     RIDGE,
+    _ratios,
+    _squares,
     _steady,
     _variance,
     beliefs,
@@ -146,27 +148,67 @@ def test_much_noise_does_not_look_like_a_choice_of_classes(seed: int):
 
 
 def test_ratios_keep_what_chance_does_not_explain():
-    # Worked out by hand: means 2 and .5, scatter 1 and .01.
+    # Worked out by hand: means 2 and .5, scatter 1 and .01; chance explains a quarter
+    # of the first and, counted twice, three quarters of the second.
     ratio = torch.tensor([[1.0, 0.4], [0.6, 3.0]])
     drawn = torch.full((2, 2), 0.25)
-    variance = torch.tensor([[0.25, 0.02], [0.02, 0.25]])
-    expected = torch.tensor([[1.25, 0.5], [0.5, 2.75]])
+    variance = torch.tensor([[0.25, 0.00375], [0.00375, 0.25]])
+    expected = torch.tensor([[1.25, 0.475], [0.525, 2.75]])
     assert torch.allclose(_steady(ratio, drawn, variance), expected)
     assert torch.equal(_steady(ratio, drawn, variance * 0), ratio)
+    alike = torch.tensor([[2.0, 0.5], [0.5, 2.0]])
+    assert torch.allclose(_steady(ratio, drawn, variance * 4), alike)
 
 
-def test_the_variance_of_ratios_is_that_of_many_draws():
+def squares_by_loop(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    total = torch.zeros(belief.shape[1], belief.shape[1], dtype=torch.float64)
+    for i, j in zip(a.tolist(), b.tolist(), strict=True):
+        outer = belief[i][:, None] * belief[j]
+        total += ((outer + outer.T) / 2) ** 2
+    return total
+
+
+def test_squares_are_those_of_a_loop(seed: int):
+    belief = torch.rand(13, 3, dtype=torch.float64)
+    a, b = torch.randint(13, (2, 2003))
+    assert torch.allclose(_squares(belief, a, b), squares_by_loop(belief, a, b))
+
+
+@pytest.mark.parametrize("sure", [1.0, 0.8])
+def test_the_variance_of_ratios_is_that_of_many_draws(sure: float):
     torch.manual_seed(0)
-    matrix = torch.tensor([[0.05, 0.01], [0.01, 0.02]])
+    matrix = 0.02 + 0.06 * torch.eye(7)
     ratios, told = [], []
-    for attempt in range(150):
-        y, graph = block(matrix, per_class=61)
-        belief = F.one_hot(y, 2).double() * 0.8 + 0.1
-        edges, pairs = (graph.dst, graph.src), random_pairs(graph, 1009, seed=attempt)
-        seen, drawn = (joint(belief, *ends) for ends in (edges, pairs))
-        ratios.append((seen / seen.sum()) / (drawn / drawn.sum()))
+    for attempt in range(300):
+        y, graph = block(matrix, per_class=31)
+        belief = F.one_hot(y, 7).double() * sure + (1 - sure) / 7
+        edges, pairs = (graph.dst, graph.src), random_pairs(graph, 5003, seed=attempt)
+        ratios.append(_ratios(belief, edges, pairs)[0])
         told.append(_variance(belief, edges, pairs, ratios[-1]))
-    spread = torch.stack(ratios).var(dim=0)
-    # Shares sum to 1, so that less is left to chance than by the sum of squares.
-    assert (torch.stack(told).mean(dim=0) / spread > 0.7).all()
-    assert (torch.stack(told).mean(dim=0) / spread < 6).all()
+    share = torch.stack(told).mean(dim=0) / torch.stack(ratios).var(dim=0)
+    is_one = torch.eye(7, dtype=torch.bool)
+    assert float(share[is_one].mean()) == pytest.approx(1, rel=0.15)
+    assert float(share[~is_one].mean()) == pytest.approx(1, rel=0.15)
+
+
+@pytest.mark.parametrize("sure", [1.0, 0.9])
+def test_a_class_of_a_dozen_nodes_has_no_ratio_of_thousands(sure: float, seed: int):
+    # Joined among themselves by 30 edges of 37,500, which next to no random pair is.
+    y = torch.randint(4, (20_000,))
+    a, b = torch.randint(20_000, (2, 240_000))
+    share = torch.tensor([1.0, 0.75, 0.5, 0.25])
+    kept = (y[a] == y[b]) & (torch.rand(len(a)) < share[y[a]])
+    kept &= (a >= 12) & (b >= 12) & (a != b)
+    y[:12] = 4
+    rare = torch.combinations(torch.arange(12))[torch.randperm(66)[:30]].T
+    edges = torch.cat([torch.stack([a, b])[:, kept], rare], dim=1)
+    graph = Graph.from_edges(edges, 20_000, make_undirected=True, say_merged=False)
+    others = torch.tensor([0.25, 0.25, 0.25, 0.25, 0.0])
+    belief = F.one_hot(y, 5).double() * sure + (1 - sure) * others
+    found = compatibility(belief, graph, *random_pairs(graph, 100_003, seed=seed))
+    # At most what one pair more leaves: 1 + 100,003 · 30 / 37,500.
+    assert 1 < found[4, 4] < 100
+    # The others are told apart, and random pairs agree as by chance, on average.
+    assert bool((found.diagonal()[:4].diff() < -0.5).all())
+    common = torch.bincount(y, minlength=5).float() / 20_000
+    assert float(common @ found @ common) == pytest.approx(1, abs=0.05)
