@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -81,8 +83,8 @@ def compatibility(
     pooled over the pairs of classes that edges join less often than chance, is at most
     the share of noise, and what is above it is real. Where there is much noise, chance
     would look like a choice of classes, so ratios are first pulled together by as much
-    as chance drives them apart. Ones if edges do not surely choose classes more than
-    they do where beliefs are dealt out to the nodes at random.
+    as chance drives them apart. Ones if edges surely choose neither pairs of classes,
+    nor one class, more than where beliefs are dealt out to the nodes at random.
 
     Args:
         belief: Probability of each class, [N, C].
@@ -95,7 +97,9 @@ def compatibility(
     if not graph.num_edges or not len(a):
         return torch.ones_like(belief.T @ belief).float()
     edges, pairs = (graph.dst, graph.src), (a, b)
-    if not choose_classes(belief, edges, pairs, seed=seed):
+    if not choose_classes(belief, edges, pairs, seed=seed) and not (
+        _join_one_class(belief, edges, pairs, seed=seed)
+    ):
         return torch.ones_like(belief.T @ belief).float()
     ratio, drawn = _ratios(belief, edges, pairs)
     ratio = _steady(ratio, drawn, _variance(belief, edges, pairs, ratio))
@@ -167,15 +171,37 @@ def choose_classes(
         pairs: Nodes that none joins, drawn at random.
         seed: Of the deals.
     """
+    return _is_sure(_distance, belief, edges, pairs, seed)
+
+
+def _join_one_class(
+    belief: Tensor, edges: Pairs, pairs: Pairs, *, seed: int = 0
+) -> bool:
+    """Whether edges join one class more than where beliefs are dealt out at random.
+
+    One number for all pairs of classes: it is sure where the scatter of each of many
+    pairs hides what all of one class have in common.
+    """
+    return _is_sure(_excess, belief, edges, pairs, seed)
+
+
+def _is_sure(
+    measure: Callable[[Tensor, Pairs, Pairs], float],
+    belief: Tensor,
+    edges: Pairs,
+    pairs: Pairs,
+    seed: int,
+) -> bool:
+    """Whether a measure is surely larger than where beliefs are dealt out at random."""
     generator = torch.Generator().manual_seed(seed)
     kept = torch.randperm(len(edges[0]), generator=generator)[:MOST_DEALT]
     kept = kept.to(belief.device)
     edges = edges[0][kept], edges[1][kept]
-    found = _distance(belief, edges, pairs)
+    found = measure(belief, edges, pairs)
     deals = []
     for _ in range(DEALS):
         dealt = torch.randperm(len(belief), generator=generator).to(belief.device)
-        deals.append(_distance(belief[dealt], edges, pairs))
+        deals.append(measure(belief[dealt], edges, pairs))
     by_chance = torch.tensor(deals)
     # Beliefs that are all alike differ by rounding.
     return found > max(float(by_chance.mean() + SURE * by_chance.std()), 1e-9)
@@ -189,6 +215,12 @@ def _distance(belief: Tensor, edges: Pairs, pairs: Pairs) -> float:
     """
     seen, drawn = _shares(belief, edges, pairs)
     return float(((seen - drawn) ** 2 / (drawn + 1 / len(pairs[0]))).sum())
+
+
+def _excess(belief: Tensor, edges: Pairs, pairs: Pairs) -> float:
+    """How much more often edges join one class than random pairs do."""
+    seen, drawn = _shares(belief, edges, pairs)
+    return float((seen - drawn).diagonal().sum())
 
 
 def _shares(belief: Tensor, edges: Pairs, pairs: Pairs) -> tuple[Tensor, Tensor]:
