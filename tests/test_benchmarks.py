@@ -193,7 +193,7 @@ def test_decisions_of_evidence_are_counted_and_appended(script, tmp_path):
         "0.9",
     ]
     labelled, dealt = rows[:6], rows[6:]
-    assert {row["decision"] for row in labelled} <= {"attention", "beliefs"}
+    assert {row["decision"] for row in labelled} <= {"diffusion", "beliefs"}
     assert {row["decision"] for row in dealt} == {"nobody"}
     assert float(labelled[0]["assortativity"]) == pytest.approx(1)
     assert "decisions, block-5, shuffled labels: nobody 6" in done.stdout
