@@ -10,7 +10,7 @@ over edges of |mean P - share that is original| of the edge's bin. `share` is th
 of noise that was estimated, `true_share` the one that was added, `auc` that of original
 above added edges.
 
-Decisions: what `readout = "auto"` chooses with gates by evidence ("attention",
+Decisions: what `readout = "auto"` chooses with gates by evidence ("diffusion",
 "beliefs", or "nobody" where edges say nothing of the classes), and the assortativity it
 goes by: on Actor under both protocols (seeds 0 to 9), on the other real graphs (seeds 0
 and 1), and on block models with 0 to 90 % noise (seeds of `--seeds`, two at most), with
