@@ -63,3 +63,9 @@ def replacing(path: Path) -> Iterator[Path]:
         raise OSError(number, message, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in full or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ from sgat.data.node_data import NodeData, check, check_features
 from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
 from sgat.pruning import Rules, apply_rules
-from sgat.run_folder import model_header
+from sgat.saved_model import model_header
 from sgat.tables import edge_scores, edge_table
 from sgat.train import EpochRecord, chosen_device, fit, resolved
 
@@ -392,7 +392,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     def save(self, path: str | Path) -> None:
         """Write a run folder that `sgat.load` reads; see docs/files.md."""
-        from sgat.run_folder import save_classifier
+        from sgat.saved_model import save_classifier
 
         self._check_fitted()
         save_classifier(self, Path(path))

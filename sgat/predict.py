@@ -25,7 +25,8 @@ from sgat.data.node_data import NodeData
 from sgat.finished_run import FinishedRun, open_model
 from sgat.models import SGAT
 from sgat.node_verdict import probabilities
-from sgat.run_folder import RunFolder, arrow_table, read_parquet
+from sgat.run_files import arrow_table, read_parquet
+from sgat.run_folder import RunFolder
 from sgat.tables import edge_scores, edge_table
 from sgat.train import chosen_device
 

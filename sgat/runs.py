@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from sgat import checkpoint
-from sgat.atomic import check_place
+from sgat.atomic import check_place, write_text
 from sgat.config import (
     Config,
     DataConfig,
@@ -34,7 +34,8 @@ from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
 from sgat.finished_run import open_run
 from sgat.models import SGAT
 from sgat.recommended import MOST_JUDGED, RECOMMENDED, is_large
-from sgat.run_folder import RunFolder, missing_folders, write_text
+from sgat.run_folder import RunFolder, missing_folders
+from sgat.run_results import write_results
 from sgat.tables import edge_scores
 from sgat.tensorboard_log import check_tensorboard, log_epochs
 from sgat.train import EpochRecord, Result, Training
@@ -366,7 +367,8 @@ def run(
     if loaded.files is not None:
         write_text(folder.draft.encoding, loaded.files.encoding.to_json() + "\n")
     notes += _draw(folder.draft, loaded, result)
-    summary = folder.finish(settings, loaded.graphs, result, _tables(loaded, result))
+    tables = _tables(loaded, result)
+    summary = write_results(folder, settings, loaded.graphs, result, tables)
     notes += _kept_note(summary)
     name = settings.data.name
     if name is None or default_config(name).train.keep != settings.train.keep:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from sgat.atomic import check_place, replacing
+from sgat.atomic import check_place, replacing, write_text
 
 
 def test_a_new_file_appears_whole(tmp_path):
@@ -69,3 +69,13 @@ def test_a_file_where_a_folder_should_be_is_told_before(tmp_path):
     file.touch()
     with pytest.raises(ValueError, match=r"`--out` must be .* is a file"):
         check_place(file / "x" / "y", "out")
+
+
+def test_text_is_written_in_full_or_not_at_all(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "α and\nβ\n")
+    assert path.read_bytes().decode("utf-8") == "α and\nβ\n"
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "half a pair: \ud800")
+    assert path.read_bytes().decode("utf-8") == "α and\nβ\n"
+    assert list(tmp_path.iterdir()) == [path]

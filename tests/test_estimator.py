@@ -168,22 +168,6 @@ def test_scikit_learn_can_clone_it():
     assert "keep=0.5" in repr(classifier)
 
 
-def test_save_and_load_give_the_same_classifier(tmp_path):
-    data = block_graph()
-    classifier = quick(model={"readout": "attention", "activation": "relu"}).fit(data)
-    classifier.save(tmp_path / "run")
-    loaded = sgat.load(tmp_path / "run")
-    assert np.array_equal(loaded.predict_proba(data), classifier.predict_proba())
-    assert loaded.edges_.equals(classifier.edges_)
-    assert loaded.history_.equals(classifier.history_)
-    assert loaded.get_params()["keep"] == 0.5
-    assert loaded.best_epoch_ == classifier.best_epoch_
-    with pytest.raises(ValueError, match="does not hold its training data"):
-        loaded.predict()
-    with pytest.raises(ValueError, match="does not hold its training data"):
-        loaded.sparsify()
-
-
 def test_without_edges_no_share_of_them_is_estimated_to_be_noise(tmp_path):
     data = block_graph()
     kept = torch.zeros(data.graph.num_edges, dtype=torch.bool)
@@ -194,17 +178,6 @@ def test_without_edges_no_share_of_them_is_estimated_to_be_noise(tmp_path):
         classifier.save(tmp_path / str(number))
         assert sgat.load(tmp_path / str(number)).noise_share_ == classifier.noise_share_
     assert classifier.noise_share_ is None
-
-
-def test_a_run_of_the_command_line_loads(tmp_path):
-    from sgat.cli import main
-    from sgat.data.karate import load_karate
-
-    out = str(tmp_path / "run")
-    assert main(["fit", "karate", "--epochs", "5", "--quiet", "--out", out]) == 0
-    loaded = sgat.load(out)
-    assert loaded.predict(load_karate()).shape == (34,)
-    assert set(loaded.predict(load_karate())) <= {"Mr. Hi", "Officer"}
 
 
 def test_unseen_edges_are_scored():
@@ -250,13 +223,6 @@ def test_bad_data_is_refused_with_a_sentence(data_class):
 def test_predicting_before_fitting_says_so():
     with pytest.raises(NotFittedError, match="call `fit` first"):
         quick().predict()
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"is not a finished run: config\.toml is missing"
-    ):
-        sgat.load(tmp_path)
 
 
 def test_an_undirected_graph_keeps_the_share_of_its_edges():
@@ -373,21 +339,3 @@ def test_numpy_numbers_and_devices_are_settings():
 def test_settings_of_the_wrong_type_are_one_sentence(setting):
     with pytest.raises(ValueError, match=r"`(hidden|keep)` must be (int|float), got"):
         quick(**setting).fit(block_graph())
-
-
-def test_a_loaded_classifier_trains_again_as_it_was_trained(tmp_path):
-    data = block_graph()
-    settings = {"model": {"readout": "attention"}, "train": {"ties": "first"}}
-    classifier = quick(**settings).fit(data)
-    classifier.save(tmp_path / "run")
-    again = clone(sgat.load(tmp_path / "run")).fit(data)
-    assert np.array_equal(again.predict_proba(), classifier.predict_proba())
-
-
-def test_a_run_from_another_device_loads_here(tmp_path):
-    data = block_graph()
-    quick().fit(data).save(tmp_path / "run")
-    config = tmp_path / "run" / "config.toml"
-    text = config.read_text().replace('device = "auto"', 'device = "cuda:7"')
-    config.write_text(text)
-    assert sgat.load(tmp_path / "run").predict(data).shape == (211,)

@@ -108,12 +108,12 @@ def compare(
 
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
+        from sgat.atomic import write_text
         from sgat.compare.outcome import run
         from sgat.compare.picture import draw
         from sgat.compare.plan import Comparison, check_comparable
         from sgat.compare.table import csv_text, document, render
         from sgat.data.configured import load_configured
-        from sgat.run_folder import write_text
         from sgat.runs import Request
         from sgat.train import chosen_device
 

@@ -89,7 +89,8 @@ def explain(
 
 def write_table(table: Any, path: Path) -> None:
     """Write a table as CSV, TSV, Parquet or Markdown, by its suffix."""
-    from sgat.run_folder import arrow_table, write_text
+    from sgat.atomic import write_text
+    from sgat.run_files import arrow_table
 
     if path.suffix.lower() == ".md":
         from sgat.experiments.text_table import aligned

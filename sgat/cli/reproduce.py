@@ -85,10 +85,10 @@ def reproduce(
 
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
+        from sgat.atomic import write_text
         from sgat.experiments.document import render
         from sgat.experiments.options import Options
         from sgat.experiments.record import Store
-        from sgat.run_folder import write_text
         from sgat.train import chosen_device
 
         modules = {

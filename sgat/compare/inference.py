@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+from sgat.atomic import write_text
 from sgat.baselines import find_method
 from sgat.compare.allocations import Allocations
 from sgat.compare.plan import FULL, RETRAINED, Comparison, Place
@@ -22,7 +23,7 @@ from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.experiments.record import Store
 from sgat.node_classifier import NodeClassifier
-from sgat.run_folder import device_name, write_text
+from sgat.provenance import device_name
 from sgat.train import chosen_device
 
 ROUNDS = 301

@@ -24,7 +24,7 @@ from sgat.experiments.block_posterior import BEST_POSSIBLE, judged_best
 from sgat.experiments.probes import PROBES, Trained
 from sgat.experiments.record import Record, Task, differences
 from sgat.experiments.stand_ins import STAND_INS
-from sgat.run_folder import device_name, versions
+from sgat.provenance import device_name, versions
 from sgat.train import Result, chosen_device, fit
 
 

@@ -19,7 +19,8 @@ from sgat.pruning.prune_table import Pruned, prune_table, scratch_folder
 from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.task import Missing, Task
-from sgat.run_folder import RunFolder, load
+from sgat.run_folder import RunFolder
+from sgat.saved_model import load
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,7 +26,7 @@ from sgat.report.scores import score_section
 from sgat.report.stage import stage
 from sgat.report.summary import lead, tiles
 from sgat.report.training import training_section
-from sgat.run_folder import read_records
+from sgat.run_files import read_records
 
 NAVIGATION = (
     *(("summary", "Summary"), ("view", "Graph"), ("training", "Training")),

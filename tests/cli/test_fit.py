@@ -383,7 +383,7 @@ def test_ctrl_c_while_results_are_written_says_how_to_go_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("sgat.run_folder.write_parquet", interrupted)
+        patch.setattr("sgat.run_results.write_parquet", interrupted)
         assert main(["fit", "karate", *QUICK, "--out", "r"]) == 130
     error = capsys.readouterr().err
     assert error == "interrupted; go on with: sgat fit --resume --out r\n"

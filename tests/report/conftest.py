@@ -16,6 +16,7 @@ from sgat.data.configured import Loaded
 from sgat.finished_run import FinishedRun, open_run
 from sgat.report import write_report
 from sgat.run_folder import RunFolder
+from sgat.run_results import write_results
 from sgat.runs import Request, run, start_run
 from sgat.train import fit
 
@@ -113,7 +114,7 @@ def several_run(tmp_path_factory) -> FinishedRun:
     result = fit(graphs, config.model, config.train)
     folder = RunFolder(tmp_path_factory.mktemp("several") / "run")
     folder.start(config)
-    summary = folder.finish(config, graphs, result)
+    summary = write_results(folder, config, graphs, result)
     classes = graphs[0].classes
     loaded = Loaded(graphs)
     return FinishedRun(folder, config, result.sgat, classes, summary, loaded)

@@ -1,0 +1,181 @@
+from datetime import date
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from small_data import block_graph
+from small_run import content, finished
+
+import sgat
+from sgat import checkpoint
+from sgat.config import Config
+from sgat.run_folder import RunFolder
+
+
+def quick(**options):
+    return sgat.SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
+
+
+@pytest.fixture
+def classifier():
+    return sgat.SGATClassifier(hidden=3, epochs=2, device="cpu").fit([block_graph()])
+
+
+def test_save_and_load_give_the_same_classifier(tmp_path):
+    data = block_graph()
+    classifier = quick(model={"readout": "attention", "activation": "relu"}).fit(data)
+    classifier.save(tmp_path / "run")
+    loaded = sgat.load(tmp_path / "run")
+    assert np.array_equal(loaded.predict_proba(data), classifier.predict_proba())
+    assert loaded.edges_.equals(classifier.edges_)
+    assert loaded.history_.equals(classifier.history_)
+    assert loaded.get_params()["keep"] == 0.5
+    assert loaded.best_epoch_ == classifier.best_epoch_
+    with pytest.raises(ValueError, match="does not hold its training data"):
+        loaded.predict()
+    with pytest.raises(ValueError, match="does not hold its training data"):
+        loaded.sparsify()
+
+
+def test_a_loaded_classifier_trains_again_as_it_was_trained(tmp_path):
+    data = block_graph()
+    settings = {"model": {"readout": "attention"}, "train": {"ties": "first"}}
+    classifier = quick(**settings).fit(data)
+    classifier.save(tmp_path / "run")
+    again = clone(sgat.load(tmp_path / "run")).fit(data)
+    assert np.array_equal(again.predict_proba(), classifier.predict_proba())
+
+
+def test_a_run_from_another_device_loads_here(tmp_path):
+    data = block_graph()
+    quick().fit(data).save(tmp_path / "run")
+    config = tmp_path / "run" / "config.toml"
+    text = config.read_text().replace('device = "auto"', 'device = "cuda:7"')
+    config.write_text(text)
+    assert sgat.load(tmp_path / "run").predict(data).shape == (211,)
+
+
+def test_a_damaged_model_is_refused_with_a_sentence(tmp_path):
+    folder, *_ = finished(tmp_path / "r", [block_graph()])
+    folder.model.write_bytes(folder.model.read_bytes()[:100])
+    with pytest.raises(ValueError, match="is damaged or was not written by sgat"):
+        sgat.load(folder.path)
+
+
+def test_an_unfinished_run_is_not_loaded(tmp_path):
+    folder = RunFolder(tmp_path / "r")
+    folder.start(Config())
+    with pytest.raises(ValueError, match="is not a finished run"):
+        sgat.load(folder.path)
+
+
+@pytest.mark.parametrize("name", ["edges.parquet", "metrics.jsonl"])
+def test_a_table_that_was_cut_off_is_named(tmp_path, name):
+    folder, *_ = finished(tmp_path / "r", [block_graph()])
+    file = folder.path / name
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(ValueError) as error:
+        sgat.load(folder.path)
+    assert str(error.value).startswith(f"{file} is damaged or was not written by sgat:")
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_saving_twice_replaces_what_was_saved(classifier, tmp_path):
+    classifier.save(tmp_path / "s")
+    first = content(tmp_path / "s")
+    assert sorted(first) == [
+        *("config.toml", "edges.parquet", "metrics.jsonl", "model.safetensors")
+    ]
+    classifier.save(tmp_path / "s")
+    assert content(tmp_path / "s") == first
+
+
+def test_a_run_is_not_mixed_with_what_is_saved(classifier, tmp_path):
+    folder, *_ = finished(tmp_path / "r", [block_graph()])
+    before = content(folder.path)
+    with pytest.raises(ValueError, match="r holds a run of `sgat fit`; choose another"):
+        classifier.save(folder.path)
+    assert content(folder.path) == before
+    folder = RunFolder(tmp_path / "u")
+    folder.start(Config())
+    with pytest.raises(ValueError, match="u holds an unfinished run; choose another"):
+        classifier.save(folder.path)
+
+
+def test_files_of_others_are_not_saved_over(classifier, tmp_path):
+    file = tmp_path / "edges.csv"
+    file.write_text("mine")
+    with pytest.raises(ValueError, match="`path` must be a folder, got the file"):
+        classifier.save(file)
+    (tmp_path / "edges.parquet").write_text("mine")
+    with pytest.raises(ValueError, match=r"edges\.parquet was not written by `save`"):
+        classifier.save(tmp_path)
+    assert len(content(tmp_path)) == 2 and file.read_text() == "mine"
+
+
+def test_classes_that_no_file_holds_are_refused_and_nothing_is_written(
+    classifier, tmp_path
+):
+    classifier.header_ = {
+        **classifier.header_,
+        "classes": [date(2020, 1, 1), date(2021, 1, 1)],
+    }
+    with pytest.raises(ValueError) as error:
+        classifier.save(tmp_path / "a" / "s")
+    assert str(error.value) == (
+        "Classes must be strings, numbers or booleans to be saved, got"
+        " datetime.date(2020, 1, 1); name them otherwise before `fit`."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_of_mixed_types_are_saved_as_strings(classifier, tmp_path):
+    edges = classifier.edges_.astype({"src": object, "dst": object})
+    edges.loc[0, "src"] = "a"
+    classifier.edges_ = edges
+    classifier.save(tmp_path / "s")
+    read = sgat.load(tmp_path / "s").edges_
+    assert read["src"].tolist() == [str(value) for value in edges["src"]]
+    assert read["dst"].tolist() == edges["dst"].tolist()
+
+
+def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
+    def fail(path, *tables):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("sgat.saved_model.write_parquet", fail)
+    with pytest.raises(OSError, match="No space left"):
+        classifier.save(tmp_path / "a" / "s")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("scorer", ["additive", "evidence"])
+def test_only_runs_with_evidence_are_of_another_version(scorer, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "MODEL_FORMAT", 1)
+    data = block_graph()
+    classifier = sgat.SGATClassifier(hidden=3, epochs=1, scorer=scorer, device="cpu")
+    classifier.fit(data).save(tmp_path / "run")
+    monkeypatch.undo()
+    if scorer == "additive":
+        assert len(sgat.load(tmp_path / "run").predict(data)) == data.num_nodes
+    else:
+        with pytest.raises(ValueError, match="another version of sgat; train it again"):
+            sgat.load(tmp_path / "run")
+
+
+def test_a_run_of_the_command_line_loads(tmp_path):
+    from sgat.cli import main
+    from sgat.data.karate import load_karate
+
+    out = str(tmp_path / "run")
+    assert main(["fit", "karate", "--epochs", "5", "--quiet", "--out", out]) == 0
+    loaded = sgat.load(out)
+    assert loaded.predict(load_karate()).shape == (34,)
+    assert set(loaded.predict(load_karate())) <= {"Mr. Hi", "Officer"}
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"is not a finished run: config\.toml is missing"
+    ):
+        sgat.load(tmp_path)
