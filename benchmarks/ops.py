@@ -31,7 +31,7 @@ from benchmarks.measure import append, measure, table
 from sgat.conv import SGATConv
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
-from sgat.ops import fused
+from sgat.ops import fused_aggregate, fused_gates, fused_gates_bwd
 
 WIDTH, HEADS = 128, 2
 PEERS = ("GATConv", "GATv2Conv", "GCNConv", "torch CSR matmul", "eager scatter SGAT")
@@ -153,7 +153,7 @@ def kernel_passes(
     def gate(with_sources: bool) -> Any:
         nothing = (None, None, None)
         ways = (with_sources, with_sources and rank > 0, backend)
-        return fused.open_rows(
+        return fused_gates.open_rows(
             score, score, None, *pair, *ends, *nothing, seed, *shape, *ways
         )
 
@@ -164,19 +164,21 @@ def kernel_passes(
     shared = (list(slots), row_sum, *ends, None, None, None, 0.0, 0)
 
     def forward() -> Any:
-        return fused.aggregate_rows(x, *shared, backend)
+        return fused_aggregate.aggregate_rows(x, *shared, backend)
 
     out, wide_out, kept = forward()
     out = wide_out if wide_out.numel() else out
 
     def backward() -> Any:
-        return fused.aggregate_rows_bwd(grad, x, out, kept, *shared, True, backend)
+        return fused_aggregate.aggregate_rows_bwd(
+            grad, x, out, kept, *shared, True, backend
+        )
 
     _, grad_gate, grad_row_sum = backward()
 
     def gate_backward() -> Any:
         options = (*pair, *ends, None, list(slots), *shape, False, backend)
-        return fused.open_rows_bwd(grad_gate, grad_row_sum, *options)
+        return fused_gates_bwd.open_rows_bwd(grad_gate, grad_row_sum, *options)
 
     over_gates = {
         "gate by target": lambda: gate(False),

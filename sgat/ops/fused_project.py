@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sgat.features import Features, SparseFeatures, product
 from sgat.ops import noise
-from sgat.ops.fused import FusedBackend, seed_tensor, wide_type
+from sgat.ops.fused_passes import FusedBackend, seed_tensor, wide_type
 from sgat.ops.noise import Seed
 from sgat.ops.recycled import new_empty
 

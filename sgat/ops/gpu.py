@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sgat.gates import HardConcrete
 from sgat.ops import gpu_kernels as kernels
-from sgat.ops.fused import OpenRows
+from sgat.ops.fused_slots import OpenRows
 from sgat.ops.gpu_pieces import Pieces, order_of, pieces_of, sum_pieces
 from sgat.ops.gpu_records import Records
 from sgat.ops.gpu_sum_rows import aligned_width, finish_rows_kernel, sum_rows
@@ -209,7 +209,7 @@ def open_rows(
     query_slope: Tensor,
     key_slope: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.open_rows`."""
+    """Fill the outputs of `fused_gates.open_rows`."""
     if not len(row_sum):
         penalty.zero_()
         return
@@ -342,7 +342,7 @@ def aggregate_rows(
     wide_out: Tensor,
     kept: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.aggregate_rows`."""
+    """Fill the outputs of `fused_aggregate.aggregate_rows`."""
     if not out.numel():
         return
     drop = (node_id, seed, dropout, stream)
@@ -384,7 +384,7 @@ def aggregate_rows_bwd(
     grad_gate: Tensor,
     grad_row_sum: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.aggregate_rows_bwd`.
+    """Fill the outputs of `fused_aggregate.aggregate_rows_bwd`.
 
     Rows of the gradient are divided by S_i first, so that a slot by source needs its
     gate alone, and the dot product with x_j is ∂z_ij.
@@ -470,7 +470,7 @@ def open_rows_bwd(
     grad_query: Tensor,
     grad_key: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.open_rows_bwd`.
+    """Fill the outputs of `fused_gates_bwd.open_rows_bwd`.
 
     If each slot by source knows its edge, ∂log α goes there and is summed by target, as
     vectors need it; otherwise it is added to the sums of the targets in integers.

@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.fused import SPLIT
+from sgat.ops.fused_passes import SPLIT
 from sgat.ops.kept import Kept
 
 

@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.fused import wide_type
+from sgat.ops.fused_passes import wide_type
 from sgat.ops.gpu_pieces import Pieces
 
 MAX_WIDTH = 256

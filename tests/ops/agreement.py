@@ -16,7 +16,7 @@ from sgat import ops
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import fused, noise
+from sgat.ops import fused, fused_gates, fused_passes, noise
 
 
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def check_rounding(backend: ops.Backend, device: str = "cpu") -> None:
 def operator_arguments(
     graph: Graph, *, drops: bool, backend: ops.Backend = "cpu"
 ) -> tuple[tuple, tuple]:
-    """Arguments of `fused.open_rows` and `fused.aggregate_rows` for a graph."""
+    """Arguments of `open_rows` and `aggregate_rows` for a graph."""
     gates, device = HardConcrete(), graph.device
     num_nodes = graph.num_nodes
     shapes = [(num_nodes,), (num_nodes,), (graph.num_edges,), *[(num_nodes, 7)] * 2]
@@ -238,7 +238,7 @@ def operator_arguments(
     weights = (graph.weight, graph.loop_weight, graph.node_id)
     ends = (graph.row_ptr, graph.src)
     gate = (*scores, *ends, *weights, seed, *shape, True, True)
-    outputs = fused.open_rows(*gate, backend)
+    outputs = fused_gates.open_rows(*gate, backend)
     slots, row_sum = outputs[:11], outputs[11]
     x = torch.randn(graph.num_nodes, 5, device=device, requires_grad=True)
     key = seed if drops else None
@@ -256,8 +256,9 @@ def gates_both_ways(opened: fused.OpenEdges) -> tuple[dict, dict]:
     whole = rows.source_whole if len(rows.source_whole) else None
     targets = (graph.row_ptr, rows.src, rows.gate, rows.filled, None)
     sources = (graph.by_source.ptr, rows.dst, rows.source_gate)
-    by_target = _gates(fused.SPLIT[opened.backend], *targets)
-    by_source = _gates(fused.SPLIT[opened.backend], *sources, rows.source_filled, whole)
+    split = fused_passes.SPLIT[opened.backend]
+    by_target = _gates(split, *targets)
+    by_source = _gates(split, *sources, rows.source_filled, whole)
     return by_target, {(i, j): gate for (j, i), gate in by_source.items()}
 
 

@@ -4,7 +4,7 @@ import pytest
 from agreement import poison
 from triton_device import HAS_CUDA
 
-from sgat.ops import fused
+from sgat.ops import fused_passes
 
 
 @pytest.fixture
@@ -18,4 +18,4 @@ def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split rows already at 16 edges."""
-    monkeypatch.setitem(fused.SPLIT, "gpu", 16)
+    monkeypatch.setitem(fused_passes.SPLIT, "gpu", 16)

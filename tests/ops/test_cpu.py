@@ -28,7 +28,15 @@ from sgat import ops
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import fused, fused_project, noise, reference
+from sgat.ops import (
+    fused,
+    fused_aggregate,
+    fused_gates,
+    fused_passes,
+    fused_project,
+    noise,
+    reference,
+)
 
 
 @pytest.fixture(params=list(GRAPHS))
@@ -82,7 +90,7 @@ def test_vectors_of_pairs_in_other_types(graph: Graph, dtype: torch.dtype) -> No
 def test_vectors_of_pairs_over_hubs_in_pieces(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(fused.SPLIT, "cpu", 16)
+    monkeypatch.setitem(fused_passes.SPLIT, "cpu", 16)
     check_step(graph, torch.float32, "cpu", seed=None, rank=23, with_edges=True)
 
 
@@ -145,7 +153,7 @@ def test_threads_do_not_change_a_bit() -> None:
 def test_hubs_in_pieces_follow_the_reference(
     graph: Graph, dropout: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(fused.SPLIT, "cpu", 16)
+    monkeypatch.setitem(fused_passes.SPLIT, "cpu", 16)
     check_step(
         graph, torch.float32, "cpu", seed=3, dropout=dropout, with_edges=dropout > 0
     )
@@ -155,7 +163,7 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
     leaves = torch.arange(1, 100_003)
     edges = torch.stack([leaves, torch.zeros_like(leaves)])
     graph = Graph.from_edges(torch.cat([edges, edges.flip(0)], 1), 100_003)
-    assert graph.num_edges > 10 * fused.SPLIT["cpu"]
+    assert graph.num_edges > 10 * fused_passes.SPLIT["cpu"]
     threads = torch.get_num_threads()
     results = []
     try:
@@ -171,7 +179,7 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
 
 def test_open_edges_are_counted_where_no_row_is_cut() -> None:
     graph = scattered(307, 30_011)
-    assert graph.num_edges > 2 * fused.SPLIT["cpu"]
+    assert graph.num_edges > 2 * fused_passes.SPLIT["cpu"]
     score = torch.randn(graph.num_nodes)
     opened = ops.open_edges(graph, score, score, seed=3, backend="cpu")
     assert int(opened.num_open) == len(opened.gate)
@@ -195,7 +203,7 @@ def test_uniform_numbers_are_those_of_noise_bit_for_bit(seed: int) -> None:
 
     graph = GRAPHS["two graphs"]()
     name = graph.noise_id.numpy().astype(np.uint64)
-    signed = fused.seed_tensor(seed, torch.device("cpu"))
+    signed = fused_passes.seed_tensor(seed, torch.device("cpu"))
     key = [np.uint64(word) for word in lanes.split_key(signed.numpy()[0])]
     words = np.empty(lanes.PART, np.uint32)
     expected = noise.edge_uniform(seed, graph, 7).double()
@@ -278,8 +286,8 @@ def test_operators_are_registered_as_torch_expects(
     gate, aggregate = operator_arguments(GRAPHS[name](), drops=drops)
     # Slots past the count are not written, so values cannot be compared.
     checks = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(fused.open_rows, gate, test_utils=checks)
-    torch.library.opcheck(fused.aggregate_rows, aggregate)
+    torch.library.opcheck(fused_gates.open_rows, gate, test_utils=checks)
+    torch.library.opcheck(fused_aggregate.aggregate_rows, aggregate)
     weight = torch.randn(7, 5, requires_grad=True)
     seed = torch.tensor([3]) if drops else None
     sparse = SparseFeatures.from_dense(torch.eye(7))

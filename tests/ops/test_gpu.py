@@ -28,7 +28,7 @@ from triton_device import DEVICE, gpu_test, needs_triton
 from sgat import ops
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import fused
+from sgat.ops import fused, fused_aggregate, fused_gates
 
 pytestmark = needs_triton
 
@@ -268,8 +268,8 @@ def test_operators_are_registered_as_torch_expects(
     # Slots past the count, and their gradients, are not written, so values cannot be
     # compared.
     checks = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(fused.open_rows, gate, test_utils=checks)
-    torch.library.opcheck(fused.aggregate_rows, aggregate, test_utils=checks)
+    torch.library.opcheck(fused_gates.open_rows, gate, test_utils=checks)
+    torch.library.opcheck(fused_aggregate.aggregate_rows, aggregate, test_utils=checks)
 
 
 @gpu_test

@@ -19,7 +19,7 @@ from sgat.ops.cpu.memory import Array, array, wide
 from sgat.ops.cpu.order import add_rows, columns, longest_piece, pieces
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
-from sgat.ops.fused import OpenRows
+from sgat.ops.fused_slots import OpenRows
 
 
 @compiled
@@ -129,7 +129,7 @@ def aggregate_rows_bwd_kernel(
 ):
     """∂x of the pieces first to last by source, ∂z of their open edges, and ∂S.
 
-    See `fused.aggregate_rows_bwd` for the formulas. ∂z is 0 where z is 1.
+    See `fused_aggregate.aggregate_rows_bwd` for the formulas. ∂z is 0 where z is 1.
     """
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
@@ -219,7 +219,7 @@ def aggregate_rows(
     wide_out: Tensor,
     kept: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.aggregate_rows`."""
+    """Fill the outputs of `fused_aggregate.aggregate_rows`."""
     wide_x = wide(x)
     total = out if wide_x is x else wide_out
     targets = pieces(row_ptr)
@@ -270,7 +270,7 @@ def aggregate_rows_bwd(
     grad_gate: Tensor,
     grad_row_sum: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.aggregate_rows_bwd`."""
+    """Fill the outputs of `fused_aggregate.aggregate_rows_bwd`."""
     wide_x, wide_grad = wide(x), wide(grad)
     total = grad_x if wide_x is x else torch.empty_like(wide_x)
     sources = columns(row_ptr, graph_src, len(x)).pieces

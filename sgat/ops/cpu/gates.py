@@ -29,7 +29,7 @@ from sgat.ops.cpu.pairs import (
     vectors,
 )
 from sgat.ops.cpu.threads import blocks, ranges, run
-from sgat.ops.fused import OpenRows
+from sgat.ops.fused_slots import OpenRows
 
 # What one edge of the gate pass costs, in multiply-adds.
 GATE_WORK = 16
@@ -368,7 +368,7 @@ def open_rows(
     query_slope: Tensor,
     key_slope: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.open_rows`."""
+    """Fill the outputs of `fused_gates.open_rows`."""
     targets = pieces(row_ptr)
     num_pieces = len(targets.row)
     # The counts have room for every possible cut; the rest stays 0.

@@ -12,7 +12,7 @@ from sgat.ops.cpu.memory import array
 from sgat.ops.cpu.order import add_pieces, columns, longest_piece, pieces
 from sgat.ops.cpu.pairs import add_vectors, finish_vectors, vector_pieces, vectors
 from sgat.ops.cpu.threads import ranges, run
-from sgat.ops.fused import OpenRows
+from sgat.ops.fused_slots import OpenRows
 
 
 @compiled
@@ -35,8 +35,8 @@ def open_rows_bwd_kernel_sources(
 ):
     """∂t of the pieces first to last by source, and ∂log α of their open edges.
 
-    See `fused.open_rows_bwd` for the formula. ∂log α goes to the edge's slot by target;
-    it is 0 where the gate is 1. ∂k is computed if not empty.
+    See `fused_gates_bwd.open_rows_bwd` for the formula. ∂log α goes to the edge's slot
+    by target; it is 0 where the gate is 1. ∂k is computed if not empty.
     """
     temperature, gamma, zeta = shape[0], shape[1], shape[2]
     paired = len(grad_key) > 0
@@ -113,7 +113,7 @@ def open_rows_bwd(
     grad_query: Tensor,
     grad_key: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.open_rows_bwd`."""
+    """Fill the outputs of `fused_gates_bwd.open_rows_bwd`."""
     targets = pieces(row_ptr)
     sources = columns(row_ptr, src, len(grad_dst)).pieces
     dtype = array(grad_dst).dtype

@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.ops import fused
+from sgat.ops import fused_passes
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import Array
 from sgat.ops.kept import Kept
 
 
 class Pieces(NamedTuple):
-    """Rows cut into pieces of at most `fused.SPLIT` entries, at least one for each row.
+    """Rows cut into pieces of at most `SPLIT` entries, at least one for each row.
 
     Attributes:
         ptr: Where the entries of each piece begin, [P + 1]; the row pointers if no row
@@ -71,7 +71,7 @@ _pieces = Kept()
 
 def pieces(row_ptr: Tensor) -> Pieces:
     """The pieces of the rows, kept as long as the memory of `row_ptr`."""
-    split = fused.SPLIT["cpu"]
+    split = fused_passes.SPLIT["cpu"]
     known = _pieces.get(row_ptr)
     if known is None or known[0] != split:
         # A copy, since what is kept must not keep the memory it is kept for.
@@ -97,7 +97,7 @@ _columns = Kept()
 
 def columns(row_ptr: Tensor, column: Tensor, num_columns: int) -> Columns:
     """The entries by column, kept as long as the memory of `column`."""
-    split = fused.SPLIT["cpu"]
+    split = fused_passes.SPLIT["cpu"]
     known = _columns.get(column)
     if known is None or known[0] != (split, num_columns):
         count = torch.bincount(column, minlength=num_columns)

@@ -9,7 +9,7 @@ from awkward import GRAPHS
 
 from sgat import ops
 from sgat.features import SparseFeatures
-from sgat.ops import fused
+from sgat.ops import fused_passes
 from sgat.ops.cpu import order as order_module
 from sgat.ops.cpu.order import columns, cut_rows, pieces
 
@@ -33,7 +33,7 @@ def test_rows_that_need_no_cut_keep_their_pointers() -> None:
 def test_pieces_follow_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
     row_ptr = torch.tensor([0, 50])
     assert pieces(row_ptr).num_extra == 0
-    monkeypatch.setitem(fused.SPLIT, "cpu", 16)
+    monkeypatch.setitem(fused_passes.SPLIT, "cpu", 16)
     assert pieces(row_ptr).num_extra == 3
     assert pieces(row_ptr) is pieces(row_ptr)
 
