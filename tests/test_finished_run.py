@@ -6,7 +6,9 @@ import torch
 
 import sgat
 from sgat.finished_run import open_run
-from sgat.runs import Request, run, start_run
+from sgat.run_request import Request
+from sgat.run_start import start_run
+from sgat.runs import run
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ from sgat.data.configured import Loaded
 from sgat.finished_run import FinishedRun, open_run
 from sgat.predict import predict_files, predict_run
 from sgat.run_folder import RunFolder
-from sgat.runs import Request, run, start_run
+from sgat.run_request import Request
+from sgat.run_start import start_run
+from sgat.runs import run
 
 SIZE = 40
 LABELS = ("u", "v", "w")

@@ -16,7 +16,7 @@ from sgat.recommended import (
     chosen_scorer,
     is_large,
 )
-from sgat.runs import Request
+from sgat.run_request import Request
 from sgat.train import fit, resolved
 
 

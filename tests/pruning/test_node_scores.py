@@ -8,7 +8,9 @@ import sgat
 from sgat.finished_run import open_run
 from sgat.pruning.node_scores import NodeScores
 from sgat.run_folder import RunFolder
-from sgat.runs import Request, run, start_run
+from sgat.run_request import Request
+from sgat.run_start import start_run
+from sgat.runs import run
 
 
 def finished(csv_files, **options):

@@ -16,8 +16,10 @@ from sgat.data.configured import Loaded
 from sgat.finished_run import FinishedRun, open_run
 from sgat.report import write_report
 from sgat.run_folder import RunFolder
+from sgat.run_request import Request
 from sgat.run_results import write_results
-from sgat.runs import Request, run, start_run
+from sgat.run_start import start_run
+from sgat.runs import run
 from sgat.train import fit
 
 HOSTILE_IDS = (

@@ -1,0 +1,64 @@
+"""Notes: what a user should know of a run without having asked, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sgat.config import ModelConfig
+from sgat.data.node_data import NodeData
+from sgat.recommended import MOST_JUDGED, is_large
+
+MOST_MISSED = 0.02
+"""Difference of the kept share from the one asked for that is not worth a word."""
+LEAST_GATE = 0.25
+"""Mean gate of the kept edges below which they are hardly heard."""
+
+
+def scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, ...]:
+    """Tell that a graph is too large for the recommended gates."""
+    is_asked = model.scorer == "auto" and model.gate_mode == "inductive"
+    if not (is_asked and is_large(graphs)):
+        return ()
+    number = sum(data.graph.num_edges for data in graphs)
+    return (
+        f"gates are additive, the paper's: evidence is sought for up to"
+        f" {MOST_JUDGED:,} edges, and there are {number:,}; `--scorer evidence` seeks"
+        " it nevertheless, in memory",
+    )
+
+
+def readout_note(asked: ModelConfig, made: ModelConfig) -> tuple[str, ...]:
+    """Tell that no neighbour is heard."""
+    if asked.readout != "auto" or made.layers > 0:
+        return ()
+    return (
+        "edges say nothing of the classes of the nodes they join, so that every node is"
+        " judged by its own features alone; `--readout attention` listens nevertheless",
+    )
+
+
+def kept_note(summary: dict[str, Any]) -> tuple[str, ...]:
+    """Tell that the share asked for was missed, by more than rounding to an edge."""
+    keep, edges = summary["keep"], summary["edges"]
+    if keep is None or not edges:
+        return ()
+    kept = 1 - summary["removed_share"]
+    if abs(kept - keep) <= max(MOST_MISSED, 1 / edges):
+        return ()
+    return (
+        f"{kept:.1%} of the edges are kept, not {keep:.1%}: edges whose scores tie are"
+        " kept or removed together",
+    )
+
+
+def weak_note(summary: dict[str, Any]) -> tuple[str, ...]:
+    """Tell that a share was met by gates that are all but closed."""
+    keep, gate = summary["keep"], summary["mean_gate"]
+    if keep is None or gate is None or gate >= LEAST_GATE:
+        return ()
+    return (
+        f"the kept edges have a mean gate of {gate:.2f} and are hardly heard: their"
+        " scores are close together; the choice of edges may be good all the same, so"
+        " train on them anew, or leave `--keep` out",
+    )
