@@ -1,4 +1,4 @@
-"""The kernels compile for a GPU, which the interpreter cannot show."""
+"""The kernel of the gate pass compiles for a GPU, which no interpreter can show."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from sgat.ops import gpu, gpu_kernels
+from sgat.ops.gpu_gates import GATE_BLOCK, PAIR_BLOCKS
+from sgat.ops.gpu_gates_kernel import open_rows_kernel
 from sgat.ops.gpu_records import shape_of
 
-kernel, real, rank = gpu_kernels.open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
+kernel, real, rank = open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
 integers = "row column entry open_column open_edge filled whole piece_partial"
 types = {"p_" + name: "*i32" for name in integers.split()}
 types |= {"p_bound": "*i64", "p_seed": "*i64"}
@@ -38,7 +39,7 @@ options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True}
 options |= {"WEIGHTED": False, "SCORED": False, "NAMED": False}
 options |= {"RANK": rank, "HALVES": width, "SLOPES": rank > 0}
 lanes, words = shape_of(rank, dtype) if rank else (1, 4)
-block = gpu.PAIR_BLOCKS[lanes] if rank else gpu.GATE_BLOCK
+block = PAIR_BLOCKS[lanes] if rank else GATE_BLOCK
 options |= {"LANES": lanes, "WORDS": words, "BLOCK": block, "FOLD": block * lanes // 32}
 names = kernel.arg_names
 source = ASTSource(
