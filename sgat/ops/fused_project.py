@@ -1,6 +1,6 @@
 """Dropout and projection of features, shared by the CPU and GPU kernels.
 
-The operators are built as those of `fused.py` are.
+The operators are built as those of `fused_gates.py` are.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def drop_features(
     stream: int,
     out: Tensor,
 ) -> None:
-    """Fill the output of `fused.drop_features`."""
+    """Fill the output of `fused_project.drop_features`."""
     if not out.numel():
         return
     limit, scale = _limit(rate)
@@ -144,7 +144,7 @@ def project_sparse(
     out: Tensor,
     dropped: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.project_sparse`."""
+    """Fill the outputs of `fused_project.project_sparse`."""
     with torch.cuda.device_of(weight):
         if seed is not None and len(value):
             limit, scale = _limit(rate)
@@ -172,7 +172,7 @@ def project_sparse(
 def project_sparse_bwd(
     grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
 ) -> None:
-    """Fill the output of `fused.project_sparse_bwd`."""
+    """Fill the output of `fused_project.project_sparse_bwd`."""
     if not out.numel():
         return
     with torch.cuda.device_of(grad):

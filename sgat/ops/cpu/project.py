@@ -160,7 +160,7 @@ def drop_features(
     stream: int,
     out: Tensor,
 ) -> None:
-    """Fill the output of `fused.drop_features`."""
+    """Fill the output of `fused_project.drop_features`."""
     wide_x = wide(x)
     total = out if wide_x is x else torch.empty_like(wide_x)
     num_rows, num_columns = x.shape
@@ -191,7 +191,7 @@ def project_sparse(
     out: Tensor,
     dropped: Tensor,
 ) -> None:
-    """Fill the outputs of `fused.project_sparse`."""
+    """Fill the outputs of `fused_project.project_sparse`."""
     wide_weight = wide(weight)
     total = (
         out if wide_weight is weight else torch.empty_like(out, dtype=wide_weight.dtype)
@@ -227,7 +227,7 @@ def project_sparse(
 def project_sparse_bwd(
     grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
 ) -> None:
-    """Fill the output of `fused.project_sparse_bwd`."""
+    """Fill the output of `fused_project.project_sparse_bwd`."""
     wide_grad = wide(grad)
     total = out if wide_grad is grad else torch.empty_like(out, dtype=wide_grad.dtype)
     order = columns(row_ptr, column, len(out))
