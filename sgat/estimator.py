@@ -14,25 +14,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
-from sgat import metrics
+from sgat.classifier_settings import to_arguments, to_config
 from sgat.config import Config
-from sgat.data.inputs import to_node_data, to_pruned
-from sgat.data.node_data import NodeData, check, check_features
+from sgat.data.node_data import NodeData, check
 from sgat.edge_scores import EdgeScores
+from sgat.evaluate import score_nodes
+from sgat.given_data import GivenData, check_fits
 from sgat.models import SGAT
 from sgat.pruning import Rules, apply_rules
 from sgat.saved_model import model_header
 from sgat.tables import edge_scores, edge_table
 from sgat.train import EpochRecord, chosen_device, fit, resolved
-
-_MODEL_ARGUMENTS = (
-    *("hidden", "heads", "layers", "scorer", "readout"),
-    *("dropout", "attention_dropout"),
-)
-_TRAIN_ARGUMENTS = (
-    *("keep", "l0_weight", "epochs", "lr", "weight_decay"),
-    *("patience", "seed", "device"),
-)
 
 
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -168,28 +160,17 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             ValueError: If data or settings cannot be trained with; one sentence.
         """
         config = self._config()
-        graphs = to_node_data(
-            data,
-            edges,
-            y,
-            edge_weight=edge_weight,
-            train=train,
-            val=val,
-            test=test,
-            validation=self.validation,
-            seed=self.seed,
-            **options,
-        )
+        given = GivenData(data, edges, edge_weight, options)
+        roles = {"train": train, "val": val, "test": test}
+        graphs = given.read(y, **roles, validation=self.validation, seed=self.seed)
         check(graphs)
         config = dataclasses.replace(config, model=resolved(config.model, graphs))
         result = fit(graphs, config.model, config.train, on_epoch=on_epoch)
         if result.interrupted:
             raise KeyboardInterrupt
-        self._input, self._options = data, options
-        self._given_edges, self._given_weight = edges, edge_weight
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
         header = model_header(graphs[0], result.best_epoch)
-        self._set_fitted(config, result.sgat, header, graphs, history)
+        self._set_fitted(config, result.sgat, header, history, graphs, given)
         self._set_edges(edge_table(self.graphs_, self._scores(self.graphs_)))
         return self
 
@@ -204,19 +185,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         edges: Any = None,
     ) -> SGATClassifier:
         """A fitted classifier from the content of a run folder."""
-        arguments: dict[str, Any] = {
-            **{name: getattr(config.model, name) for name in _MODEL_ARGUMENTS},
-            **{name: getattr(config.train, name) for name in _TRAIN_ARGUMENTS},
-            "model": _other_settings(config.model, _MODEL_ARGUMENTS),
-            "train": _other_settings(config.train, _TRAIN_ARGUMENTS),
-        }
-        try:
-            chosen_device(config.train.device)
-        except ValueError:
-            # Trained on a device that this machine does not have.
-            arguments["device"] = "auto"
-        classifier = cls(**arguments)
-        classifier._set_fitted(config, model, header, [], history)
+        classifier = cls(**to_arguments(config))
+        classifier._set_fitted(config, model, header, history)
         if edges is not None:
             classifier._set_edges(edges)
         return classifier
@@ -226,19 +196,21 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         config: Config,
         model: SGAT,
         header: dict[str, Any],
-        graphs: Sequence[NodeData],
         history: Any,
+        graphs: Sequence[NodeData] = (),
+        given: GivenData | None = None,
     ) -> None:
         self.config_ = config
         self.model_ = model
         self.header_ = header
-        self.graphs_ = list(graphs)
         self.classes_ = np.array(header["classes"])
         self.is_multilabel_ = header["multilabel"]
         self.n_features_in_ = header["num_features"]
         self.best_epoch_ = header["best_epoch"]
         self.noise_share_ = model.noise_share
         self.history_ = history
+        self.graphs_ = list(graphs)
+        self._fitted_on = given
 
     def _set_edges(self, edges: Any) -> None:
         self.edges_ = edges
@@ -266,8 +238,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Returns:
             An array; for a list of graphs, a list of arrays.
         """
-        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
-        return self._for_each(self._decide, data, graphs)
+        given, graphs = self._graphs(data, edges, edge_weight, options)
+        return given.one_or_all([self._decide(graph) for graph in graphs])
 
     def predict_proba(
         self,
@@ -278,8 +250,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         **options: Any,
     ) -> Any:
         """Probability of every class at every node, [N, C]; see `predict`."""
-        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
-        return self._for_each(self._probabilities, data, graphs)
+        given, graphs = self._graphs(data, edges, edge_weight, options)
+        return given.one_or_all([self._probabilities(graph) for graph in graphs])
 
     def score(
         self,
@@ -304,23 +276,15 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
-        graphs = self._graphs(
-            data, edges, options, y=y, edge_weight=edge_weight, need_labels=True
+        _, graphs = self._graphs(
+            data, edges, edge_weight, options, y=y, need_labels=True
         )
-        logits, labels = [], []
-        has_test = any(bool(graph.test.any()) for graph in graphs)
-        for graph in graphs:
-            if role is not None or has_test:
-                mask = getattr(graph, role or "test")
-            else:
-                mask = torch.ones(graph.num_nodes, dtype=torch.bool)
-                mask = mask if graph.is_multilabel else graph.y >= 0
-            logits.append(self._logits(graph)[mask])
-            labels.append(graph.y[mask])
-        if not sum(map(len, labels)):
+        logits = [self._logits(graph) for graph in graphs]
+        found, _ = score_nodes(graphs, logits, role)
+        if found is None:
             what = f"node with the role {role!r}" if role else "labelled node"
             raise ValueError(f"There is no {what} to score the predictions on.")
-        return metrics.score(torch.cat(logits), torch.cat(labels)).item()
+        return found
 
     def score_edges(
         self,
@@ -331,7 +295,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         **options: Any,
     ) -> Any:
         """The table `edges_` for other data: scores of edges not seen in training."""
-        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
+        _, graphs = self._graphs(data, edges, edge_weight, options)
         return edge_table(graphs, self._scores(graphs))
 
     def sparsify(
@@ -378,17 +342,16 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             z_ij, see `sgat.pruning.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
-        if data is None:
-            data, edges, options = self._remembered()
-            edge_weight = self._given_weight
-        graphs = self._graphs(data, edges, options, edge_weight=edge_weight)
+        given = self._given(data, edges, edge_weight, options)
+        # Read even if it is what `fit` was given: graphs to validate and test on, which
+        # are in `graphs_` too, are not pruned.
+        graphs = self._read(given)
         scores = self._scores(graphs)
         if rules != Rules() or protect is not None:
-            given = protect if isinstance(data, list | tuple) else [protect]
+            protected = protect if isinstance(given.data, list | tuple) else [protect]
             gates = self.model_.gating.gates
-            scores = apply_rules(rules, graphs, scores, given, gates)
-        known = self._known_options(data, options)
-        return to_pruned(data, edges, graphs, scores, edge_weight, known)
+            scores = apply_rules(rules, graphs, scores, protected, gates)
+        return given.pruned(graphs, scores)
 
     def save(self, path: str | Path) -> None:
         """Write a run folder that `sgat.load` reads; see docs/files.md."""
@@ -398,90 +361,53 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         save_classifier(self, Path(path))
 
     def _config(self) -> Config:
-        model = {name: getattr(self, name) for name in _MODEL_ARGUMENTS}
-        train = {name: getattr(self, name) for name in _TRAIN_ARGUMENTS}
-        train["device"] = str(self.device)
-        sections = {
-            "model": {**model, **(self.model or {})},
-            "train": {**train, **(self.train or {})},
-        }
-        given = {
-            section: {key: value for key, value in entries.items() if value is not None}
-            for section, entries in sections.items()
-        }
-        return Config.from_dict(given, where="SGATClassifier")
+        return to_config(self.get_params(deep=False))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise NotFittedError("This SGATClassifier is not fitted; call `fit` first.")
 
-    def _remembered(self) -> tuple[Any, Any, dict[str, Any]]:
+    def _given(
+        self, data: Any, edges: Any, edge_weight: Any, options: dict[str, Any]
+    ) -> GivenData:
+        """What a call is given; without data, what `fit` was given."""
         self._check_fitted()
-        if getattr(self, "_input", None) is None:
+        if data is not None:
+            given = GivenData(data, edges, edge_weight, options)
+            return given.after(self._fitted_on)
+        if self._fitted_on is None:
             raise ValueError(
                 "A loaded classifier does not hold its training data;"
                 " give the data to this call."
             )
-        return self._input, self._given_edges, self._options
+        return self._fitted_on
 
     def _graphs(
         self,
         data: Any,
         edges: Any,
+        edge_weight: Any,
         options: dict[str, Any],
         *,
         y: Any = None,
-        edge_weight: Any = None,
         need_labels: bool = False,
+    ) -> tuple[GivenData, list[NodeData]]:
+        """What a call is given, and the graphs in it."""
+        given = self._given(data, edges, edge_weight, options)
+        if data is None:
+            return given, self.graphs_
+        return given, self._read(given, y, need_labels=need_labels)
+
+    def _read(
+        self, given: GivenData, y: Any = None, *, need_labels: bool = False
     ) -> list[NodeData]:
         """The data as the model reads it; labels matter only where they are needed."""
-        self._check_fitted()
-        if data is None:
-            if not self.graphs_:
-                self._remembered()
-            return self.graphs_
-        graphs = to_node_data(
-            data,
-            edges,
-            y,
-            edge_weight=edge_weight,
-            validation=self.validation,
-            classes=tuple(self.classes_.tolist()) if need_labels else None,
-            seed=self.seed,
-            **self._known_options(data, options),
-        )
+        classes = tuple(self.classes_.tolist()) if need_labels else None
+        how = {"validation": self.validation, "classes": classes, "seed": self.seed}
+        graphs = given.read(y, **how)
         for graph in graphs:
-            if graph.num_features != self.n_features_in_:
-                raise ValueError(
-                    f"`data` must have the {self.n_features_in_} features the model"
-                    f" was trained on, got {graph.num_features}."
-                )
-            check_features(graph)
-            self._check_edges(graph)
+            check_fits(graph, self.config_.model, self.header_)
         return graphs
-
-    def _known_options(self, data: Any, options: dict[str, Any]) -> dict[str, Any]:
-        """The options, and those given to `fit` for data of the same kind."""
-        if type(data) is not type(getattr(self, "_input", None)):
-            return options
-        return {**self._options, **options}
-
-    def _check_edges(self, data: NodeData) -> None:
-        if self.config_.model.gate_mode == "inductive":
-            return
-        if data.graph.fingerprint != self.header_["edges_sha256"]:
-            raise ValueError(
-                "Transductive gates know the edges of the graph they were trained on"
-                " and no others, got another graph; train with gate_mode='inductive'."
-            )
-
-    def _for_each(
-        self, result: Callable[[NodeData], Any], data: Any, graphs: list[NodeData]
-    ) -> Any:
-        results = [result(graph) for graph in graphs]
-        given = getattr(self, "_input", None) if data is None else data
-        several = isinstance(given, list | tuple) or len(graphs) > 1
-        return results if several else results[0]
 
     @torch.no_grad()
     def _logits(self, graph: NodeData) -> Tensor:
@@ -506,13 +432,3 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     def _scores(self, graphs: Sequence[NodeData]) -> list[EdgeScores]:
         device = chosen_device(str(self.device))
         return edge_scores(self.model_.to(device), [data.to(device) for data in graphs])
-
-
-def _other_settings(section: Any, arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The settings that are no arguments of the classifier and not the default."""
-    found = {
-        field.name: getattr(section, field.name)
-        for field in dataclasses.fields(section)
-        if field.name not in arguments and getattr(section, field.name) != field.default
-    }
-    return found or None

@@ -73,3 +73,33 @@ def evaluate(
         score = metrics.score(scores, y).item()
         results.append(Evaluation(score, loss_on(scores, y).item()))
     return results
+
+
+def score_nodes(
+    graphs: Sequence[NodeData], logits: Sequence[Tensor], role: str | None = None
+) -> tuple[float | None, int]:
+    """Score predictions on the nodes of a role, and count these nodes.
+
+    Args:
+        graphs: The data.
+        logits: Class scores of the nodes of each graph, [N, C].
+        role: "train", "val" or "test"; None takes the test nodes, or all labelled nodes
+            where there are no test nodes.
+
+    Returns:
+        The score over all graphs together, None without a node; the number of nodes.
+    """
+    has_test = any(bool(data.test.any()) for data in graphs)
+    found, labels = [], []
+    for data, scores in zip(graphs, logits, strict=True):
+        if role is not None or has_test:
+            mask = getattr(data, role or "test")
+        else:
+            everyone = torch.ones(data.num_nodes, dtype=torch.bool)
+            mask = everyone if data.is_multilabel else data.y >= 0
+        found.append(scores[mask])
+        labels.append(data.y[mask])
+    number = sum(map(len, labels))
+    if not number:
+        return None, 0
+    return metrics.score(torch.cat(found), torch.cat(labels)).item(), number

@@ -22,6 +22,7 @@ from sgat.data.files import (
 )
 from sgat.data.files.source import SUFFIXES
 from sgat.data.node_data import NodeData
+from sgat.evaluate import score_nodes
 from sgat.finished_run import FinishedRun, open_model
 from sgat.models import SGAT
 from sgat.node_verdict import probabilities
@@ -136,7 +137,7 @@ def _predict(
     edges = (
         edge_table(graphs, scores) if files is None else score_table(files, scores[0])
     )
-    score, scored = _score(graphs, logits) if has_labels else (None, 0)
+    score, scored = score_nodes(graphs, logits) if has_labels else (None, 0)
     return Prediction(
         nodes=_node_table(graphs, logits, has_labels),
         edges=arrow_table(edges),
@@ -168,24 +169,6 @@ def _node_table(
     if whole.column("split").null_count == len(whole):
         empty.append("split")
     return whole.drop_columns(empty)
-
-
-def _score(
-    graphs: Sequence[NodeData], logits: Sequence[Tensor]
-) -> tuple[float | None, int]:
-    """The score on the test nodes, or on all with a label, and how many they are."""
-    has_test = any(bool(data.test.any()) for data in graphs)
-    found, labels = [], []
-    for data, scores in zip(graphs, logits, strict=True):
-        everyone = torch.ones(data.num_nodes, dtype=torch.bool)
-        labelled = everyone if data.is_multilabel else data.y >= 0
-        mask = data.test if has_test else labelled
-        found.append(scores[mask])
-        labels.append(data.y[mask])
-    number = sum(map(len, labels))
-    if not number:
-        return None, 0
-    return metrics.score(torch.cat(found), torch.cat(labels)).item(), number
 
 
 def _encoding(folder: RunFolder, classifier: SGATClassifier) -> Encoding:

@@ -333,9 +333,3 @@ def test_numpy_numbers_and_devices_are_settings():
     )
     classifier.fit(block_graph())
     assert is_classifier(classifier)
-
-
-@pytest.mark.parametrize("setting", [{"hidden": "8"}, {"keep": "0.3"}])
-def test_settings_of_the_wrong_type_are_one_sentence(setting):
-    with pytest.raises(ValueError, match=r"`(hidden|keep)` must be (int|float), got"):
-        quick(**setting).fit(block_graph())

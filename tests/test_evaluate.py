@@ -1,9 +1,11 @@
+import dataclasses
+
 import pytest
 import torch
 import torch.nn.functional as F
 from small_data import block_graph, several_graphs
 
-from sgat.evaluate import _cross_entropy, evaluate, loss_on
+from sgat.evaluate import _cross_entropy, evaluate, loss_on, score_nodes
 from sgat.models import SGAT
 
 
@@ -40,3 +42,34 @@ def test_the_cross_entropy_for_gpus_is_that_of_torch():
     torch.testing.assert_close(*losses)
     grads = [torch.autograd.grad(loss, logits)[0] for loss in losses]
     torch.testing.assert_close(*grads)
+
+
+def test_without_a_role_test_nodes_are_scored_else_all_that_are_labelled():
+    data = block_graph()
+    y = data.y.clone()
+    y[:100] = -1
+    nobody = torch.zeros_like(data.test)
+    untested = dataclasses.replace(data.with_split(data.train, nobody, nobody), y=y)
+    logits = torch.randn(data.num_nodes, 3)
+    right = logits.argmax(dim=1) == data.y
+    for graph, role, mask in (
+        (data, None, data.test),
+        (data, "train", data.train),
+        (untested, None, y >= 0),
+    ):
+        score, number = score_nodes([graph], [logits], role)
+        assert number == int(mask.sum()) > 0
+        assert score == pytest.approx(right[mask].double().mean().item())
+    assert score_nodes([untested], [logits], "test") == (None, 0)
+
+
+def test_predictions_on_several_graphs_are_scored_together():
+    graphs = several_graphs()
+    logits = [torch.randn(data.num_nodes, 7) for data in graphs]
+    found, number = score_nodes(graphs, logits)
+    assert number == graphs[4].num_nodes
+    predicted, labels = logits[4] > 0, graphs[4].y > 0
+    both = int((predicted & labels).sum())
+    assert found == pytest.approx(2 * both / int(predicted.sum() + labels.sum()))
+    trained = sum(data.num_nodes for data in graphs[:3])
+    assert score_nodes(graphs, logits, "train")[1] == trained
