@@ -35,7 +35,6 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import reddit_shaped
 from sgat.evaluate import loss_on
 from sgat.models import SGAT
-from sgat.recommended import DIFFUSION_STEPS
 
 COLUMNS = [
     *(
@@ -110,7 +109,6 @@ def sgat_step(
         len(data.classes),
         heads=2,
         readout=readout,
-        layers=DIFFUSION_STEPS if readout == "diffusion" else 2,
         dropout=dropout,
         attention_dropout=dropout,
         gate_bias=location(percent),

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from sgat import ops
-from sgat.ops import OpenEdges
+from sgat.ops import OpenEdges, Seed
 
 
 class BeliefReadout(nn.Module):
     """Class scores of a node by itself, corrected by the beliefs around it.
 
         p = softmax(f) - 1 / C                   what each node believes to be
-        n⁰ = p,   n^h_i = Σ_j A_ij z_ij n^(h-1)_j / √d_i        h = 1 … hops
+        n⁰ = p,   n^h_i = Σ_j A_ij z_ij n^(h-1)_j / √d_i        h = 1 … steps
         logits = f + Σ_h n^h H_h                 H_h [C, C], 0 at the start
 
     d_i is the number of edges into i, closed ones too. H_h learns which classes are
@@ -26,18 +26,18 @@ class BeliefReadout(nn.Module):
     Args:
         channels: Width of the features that f is read from.
         out_channels: Number of classes C.
-        hops: How far beliefs travel.
+        steps: How far beliefs travel.
         init_gain: Scale of the initial weights.
     """
 
     def __init__(
-        self, channels: int, out_channels: int, hops: int, *, init_gain: float = 1.0
+        self, channels: int, out_channels: int, steps: int, *, init_gain: float = 1.0
     ) -> None:
         super().__init__()
         self.init_gain = init_gain
         self.weight = nn.Parameter(torch.empty(channels, out_channels))
         self.bias = nn.Parameter(torch.empty(out_channels))
-        self.compatible = nn.Parameter(torch.empty(hops, out_channels, out_channels))
+        self.compatible = nn.Parameter(torch.empty(steps, out_channels, out_channels))
         self.reset_parameters()
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -47,12 +47,20 @@ class BeliefReadout(nn.Module):
         nn.init.zeros_(self.bias)
         nn.init.zeros_(self.compatible)
 
-    def forward(self, own: Tensor, opened: OpenEdges) -> Tensor:
+    @property
+    def reach(self) -> int:
+        """How many steps away a node is heard."""
+        return len(self.compatible)
+
+    def forward(
+        self, own: Tensor, opened: OpenEdges, *, seed: Seed | None = None
+    ) -> Tensor:
         """Class scores.
 
         Args:
             own: Class scores f of each node by itself, [N, C].
             opened: The open edges.
+            seed: Key of the noise of training, of which there is none here.
         """
         graph = opened.graph
         loop = graph.loop_weights.to(own)[:, None]
@@ -69,4 +77,4 @@ class BeliefReadout(nn.Module):
     def extra_repr(self) -> str:
         """The sizes."""
         channels, classes = self.weight.shape
-        return f"{channels}, {classes}, hops={len(self.compatible)}"
+        return f"{channels}, {classes}, steps={self.reach}"

@@ -22,7 +22,7 @@ MODEL_FORMAT = 2
 further in evidence; what other scorers say is as in 1."""
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], state: Any) -> None:
+def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write tensors by name, with a JSON-able `state` in the file's header."""
     from safetensors.torch import save
 
@@ -31,7 +31,7 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], state: Any) -> None:
         temporary.write_bytes(save(on_cpu, metadata={"state": json.dumps(state)}))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save_tensors` wrote.
 
     Raises:
@@ -42,7 +42,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
         return tensors, _state_of(file)
 
 
-def load_state(path: Path) -> Any:
+def load_state(path: Path) -> dict[str, Any]:
     """Read the `state` of what `save_tensors` wrote, and no tensors.
 
     Raises:
@@ -65,8 +65,11 @@ def _opened(path: Path) -> Iterator[Any]:
         ) from None
 
 
-def _state_of(file: Any) -> Any:
-    return json.loads((file.metadata() or {})["state"])
+def _state_of(file: Any) -> dict[str, Any]:
+    state = json.loads((file.metadata() or {})["state"])
+    if not isinstance(state, dict):
+        raise ValueError("its state is no table of entries")
+    return state
 
 
 def check_format(found: Any, scorer: str, path: Path, advice: str) -> None:

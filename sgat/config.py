@@ -75,9 +75,9 @@ class ModelConfig:
     `gate_bias_start` where it starts. `symmetric` keeps or removes both directions of
     an edge together; None does so where the user's edges have no direction.
 
-    `readout` "auto" takes "diffusion", of ten steps, where edges tend to join nodes of
-    one class, or nothing is known of it, and else "beliefs"; in place of "diffusion"
-    "attention", where nodes have several labels or the scorer is not "evidence"
+    `readout` "auto" takes "diffusion" where edges tend to join nodes of one class, or
+    nothing is known of it, and else "beliefs"; in place of "diffusion" "attention",
+    where nodes have several labels or the scorer is not "evidence"
     (`sgat.recommended`).
 
     `scorer` says what inductive gates look at, see `sgat.scorers`; "auto" takes
@@ -94,6 +94,7 @@ class ModelConfig:
     heads: int = 2
     layers: int = 2
     readout: Literal["linear", "attention", "diffusion", "beliefs", "auto"] = "linear"
+    steps: int = 10
     restart: float = 0.15
     output_heads: int = 1
     activation: Literal["relu", "elu"] = "elu"
@@ -125,13 +126,13 @@ class ModelConfig:
         """Refuse values no network can have."""
         for name in ("hidden", "heads", "output_heads", "gate_samples"):
             _require(self, name, getattr(self, name) >= 1, "at least 1")
-        # Class scores may stay where they are.
-        travels = self.readout in ("diffusion", "beliefs")
-        is_enough = self.layers >= (0 if travels else 1)
-        wanted = "at least 1; 0 goes with the read-outs diffusion and beliefs only"
+        # Beliefs may stay where they are.
+        is_enough = self.layers >= 1 or (self.readout == "beliefs" and self.layers == 0)
+        wanted = "at least 1; 0 goes with the read-out beliefs only"
         _require(self, "layers", is_enough, wanted)
         for name in ("dropout", "attention_dropout"):
             _require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        _require(self, "steps", self.steps >= 0, "at least 0")
         _require(self, "restart", 0 <= self.restart <= 1, "in [0, 1]")
         _require(self, "rank", 1 <= self.rank <= 64, "from 1 to 64")
         _require_choices(self)

@@ -24,7 +24,7 @@ class DiffusionReadout(nn.Module):
     Args:
         channels: Width of the features that f is read from.
         out_channels: Number of classes C.
-        steps: How far scores travel.
+        steps: How far scores travel, 0 or more.
         restart: r, in [0, 1].
         attention_dropout: Share of coefficients a_ij to drop in training.
         init_gain: Scale of the initial weights.
@@ -34,13 +34,15 @@ class DiffusionReadout(nn.Module):
         self,
         channels: int,
         out_channels: int,
-        steps: int,
+        steps: int = 10,
         *,
         restart: float = 0.15,
         attention_dropout: float = 0.0,
         init_gain: float = 1.0,
     ) -> None:
         super().__init__()
+        if steps < 0:
+            raise ValueError(f"`steps` must be at least 0, got {steps}.")
         if not 0 <= restart <= 1:
             raise ValueError(f"`restart` must be in [0, 1], got {restart}.")
         self.steps = steps
@@ -56,6 +58,15 @@ class DiffusionReadout(nn.Module):
         bound = self.init_gain / math.sqrt(self.weight.shape[0])
         nn.init.uniform_(self.weight, -bound, bound, generator)
         nn.init.zeros_(self.bias)
+
+    @property
+    def reach(self) -> int:
+        """How many steps away a node is heard; 0 where every step starts again."""
+        return self.steps if self.restart < 1 else 0
+
+    def own_share(self, loop_attention: float) -> float:
+        """The share of its own scores that a node hears in a step: r + (1 - r) a_ii."""
+        return self.restart + (1 - self.restart) * loop_attention
 
     def forward(
         self, own: Tensor, opened: OpenEdges, *, seed: Seed | None = None

@@ -106,8 +106,11 @@ def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor
         scores: Scores of its edges by this model.
 
     Returns:
-        Estimates on the CPU, 0 for edges that are removed already.
+        Estimates on the CPU, 0 for edges that are removed already, and for all where
+        the model hears nobody.
     """
+    if not model.reach:
+        return torch.zeros_like(scores.gate)
     device = next(model.parameters()).device
     gates = HardConcrete()
     # With all gates halfway, and the weights adjusted, the fast backends have a
@@ -150,6 +153,8 @@ def effect_without(
         dropped: Positions of the edges in the graph, [L].
     """
     graph, layers = data.graph, model.reach
+    if not layers:
+        return Effect(0.0, 0, 0)
     src, dst = graph.src.long(), graph.dst.long()
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
     reached[dst[dropped]] = True

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
+from sgat.diffusion_readout import DiffusionReadout
 from sgat.edge_effects import logits_without
 from sgat.edge_scores import EdgeScores
 from sgat.estimator import SGATClassifier
@@ -42,8 +43,9 @@ class NodeExplanation:
         verdict: What the model says of it.
         label: Its class, None without; or the list of its labels.
         split: train, val, test, or None.
-        own_share: Attention of the node to itself; None with a read-out of beliefs,
-            where a node has its own say whoever it hears.
+        own_share: How much of what it hears in a layer, or in a step of diffusion, is
+            itself; None with a read-out of beliefs, where a node has its own say
+            whoever it hears.
         reach: How many steps away the model hears a node; at 0 nobody is heard,
             whatever edges are kept.
         alone: What the model would say if the node heard nobody.
@@ -92,11 +94,13 @@ class GraphExplanation:
         graph: Name of the graph.
         removal: Before and after, kept against removed.
         important: The kept edges that matter most, see `important_edges`.
+        reach: How many steps away the model hears a node; at 0 no edge matters.
     """
 
     graph: str
     removal: Removal
     important: Any
+    reach: int
 
     @property
     def table(self) -> Any:
@@ -121,6 +125,7 @@ class GraphExplanation:
             "graph": self.graph,
             **self.removal.to_dict(),
             "important": _rows(self.important),
+            "reach": self.reach,
         }
 
 
@@ -176,9 +181,7 @@ def explain_node(
         verdict=verdict,
         label=label_of(data, data.y[number]),
         split=next((r for r in _ROLES if bool(getattr(data, r)[number])), None),
-        own_share=(
-            None if model.readout == "beliefs" else float(scores.loop_attention[number])
-        ),
+        own_share=_own_share(model, float(scores.loop_attention[number])),
         reach=model.reach,
         alone=verdict_of(data, changed[0]),
         dropped=len(sets),
@@ -217,6 +220,7 @@ def explain_graph(
         data.name,
         describe_removal(data, scores.kept, prediction),
         important_edges(model, data, scores, top=top, progress=progress),
+        model.reach,
     )
 
 
@@ -281,6 +285,12 @@ def _logits(model: SGAT, data: NodeData) -> Tensor:
     moved = _on_device(data, model)
     logits: Tensor = model(moved.x, moved.graph)
     return logits.cpu()
+
+
+def _own_share(model: SGAT, loop_attention: float) -> float | None:
+    if isinstance(model.classifier, DiffusionReadout):
+        return model.classifier.own_share(loop_attention)
+    return None if model.readout == "beliefs" else loop_attention
 
 
 def _ordered_edges(data: NodeData, scores: EdgeScores, node: int) -> Tensor:

@@ -44,10 +44,11 @@ def important_edges(
     Returns:
         One row per edge, those of the largest change first: the user's ids
         `src` and `dst`, `gate`, `attention` of the target, and `change`, `flips` and
-        `reached` of `Effect`.
+        `reached` of `Effect`. None where the model hears nobody.
     """
-    wanted = CANDIDATES * top
-    chosen = _candidates(model, data, scores, wanted) if top else torch.arange(0)
+    chosen = torch.arange(0)
+    if top and model.reach:
+        chosen = _candidates(model, data, scores, CANDIDATES * top)
     found: list[Effect] = []
     for edge in chosen[:, None]:
         found.append(effect_without(model, data, scores, both_ways(data, edge)))

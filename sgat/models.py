@@ -37,20 +37,21 @@ class SGAT(NodeClassifier):
     Read-outs: "linear" is the paper's, `layers` attention layers with concatenated
     heads and then a linear classifier; "attention" is the authors' published code's,
     `layers - 1` attention layers and then one more whose heads give class scores and
-    are averaged. In the others features stay with their node, and what travels, up to
-    `layers` steps, is class scores: "diffusion" averages them along the edges (see
-    `DiffusionReadout`); "beliefs" corrects those of a node by what its neighbours
-    believe to be (see `BeliefReadout`), for graphs whose neighbours are often of
-    another class.
+    are averaged. In the others features stay with their node, and what travels is class
+    scores: "diffusion" averages them along the edges, `steps` far (see
+    `DiffusionReadout`); "beliefs" corrects those of a node by what neighbours up to
+    `layers` steps away believe to be (see `BeliefReadout`), for graphs whose neighbours
+    are often of another class.
 
     Args:
         in_channels: Number of input features K.
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers; of steps that class scores travel, perhaps
-            0, in the read-outs "diffusion" and "beliefs".
+        layers: Number of attention layers; of steps that "beliefs" travel, perhaps 0;
+            not used by "diffusion".
         readout: "linear", "attention", "diffusion" or "beliefs".
+        steps: How far scores travel in "diffusion", perhaps 0.
         restart: Share of a node's own scores in every step of "diffusion".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
@@ -81,6 +82,7 @@ class SGAT(NodeClassifier):
         heads: int = 2,
         layers: int = 2,
         readout: Readout = "linear",
+        steps: int = 10,
         restart: float = 0.15,
         output_heads: int = 1,
         activation: Activation = "relu",
@@ -99,8 +101,7 @@ class SGAT(NodeClassifier):
         backend: Backend = "auto",
     ) -> None:
         super().__init__()
-        travels = readout in ("diffusion", "beliefs")
-        least = 0 if travels else 1
+        least = 0 if readout == "beliefs" else 1
         if layers < least:
             raise ValueError(f"`layers` must be at least {least}, got {layers}.")
         if activation not in ACTIVATIONS:
@@ -112,7 +113,9 @@ class SGAT(NodeClassifier):
             )
         self.activation = activation
         self.readout = readout
-        steps, layers = layers, 1 if travels else layers
+        hops = layers
+        if readout in ("diffusion", "beliefs"):
+            layers = 1
         num_hidden = layers - 1 if readout == "attention" else layers
         if scorer == "evidence":
             threshold = (gates or HardConcrete()).threshold
@@ -160,7 +163,7 @@ class SGAT(NodeClassifier):
             )
         elif readout == "beliefs":
             self.classifier = BeliefReadout(
-                width, out_channels, steps, init_gain=init_gain
+                width, out_channels, hops, init_gain=init_gain
             )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
@@ -189,6 +192,7 @@ class SGAT(NodeClassifier):
             heads=config.heads,
             layers=config.layers,
             readout=config.readout,
+            steps=config.steps,
             restart=config.restart,
             output_heads=config.output_heads,
             activation=config.activation,
@@ -228,10 +232,8 @@ class SGAT(NodeClassifier):
     @property
     def reach(self) -> int:
         """How many steps away a node is heard."""
-        if isinstance(self.classifier, BeliefReadout):
-            return len(self.classifier.compatible)
-        if isinstance(self.classifier, DiffusionReadout):
-            return self.classifier.steps
+        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
+            return self.classifier.reach
         return len(self.convs)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -318,9 +320,7 @@ class SGAT(NodeClassifier):
         own = self._read(hidden, readout.weight, graph, seed) + readout.bias
         # Scores travel in full precision, also under autocast.
         wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
-        if isinstance(readout, DiffusionReadout):
-            return Output(readout(wide, opened, seed=seed), hidden, opened)
-        return Output(readout(wide, opened), hidden, opened)
+        return Output(readout(wide, opened, seed=seed), hidden, opened)
 
     def _read(
         self, hidden: Features, weight: Tensor, graph: Graph, seed: Seed | None

@@ -14,8 +14,6 @@ RECOMMENDED: Mapping[str, str] = {"scorer": "auto", "readout": "auto"}
 MOST_JUDGED = 10_000_000
 """Edges up to which evidence is sought, all in memory: gigabytes, more so with many
 classes, for messages are held for every edge and class."""
-DIFFUSION_STEPS = 10
-"""How far class scores travel where the data chooses."""
 
 
 def chosen_scorer(
@@ -39,12 +37,12 @@ def is_large(graphs: Sequence[NodeData]) -> bool:
 def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
     """What the read-out "auto" stands for on these graphs, as entries of `ModelConfig`.
 
-    With gates by evidence class scores are averaged along the edges, ten steps far
-    whatever `layers` was, where edges tend to join nodes of one class. Gates that
-    training moves learn better by layers of attention, and several labels per node
-    depend on more of a neighbour than its scores. Where edges do not join nodes of one
-    class, beliefs travel; no step, if edges say nothing of the classes, for then there
-    is nothing to hear, but gates by evidence tell edges apart all the same.
+    With gates by evidence class scores are averaged along the edges where edges tend to
+    join nodes of one class. Gates that training moves learn better by layers of
+    attention, and several labels per node depend on more of a neighbour than its
+    scores. Where edges do not join nodes of one class, beliefs travel; no step,
+    whatever `layers` was, if edges say nothing of the classes, for then there is
+    nothing to hear, but gates by evidence tell edges apart all the same.
     """
     # The command line reads the settings above, and need not load torch for that.
     from sgat.evidence import is_assortative, says_nothing
@@ -53,7 +51,7 @@ def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, 
     if is_assortative(graphs):
         if not by_evidence or any(data.is_multilabel for data in graphs):
             return {"readout": "attention"}
-        return {"readout": "diffusion", "layers": DIFFUSION_STEPS}
+        return {"readout": "diffusion"}
     if by_evidence and says_nothing(graphs):
         return {"readout": "beliefs", "layers": 0}
     return {"readout": "beliefs"}

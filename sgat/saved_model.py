@@ -97,9 +97,10 @@ def load(path: str | Path) -> SGATClassifier:
             )
     config = Config.from_toml(folder.config)
     tensors, header = checkpoint.load_tensors(folder.model)
-    written = header.get("format") if isinstance(header, dict) else None
     scorer = config.model.scorer
-    checkpoint.check_format(written, scorer, folder.model, "train it again")
+    checkpoint.check_format(
+        header.get("format"), scorer, folder.model, "train it again"
+    )
     model = SGAT.from_config(
         config.model,
         header["num_features"],

@@ -153,4 +153,4 @@ def test_the_model_is_a_perceptron_whose_beliefs_travel(seed: int):
 
 
 def test_its_repr_is_one_line():
-    assert repr(BeliefReadout(5, 3, 2)) == "BeliefReadout(5, 3, hops=2)"
+    assert repr(BeliefReadout(5, 3, 2)) == "BeliefReadout(5, 3, steps=2)"

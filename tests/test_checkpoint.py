@@ -53,6 +53,14 @@ def test_a_file_that_is_not_ours_is_refused(tmp_path, content):
             load(path)
 
 
+def test_a_state_that_is_no_table_is_refused(tmp_path):
+    file = tmp_path / "state.safetensors"
+    checkpoint.save_tensors(file, {}, [1, 2])
+    for read in (checkpoint.load_tensors, checkpoint.load_state):
+        with pytest.raises(ValueError, match=r"damaged .* no table of entries"):
+            read(file)
+
+
 def test_weights_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"x does not fit the model: .*size mismatch"):
         checkpoint.load_weights(

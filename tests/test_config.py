@@ -59,6 +59,8 @@ def test_a_data_set_without_a_config_gets_the_defaults():
             "`readout` must be one of linear, attention, diffusion, beliefs, auto, got"
             " x.",
         ),
+        ("[model]\nrestart = 1.5", "`restart` must be in [0, 1], got 1.5."),
+        ("[model]\nsteps = -1", "`steps` must be at least 0, got -1."),
         ("[train]\nkeep = 0", "`keep` must be in (0, 1], got 0.0."),
         ("[train]\nkeep = 1.01", "`keep` must be in (0, 1], got 1.01."),
         ("[train]\nepochs = 0", "`epochs` must be at least 1, got 0."),

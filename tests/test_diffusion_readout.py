@@ -129,7 +129,7 @@ def test_the_model_is_a_perceptron_whose_scores_travel(seed: int):
     graph = GRAPHS["random directed"]()
     x = torch.randn(graph.num_nodes, 7, dtype=torch.float64)
     model = SGAT(
-        7, 5, C, heads=2, layers=STEPS, readout="diffusion", restart=RESTART
+        7, 5, C, heads=2, steps=STEPS, readout="diffusion", restart=RESTART
     ).double()
     torch.nn.init.normal_(model.gating.bias)
     torch.nn.init.normal_(model.classifier.bias)
@@ -143,13 +143,55 @@ def test_the_model_is_a_perceptron_whose_scores_travel(seed: int):
     assert model.classifier.attention_dropout == 0.5
 
 
+def test_the_model_drops_other_coefficients_for_another_seed(seed: int):
+    graph = GRAPHS["random undirected"]()
+    x = torch.randn(graph.num_nodes, 7, dtype=torch.float64)
+    model = SGAT(7, 5, C, readout="diffusion", dropout=0.0, attention_dropout=0.5)
+    model = model.double().train()
+    logits, hidden, opened, *_ = model.compute(x, graph, seed=seed)
+    own = hidden @ model.classifier.weight + model.classifier.bias
+    assert torch.allclose(logits, model.classifier(own, opened, seed=seed))
+    assert not torch.allclose(logits, model.classifier(own, opened))
+    assert not torch.allclose(logits, model.classifier(own, opened, seed=seed + 1))
+
+
+def test_scores_travel_in_full_precision(seed: int):
+    graph = GRAPHS["random undirected"]()
+    model = SGAT(7, 5, C, readout="diffusion").eval()
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = model(torch.randn(graph.num_nodes, 7), graph)
+    assert logits.dtype == torch.float32
+
+
+def test_nobody_is_heard_where_every_step_starts_again(seed: int):
+    graph = GRAPHS["random directed"]()
+    module = DiffusionReadout(5, C, 4, restart=1.0).double()
+    own = torch.randn(graph.num_nodes, C, dtype=torch.float64)
+    assert torch.allclose(module(own, opened_edges(graph)), own)
+    assert module.reach == 0 and readout().reach == STEPS
+
+
+def test_a_nodes_own_share_is_its_weight_in_one_step(seed: int):
+    graph = GRAPHS["random directed"]()
+    opened, module = opened_edges(graph), readout(1)
+    own = torch.zeros(graph.num_nodes, C, dtype=torch.float64)
+    own[4, 0] = 1
+    found = module.own_share(float(attention(opened)[4, 4]))
+    assert found == pytest.approx(float(module(own, opened)[4, 0]), abs=1e-6)
+    assert found > RESTART
+
+
 def test_weights_come_from_the_generator():
     one, other = DiffusionReadout(5, C, 2), DiffusionReadout(5, C, 2)
     for each in (one, other):
         torch.nn.init.ones_(each.bias)
         each.reset_parameters(torch.Generator().manual_seed(5))
-    assert torch.equal(one.weight, other.weight) and one.weight.any()
+    assert torch.equal(one.weight, other.weight)
     assert not one.bias.any()
+    wide = DiffusionReadout(400, C, init_gain=0.5)
+    wide.reset_parameters(torch.Generator().manual_seed(5))
+    # Uniform up to 0.5 / √400.
+    assert 0.024 < float(wide.weight.detach().abs().max()) <= 0.025
 
 
 @pytest.mark.parametrize("restart", [-0.1, 1.1, float("nan")])
@@ -158,6 +200,11 @@ def test_a_share_beyond_0_and_1_is_refused(restart: float):
         DiffusionReadout(5, C, 2, restart=restart)
 
 
+def test_steps_back_are_refused():
+    with pytest.raises(ValueError, match="`steps` must be at least 0, got -1"):
+        DiffusionReadout(5, C, -1)
+
+
 def test_its_repr_is_one_line():
-    expected = "DiffusionReadout(5, 3, steps=2, restart=0.15)"
-    assert repr(DiffusionReadout(5, 3, 2)) == expected
+    expected = "DiffusionReadout(5, 3, steps=10, restart=0.15)"
+    assert repr(DiffusionReadout(5, 3)) == expected

@@ -7,7 +7,7 @@ from ops.awkward import GRAPHS
 from sgat import edge_effects
 from sgat.belief_readout import BeliefReadout
 from sgat.data.node_data import NodeData
-from sgat.edge_effects import effect_without, estimated_effects, logits_without
+from sgat.edge_effects import Effect, effect_without, estimated_effects, logits_without
 from sgat.features import SparseFeatures
 from sgat.models import SGAT
 from sgat.ops import reference
@@ -23,6 +23,8 @@ def node_data(graph, seed: int) -> NodeData:
 
 
 def some_model(seed: int, **options) -> SGAT:
+    if options.get("readout") == "diffusion":
+        options["steps"] = options.pop("layers", 2)
     model = SGAT(5, 7, 3, gate_bias=0.3, **options)
     generator = torch.Generator().manual_seed(seed)
     model.reset_parameters(generator)
@@ -166,3 +168,24 @@ def test_gates_that_see_the_whole_graph_stay_as_they_are(seed):
     for node in range(graph.num_nodes):
         found = logits_without(model, data, scores, node, [torch.arange(0)])[0]
         torch.testing.assert_close(found, whole[node], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "deaf",
+    [
+        {"readout": "beliefs", "layers": 0},
+        {"readout": "diffusion", "layers": 0},
+        {"readout": "diffusion", "restart": 1.0},
+    ],
+)
+def test_where_nobody_is_heard_no_edge_has_an_effect(deaf, seed):
+    graph = GRAPHS["random undirected"]()
+    data = node_data(graph, seed)
+    model = some_model(seed, **deaf)
+    scores = edge_scores(model, [data])[0]
+    assert model.reach == 0 and scores.kept.any()
+    assert not estimated_effects(model, data, scores).any()
+    every = torch.arange(graph.num_edges)
+    assert effect_without(model, data, scores, every) == Effect(0.0, 0, 0)
+    alone = logits_without(model, data, scores, 3, [every])
+    torch.testing.assert_close(alone[0], model(data.x, graph)[3].detach())

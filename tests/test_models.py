@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sgat import SGAT, ModelConfig, ops
 from sgat.belief_readout import BeliefReadout
+from sgat.diffusion_readout import DiffusionReadout
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
@@ -70,7 +71,7 @@ MODELS = {
     "residual": {"residual": True, "layers": 3, "gate_bias": 5.0},
     **{name: {"scorer": name, "rank": 3} for name in SCORERS if name != "additive"},
     "evidence": {"scorer": "evidence", "gate_bias": 0.0},
-    "diffusion": {"readout": "diffusion", "layers": 3},
+    "diffusion": {"readout": "diffusion", "steps": 3},
     "beliefs": {"readout": "beliefs", "layers": 3},
     "recommended": {"scorer": "evidence", "readout": "diffusion", "gate_bias": 0.0},
     "recommended, classes mixed": {
@@ -547,6 +548,12 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
     scorer = SGAT.from_config(cosine, K, C, num_edges=127).gating.scorer
     assert isinstance(scorer, CosineScorer)
     assert (scorer.channels, scorer.rank, scorer.init_gain) == (5, 7, 2.0)
+    options = {"attention_dropout": 0.2, "init_gain": 0.5}
+    far = ModelConfig(readout="diffusion", steps=7, restart=0.3, **options)
+    last = SGAT.from_config(far, K, C, num_edges=127).classifier
+    assert isinstance(last, DiffusionReadout)
+    assert (last.steps, last.restart) == (7, 0.3)
+    assert (last.attention_dropout, last.init_gain) == (0.2, 0.5)
     only = ModelConfig(scorer="cosine", readout="attention", layers=1, hidden=5)
     assert SGAT.from_config(only, K, C, num_edges=127).gating.scorer.channels == C
 

@@ -9,13 +9,7 @@ from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.experiments.settings import settings
 from sgat.pruning import row_scores
-from sgat.recommended import (
-    DIFFUSION_STEPS,
-    MOST_JUDGED,
-    RECOMMENDED,
-    chosen_scorer,
-    is_large,
-)
+from sgat.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
 from sgat.run_request import Request
 from sgat.train import fit, resolved
 
@@ -82,8 +76,10 @@ def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
 
 
 def test_scores_travel_far_where_neighbours_are_alike():
-    found = resolved(ModelConfig(layers=3, **RECOMMENDED), [block_graph()])
-    assert (found.readout, found.layers) == ("diffusion", DIFFUSION_STEPS)
+    found = resolved(ModelConfig(**RECOMMENDED), [block_graph()])
+    assert (found.readout, found.steps) == ("diffusion", 10)
+    found = resolved(ModelConfig(steps=3, **RECOMMENDED), [block_graph()])
+    assert (found.readout, found.steps) == ("diffusion", 3)
     # Gates that training moves, and several labels, go with layers of attention.
     by_training = ModelConfig(layers=3, scorer="cosine", readout="auto")
     found = resolved(by_training, [block_graph()])

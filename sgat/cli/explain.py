@@ -198,6 +198,8 @@ def _show_graph(console: Any, found: GraphExplanation) -> None:
         note = f"* over a sample of at most {removal.sample:,} edges of either kind"
         console.print(note + "\n", highlight=False)
     important = found.important
+    if not found.reach:
+        console.print("nobody is heard, so that no edge matters", highlight=False)
     if not len(important):
         return
     heads = ["source", "target", *important.columns[2:]]

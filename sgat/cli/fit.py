@@ -62,15 +62,19 @@ def fit(
     layers: int | None = setting(
         "layers",
         MODEL,
-        "Number of attention layers; of the read-outs diffusion and beliefs, how many"
-        " steps far a node is heard.",
+        "Number of attention layers; of the read-out beliefs, how many steps far a node"
+        " is heard. The read-out diffusion has --steps.",
     ),
     readout: str | None = setting(
         "readout",
         MODEL,
         "linear (the paper); attention, often better on few labels; diffusion, which"
         " averages class scores along the edges; beliefs, for graphs whose neighbours"
-        " are often of another class; auto lets the data choose between these two.",
+        " are often of another class; auto lets the data choose beliefs or diffusion,"
+        " for which it takes attention with several labels or without evidence.",
+    ),
+    steps: int | None = setting(
+        "steps", MODEL, "How many steps far scores travel in diffusion."
     ),
     restart: float | None = setting(
         "restart", MODEL, "Share of a node's own scores in every step of diffusion."

@@ -83,8 +83,8 @@ def compatibility(
     pooled over the pairs of classes that edges join less often than chance, is at most
     the share of noise, and what is above it is real. Where there is much noise, chance
     would look like a choice of classes, so ratios are first pulled together by as much
-    as chance drives them apart. Ones if edges surely choose neither pairs of classes,
-    nor one class, more than where beliefs are dealt out to the nodes at random.
+    as chance drives them apart. Ones if edges do not surely choose classes more
+    than where beliefs are dealt out to the nodes at random.
 
     Args:
         belief: Probability of each class, [N, C].
@@ -97,9 +97,7 @@ def compatibility(
     if not graph.num_edges or not len(a):
         return torch.ones_like(belief.T @ belief).float()
     edges, pairs = (graph.dst, graph.src), (a, b)
-    if not choose_classes(belief, edges, pairs, seed=seed) and not (
-        _join_one_class(belief, edges, pairs, seed=seed)
-    ):
+    if not choose_classes(belief, edges, pairs, seed=seed):
         return torch.ones_like(belief.T @ belief).float()
     ratio, drawn = _ratios(belief, edges, pairs)
     ratio = _steady(ratio, drawn, _variance(belief, edges, pairs, ratio))
@@ -165,24 +163,19 @@ def choose_classes(
 ) -> bool:
     """Whether edges choose classes more than where beliefs are dealt out at random.
 
+    Either pairs of classes, or one class: the second is one number, and sure where the
+    scatter of each of many pairs hides what all of one class have in common.
+
     Args:
         belief: Probability of each class, [N, C] float64.
         edges: Nodes that edges join.
         pairs: Nodes that none joins, drawn at random.
         seed: Of the deals.
     """
-    return _is_sure(_distance, belief, edges, pairs, seed)
-
-
-def _join_one_class(
-    belief: Tensor, edges: Pairs, pairs: Pairs, *, seed: int = 0
-) -> bool:
-    """Whether edges join one class more than where beliefs are dealt out at random.
-
-    One number for all pairs of classes: it is sure where the scatter of each of many
-    pairs hides what all of one class have in common.
-    """
-    return _is_sure(_excess, belief, edges, pairs, seed)
+    return any(
+        _is_sure(measure, belief, edges, pairs, seed)
+        for measure in (_distance, _excess)
+    )
 
 
 def _is_sure(

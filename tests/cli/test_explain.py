@@ -66,6 +66,8 @@ def test_where_nobody_is_heard_it_says_so(csv_files, tmp_path, monkeypatch, caps
     told = "hears nobody: it is judged alone; 1 of 1 edges into it are kept"
     assert told in shown.splitlines()
     assert "neighbours" not in shown
+    assert main(["explain", "deaf"]) == 0
+    assert "nobody is heard, so that no edge matters" in capsys.readouterr().out
 
 
 def test_json_tells_the_same_and_more(mine, capsys):

@@ -122,3 +122,24 @@ def test_classes_of_a_few_nodes_hide_nothing(num_rare: int):
     data = NodeData(graph, x, y, ~nobody, nobody, nobody, names)
     for seed in range(3):
         assert not says_nothing([data], seed=seed)
+
+
+def test_many_classes_do_not_hide_that_edges_join_one():
+    """Of 20 classes each pair is rare, and few edges are real."""
+    for seed in range(3):
+        generator = torch.Generator().manual_seed(seed)
+        y = torch.arange(1500) % 20
+        a, b, other = torch.randint(1500, (3, 9000), generator=generator)
+        is_real = torch.rand(9000, generator=generator) < 0.03
+        ends = torch.stack([a, torch.where(is_real, other // 20 * 20 + y[a], b)])
+        graph = Graph.from_edges(
+            ends[:, (ends[0] != ends[1]) & (ends[1] < 1500)],
+            1500,
+            make_undirected=True,
+            say_merged=False,
+        )
+        train = torch.rand(1500, generator=generator) < 0.6
+        x = torch.randn(1500, 4, generator=generator)
+        names = [str(number) for number in range(20)]
+        data = NodeData(graph, x, y, train, ~train, ~train, names)
+        assert not says_nothing([data], seed=seed), seed
