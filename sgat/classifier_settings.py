@@ -59,9 +59,10 @@ def to_arguments(config: Config) -> dict[str, Any]:
 
 def _other_settings(section: Any, arguments: Sequence[str]) -> dict[str, Any] | None:
     """The settings that are no arguments of the classifier and not the default."""
+    default = dataclasses.asdict(type(section)())
     found = {
-        field.name: getattr(section, field.name)
-        for field in dataclasses.fields(section)
-        if field.name not in arguments and getattr(section, field.name) != field.default
+        name: value
+        for name, value in dataclasses.asdict(section).items()
+        if name not in arguments and value != default[name]
     }
     return found or None

@@ -45,8 +45,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     Args:
         hidden: Width of each attention head.
         heads: Number of heads.
-        layers: Number of attention layers; of the read-outs "diffusion" and "beliefs",
-            how many steps far a node is heard. Not used where "auto" takes "diffusion".
+        layers: Number of attention layers; of the read-out "beliefs", how many steps
+            far a node is heard. "diffusion" has `model={"steps": 10}`.
         scorer: What gates look at. "evidence" judges every edge against random pairs
             of nodes before training, and closes the gates of those that look like
             noise; "additive" is the paper's gate, which training alone opens and

@@ -131,7 +131,7 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
     if model.readout == "beliefs" and any(data.is_multilabel for data in graphs):
         raise ValueError(
             "`readout` must not be beliefs where nodes have several labels: a belief is"
-            " in one class; use attention, or auto."
+            " in one class; use attention, diffusion or auto."
         )
     if model.scorer == "auto":
         model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))

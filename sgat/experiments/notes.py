@@ -104,11 +104,11 @@ NOTES: dict[str, tuple[str, ...]] = {
         "Best possible: belief propagation that is told all rates, class means and the"
         " share of noise, for which the gates must guess; it starts from the truth.",
         "Where 10 % of the nodes are labelled instead of 60 %, AUC is 0.967 at 70 %"
-        " planted with signal 2, less with less signal; at 90 % the share of noise is"
-        " found, but hardly which edges it is (0.71 where 0.89 is possible), and nearly"
-        " all go. Of 5 classes a fifth of"
-        " the planted edges joins one class and looks like the others, which bounds AUC"
-        " at 0.90 over all; between classes it is 0.99 up to 70 % (signal 2).",
+        " planted with signal 2, less with less signal; at 90 % (signal 2) the share of"
+        " noise is found, but hardly which edges it is (0.71 where 0.89 is possible),"
+        " and nearly all go. Of 5 classes a fifth of the planted edges joins one class"
+        " and looks like the others, which bounds AUC at 0.90 over all; between classes"
+        " it is 0.99 up to 70 % (signal 2).",
         "Training moves the bias of the gates, because more edges help the classifier:"
         " without it recall is higher and validation lower (docs/log.md).",
         "Shuffled labels and features without signal still leave the graph itself: 20"
