@@ -51,8 +51,8 @@ def main() -> None:
     arguments = parser.parse_args()
     device = arguments.device
     if device == "cuda":
-        from sgat.ops import gpu_gates
-        from sgat.ops.gpu_records import shape_of
+        from sgat.ops.gpu import gates
+        from sgat.ops.gpu.records import shape_of
     torch.manual_seed(0)
     data = indexed(reddit_shaped(scale=arguments.scale, device=device).data)
     rows: list[dict[str, Any]] = []
@@ -86,11 +86,11 @@ def main() -> None:
             time_gates(rank, "")
             continue
         lanes, _ = shape_of(rank, torch.float32)
-        own = gpu_gates.PAIR_BLOCKS[lanes]
+        own = gates.PAIR_BLOCKS[lanes]
         for tile in arguments.tiles or [own]:
-            gpu_gates.PAIR_BLOCKS[lanes] = tile
+            gates.PAIR_BLOCKS[lanes] = tile
             time_gates(rank, str(tile))
-        gpu_gates.PAIR_BLOCKS[lanes] = own
+        gates.PAIR_BLOCKS[lanes] = own
     if arguments.step_rank:
         keep = torch.rand(data.graph.num_edges, device=device) < arguments.peer_scale
         part = dataclasses.replace(data, graph=data.graph.select(keep))

@@ -2,7 +2,7 @@
 
 Each pass is a `torch.library` operator with a fake kernel and its gradient, so that
 autograd, `torch.compile` and CUDA graphs see one node per pass (`fused_gates.py`,
-`fused_aggregate.py`). `cpu/` and `gpu.py` supply the passes themselves.
+`fused_aggregate.py`). `cpu/` and `gpu/` supply the passes themselves.
 """
 
 from __future__ import annotations

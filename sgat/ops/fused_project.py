@@ -5,8 +5,6 @@ The operators are built as those of `fused_gates.py` are.
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -14,16 +12,9 @@ from torch import Tensor
 
 from sgat.features import Features, SparseFeatures, product
 from sgat.ops import noise
-from sgat.ops.fused_passes import FusedBackend, seed_tensor, wide_type
+from sgat.ops.fused_passes import FusedBackend, kernels_of, seed_tensor, wide_type
 from sgat.ops.noise import Seed
 from sgat.ops.recycled import new_empty
-
-MODULES = {"cpu": "sgat.ops.cpu", "gpu": "sgat.ops.gpu_project"}
-"""Where the passes of a backend are."""
-
-
-def _kernels(backend: str) -> ModuleType:
-    return importlib.import_module(MODULES[backend])
 
 
 @torch.library.custom_op("sgat::drop_features", mutates_args=())
@@ -37,7 +28,7 @@ def drop_features(
 ) -> Tensor:
     """Dropout m ⊙ x with the mask of `noise.dense_feature_mask`, [N, K]."""
     out = new_empty(x, x.shape)
-    _kernels(backend).drop_features(x.contiguous(), node_id, seed, rate, stream, out)
+    kernels_of(backend).drop_features(x.contiguous(), node_id, seed, rate, stream, out)
     return out
 
 
@@ -84,7 +75,7 @@ def project_sparse(
     The values are empty without a seed: they are those given.
     """
     outputs = _empty_project(weight, row_ptr, value, seed)
-    _kernels(backend).project_sparse(
+    kernels_of(backend).project_sparse(
         weight, row_ptr, column, value, node_id, seed, rate, stream, *outputs
     )
     return outputs
@@ -126,7 +117,7 @@ def project_sparse_bwd(
 ) -> Tensor:
     """Gradient xᵀ g of the weights, summed over the entries of each column, [K, D]."""
     out = new_empty(grad, (num_columns, grad.shape[1]))
-    _kernels(backend).project_sparse_bwd(grad, row_ptr, column, value, out)
+    kernels_of(backend).project_sparse_bwd(grad, row_ptr, column, value, out)
     return out
 
 

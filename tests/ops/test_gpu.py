@@ -122,9 +122,9 @@ def test_other_types_follow_the_reference(dtype: torch.dtype) -> None:
 
 
 def test_wide_features_go_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sgat.ops import gpu_sum_rows
+    from sgat.ops.gpu import sum_rows
 
-    monkeypatch.setattr(gpu_sum_rows, "MAX_WIDTH", 16)
+    monkeypatch.setattr(sum_rows, "MAX_WIDTH", 16)
     graph = scattered(13, 61, weighted=True)
     check_step(graph, torch.float32, "gpu", device=DEVICE, seed=3, width=37)
 

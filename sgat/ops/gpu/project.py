@@ -7,9 +7,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.gpu_noise import node_name, philox, split_key
-from sgat.ops.gpu_pieces import entry_rows, order_of, pieces_of
-from sgat.ops.gpu_sum_rows import sum_rows
+from sgat.ops.gpu.noise import node_name, philox, split_key
+from sgat.ops.gpu.pieces import entry_rows, order_of, pieces_of
+from sgat.ops.gpu.sum_rows import sum_rows
 
 
 @triton.jit

@@ -27,7 +27,7 @@ def unpacked(record: Tensor, shape: dict[str, int]) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("rank", [1, 7, 16, 24, 31, 48, 49, 64])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_records_hold_scores_and_vectors(rank: int, dtype: torch.dtype) -> None:
-    from sgat.ops.gpu_records import Records
+    from sgat.ops.gpu.records import Records
 
     scores = torch.randn(2, 37, dtype=dtype)
     vectors = torch.randn(2, 37, rank, dtype=dtype)
@@ -47,7 +47,7 @@ def test_records_hold_scores_and_vectors(rank: int, dtype: torch.dtype) -> None:
 
 
 def test_a_record_of_rank_16_is_one_request() -> None:
-    from sgat.ops.gpu_records import shape_of
+    from sgat.ops.gpu.records import shape_of
 
     # 64 bytes in one place, the score with them.
     assert shape_of(16, torch.float32) == (4, 2)

@@ -15,7 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from sgat.ops.fused_passes import wide_type
-from sgat.ops.gpu_pieces import Pieces
+from sgat.ops.gpu.pieces import Pieces
 
 MAX_WIDTH = 256
 """Columns of x one program covers; wider x goes in slices."""

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from sgat.ops.fused_slots import OpenRows
-from sgat.ops.gpu_coefficients import divided_rows, dropped, loops
-from sgat.ops.gpu_pieces import order_of, pieces_of
-from sgat.ops.gpu_sum_rows import sum_rows
+from sgat.ops.gpu.coefficients import divided_rows, dropped, loops
+from sgat.ops.gpu.pieces import order_of, pieces_of
+from sgat.ops.gpu.sum_rows import sum_rows
 
 
 def aggregate_rows(

@@ -8,9 +8,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from sgat.ops.gpu_instructions import exp2, log2, reciprocal
-from sgat.ops.gpu_noise import node_name, split_key, uniform
-from sgat.ops.gpu_records import (
+from sgat.ops.gpu.instructions import exp2, log2, reciprocal
+from sgat.ops.gpu.noise import node_name, split_key, uniform
+from sgat.ops.gpu.records import (
     high_of,
     load_records,
     low_of,
@@ -18,7 +18,7 @@ from sgat.ops.gpu_records import (
     store_columns,
     weighted_sum,
 )
-from sgat.ops.gpu_vectors import place_of_vector
+from sgat.ops.gpu.vectors import place_of_vector
 
 LOG2E = tl.constexpr(1.4426950408889634)
 

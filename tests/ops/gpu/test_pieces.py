@@ -9,9 +9,9 @@ pytestmark = needs_triton
 
 
 def test_rows_are_cut_and_even_an_empty_row_has_a_piece(short_pieces: None) -> None:
-    from sgat.ops import gpu_pieces
+    from sgat.ops.gpu.pieces import cut
 
-    pieces = gpu_pieces.cut(torch.tensor([0, 0, 40, 41, 73]))
+    pieces = cut(torch.tensor([0, 0, 40, 41, 73]))
     assert pieces.bound.tolist() == [0, 0, 16, 32, 40, 41, 57, 73]
     assert pieces.row.tolist() == [0, 1, 1, 1, 2, 3, 3]
     assert pieces.first.tolist() == [0, 1, 4, 5, 7]
@@ -21,11 +21,11 @@ def test_rows_are_cut_and_even_an_empty_row_has_a_piece(short_pieces: None) -> N
 
 
 def test_entries_of_a_column_stay_in_the_order_of_their_rows() -> None:
-    from sgat.ops import gpu_pieces
+    from sgat.ops.gpu.pieces import order_of
 
     row_ptr, column = torch.tensor([0, 2, 3, 5]), torch.tensor([0, 2, 2, 0, 2])
-    order = gpu_pieces.order_of(row_ptr, column, 3)
+    order = order_of(row_ptr, column, 3)
     assert order.entry.tolist() == [0, 3, 1, 2, 4]
     assert order.row.tolist() == [0, 2, 0, 1, 2]
     assert order.pieces.bound.tolist() == [0, 2, 2, 5]
-    assert gpu_pieces.order_of(row_ptr, column, 3) is order
+    assert order_of(row_ptr, column, 3) is order

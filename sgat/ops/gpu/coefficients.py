@@ -11,10 +11,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.gpu_gates import GATE_BLOCK
-from sgat.ops.gpu_noise import node_name, split_key, uniform
-from sgat.ops.gpu_pieces import Pieces
-from sgat.ops.gpu_sum_rows import aligned_width
+from sgat.ops.gpu.gates import GATE_BLOCK
+from sgat.ops.gpu.noise import node_name, split_key, uniform
+from sgat.ops.gpu.pieces import Pieces
+from sgat.ops.gpu.sum_rows import aligned_width
 
 
 @triton.jit

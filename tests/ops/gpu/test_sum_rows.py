@@ -13,7 +13,8 @@ pytestmark = needs_triton
 
 @pytest.mark.parametrize("width", [1, 5, 16, 19, 41])
 def test_sums_of_rows_are_a_product_of_matrices(width: int, short_pieces: None) -> None:
-    from sgat.ops import gpu_pieces, gpu_sum_rows
+    from sgat.ops.gpu.pieces import cut
+    from sgat.ops.gpu.sum_rows import sum_rows
 
     generator = torch.Generator().manual_seed(width)
     matrix = torch.randn(7, 43, generator=generator)
@@ -22,8 +23,8 @@ def test_sums_of_rows_are_a_product_of_matrices(width: int, short_pieces: None) 
     x = torch.randn(43, width, generator=generator)
     sparse = SparseFeatures.from_dense(matrix).to(DEVICE)
     out = torch.full((7, width), torch.nan, device=DEVICE)
-    gpu_sum_rows.sum_rows(
-        gpu_pieces.cut(sparse.row_ptr),
+    sum_rows(
+        cut(sparse.row_ptr),
         None,
         sparse.column,
         sparse.value,
@@ -34,7 +35,7 @@ def test_sums_of_rows_are_a_product_of_matrices(width: int, short_pieces: None) 
 
 
 def test_rows_are_padded_to_whole_vectors_with_zeros() -> None:
-    from sgat.ops import gpu_sum_rows
+    from sgat.ops.gpu.sum_rows import aligned_width
 
     widths = [1, 16, 17, 41, 48, 128]
-    assert [gpu_sum_rows.aligned_width(k) for k in widths] == [1, 16, 32, 48, 48, 128]
+    assert [aligned_width(k) for k in widths] == [1, 16, 32, 48, 48, 128]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from sgat.ops.gpu_vectors import load_vectors, place_of_vector
+from sgat.ops.gpu.vectors import load_vectors, place_of_vector
 
 
 @triton.jit

@@ -1,0 +1,21 @@
+"""The passes of `fused.py` in Triton.
+
+Rows are cut into pieces of at most `SPLIT` edges and one program handles a piece, so a
+hub costs no more time than its edges do. No result depends on the order in which
+programs run. Calls never wait for the device but for the first with a graph.
+"""
+
+from sgat.ops.gpu.aggregate import aggregate_rows, aggregate_rows_bwd
+from sgat.ops.gpu.gates import open_rows
+from sgat.ops.gpu.gates_bwd import open_rows_bwd
+from sgat.ops.gpu.project import drop_features, project_sparse, project_sparse_bwd
+
+__all__ = [
+    "aggregate_rows",
+    "aggregate_rows_bwd",
+    "drop_features",
+    "open_rows",
+    "open_rows_bwd",
+    "project_sparse",
+    "project_sparse_bwd",
+]
