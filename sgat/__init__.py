@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgat.gates import HardConcrete
     from sgat.graph import Graph
     from sgat.models import SGAT
-    from sgat.saved_model import load
+    from sgat.runs.saved_model import load
     from sgat.train import fit
 
 __version__ = "0.1.0"
@@ -50,7 +50,7 @@ _HOME = {
     "SparseFeatures": "sgat.features",
     "TrainConfig": "sgat.config",
     "fit": "sgat.train",
-    "load": "sgat.saved_model",
+    "load": "sgat.runs.saved_model",
 }
 """Where each public name is defined."""
 

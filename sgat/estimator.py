@@ -22,7 +22,7 @@ from sgat.evaluate import score_nodes
 from sgat.given_data import GivenData, check_fits
 from sgat.models import SGAT
 from sgat.pruning import Rules, apply_rules
-from sgat.saved_model import model_header
+from sgat.runs.saved_model import model_header
 from sgat.tables import edge_scores, edge_table
 from sgat.train import EpochRecord, chosen_device, fit, resolved
 
@@ -355,7 +355,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     def save(self, path: str | Path) -> None:
         """Write a run folder that `sgat.load` reads; see docs/files.md."""
-        from sgat.saved_model import save_classifier
+        from sgat.runs.saved_model import save_classifier
 
         self._check_fitted()
         save_classifier(self, Path(path))

@@ -18,11 +18,11 @@ from sgat.diffusion_readout import DiffusionReadout
 from sgat.edge_effects import logits_without
 from sgat.edge_scores import EdgeScores
 from sgat.estimator import SGATClassifier
-from sgat.finished_run import FinishedRun, open_run
 from sgat.important_edges import both_ways, important_edges
 from sgat.models import SGAT
 from sgat.node_verdict import Verdict, label_of, probabilities, verdict_of
 from sgat.removal import Removal, describe_removal
+from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.tables import edge_scores
 
 Source = str | Path | FinishedRun | SGATClassifier

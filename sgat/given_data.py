@@ -57,7 +57,7 @@ def check_fits(data: NodeData, model: ModelConfig, header: dict[str, Any]) -> No
     Args:
         data: The graph.
         model: Settings of the model.
-        header: What `sgat.saved_model.model_header` says of it.
+        header: What `sgat.runs.saved_model.model_header` says of it.
 
     Raises:
         ValueError: If features are not finite or not as many as in training, or the

@@ -23,11 +23,11 @@ from sgat.data.files import (
 from sgat.data.files.source import SUFFIXES
 from sgat.data.node_data import NodeData
 from sgat.evaluate import score_nodes
-from sgat.finished_run import FinishedRun, open_model
 from sgat.models import SGAT
 from sgat.node_verdict import probabilities
-from sgat.run_files import arrow_table, read_parquet
-from sgat.run_folder import RunFolder
+from sgat.runs.files import arrow_table, read_parquet
+from sgat.runs.finished_run import FinishedRun, open_model
+from sgat.runs.folder import RunFolder
 from sgat.tables import edge_scores, edge_table
 from sgat.train import chosen_device
 

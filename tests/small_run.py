@@ -4,8 +4,8 @@ from pathlib import Path
 
 from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
-from sgat.run_folder import RunFolder
-from sgat.run_results import write_results
+from sgat.runs.folder import RunFolder
+from sgat.runs.results import write_results
 from sgat.train import fit
 
 

@@ -9,7 +9,7 @@ from small_data import block_graph, several_graphs
 from sgat.config import ModelConfig
 from sgat.edge_scores import EdgeScores
 from sgat.given_data import GivenData, check_fits
-from sgat.saved_model import model_header
+from sgat.runs.saved_model import model_header
 
 
 def test_options_hold_for_later_data_of_the_same_kind():

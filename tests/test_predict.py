@@ -8,12 +8,12 @@ from small_data import several_graphs
 
 import sgat
 from sgat.data.configured import Loaded
-from sgat.finished_run import FinishedRun, open_run
 from sgat.predict import predict_files, predict_run
-from sgat.run_folder import RunFolder
-from sgat.run_request import Request
-from sgat.run_start import start_run
-from sgat.runs import run
+from sgat.runs.finished_run import FinishedRun, open_run
+from sgat.runs.folder import RunFolder
+from sgat.runs.request import Request
+from sgat.runs.run import run
+from sgat.runs.start import start_run
 
 SIZE = 40
 LABELS = ("u", "v", "w")

@@ -10,7 +10,7 @@ from sgat.data.node_data import NodeData
 from sgat.experiments.settings import settings
 from sgat.pruning import row_scores
 from sgat.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
-from sgat.run_request import Request
+from sgat.runs.request import Request
 from sgat.train import fit, resolved
 
 

@@ -114,7 +114,7 @@ def compare(
         from sgat.compare.plan import Comparison, check_comparable
         from sgat.compare.table import csv_text, document, render
         from sgat.data.configured import load_configured
-        from sgat.run_request import Request
+        from sgat.runs.request import Request
         from sgat.train import chosen_device
 
     given = {k: v for k, v in locals().items() if k in DATA_OPTIONS and v is not None}
@@ -173,7 +173,7 @@ DATA_OPTIONS = (
     *("dst", "weight", "split_column", "undirected", "standardise", "fill_missing"),
     "out",
 )
-"""Options that say what the data is, as `sgat.run_request.Request` knows them."""
+"""Options that say what the data is, as `sgat.runs.request.Request` knows them."""
 
 
 def parse_budgets(text: str) -> tuple[float, ...]:
@@ -205,7 +205,7 @@ def parse_methods(text: str) -> tuple[str, ...]:
         ValueError: If one is unknown.
     """
     from sgat.compare.plan import METHODS
-    from sgat.run_request import comma_list
+    from sgat.runs.request import comma_list
 
     wanted = comma_list(text)
     for method in wanted:

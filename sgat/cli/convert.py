@@ -48,7 +48,7 @@ def convert(
     """Convert a graph, with its ids, order and columns, to another file format."""
     from sgat.data.files import FileOptions
     from sgat.data.files import convert as convert_files
-    from sgat.run_request import comma_list
+    from sgat.runs.request import comma_list
 
     options = FileOptions(
         src=src,

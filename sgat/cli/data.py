@@ -98,7 +98,7 @@ def info(
     given = {k: v for k, v in locals().items() if v is not None}
     from sgat.data import load
     from sgat.data.statistics import describe
-    from sgat.run_request import Request
+    from sgat.runs.request import Request
 
     if (name is None) == (edges is None):
         raise ValueError(

@@ -63,7 +63,7 @@ def explain(
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.explain import explain_graph, explain_node
-        from sgat.finished_run import open_run
+        from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
         check_suffix("picture", picture, (".png", ".svg"))
@@ -90,7 +90,7 @@ def explain(
 def write_table(table: Any, path: Path) -> None:
     """Write a table as CSV, TSV, Parquet or Markdown, by its suffix."""
     from sgat.atomic import write_text
-    from sgat.run_files import arrow_table
+    from sgat.runs.files import arrow_table
 
     if path.suffix.lower() == ".md":
         from sgat.experiments.text_table import aligned

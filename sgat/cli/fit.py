@@ -200,9 +200,9 @@ def fit(
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.data.configured import load_configured
-        from sgat.run_request import Request
-        from sgat.run_start import continue_run, start_run
-        from sgat.runs import run
+        from sgat.runs.request import Request
+        from sgat.runs.run import run
+        from sgat.runs.start import continue_run, start_run
 
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sgat.atomic import check_place
 from sgat.config import DataConfig
-from sgat.run_folder import RunFolder
+from sgat.runs.folder import RunFolder
 
 
 def check_outputs(

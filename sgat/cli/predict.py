@@ -81,8 +81,8 @@ def predict(
     with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.data.files import write_table
-        from sgat.finished_run import open_model, open_run
         from sgat.predict import predict_files, predict_run
+        from sgat.runs.finished_run import open_model, open_run
 
         for name, path in outputs.items():
             check_suffix(name, path, TABLES)

@@ -50,8 +50,8 @@ def report(
     what, first = "parts of the report", "getting ready"
     with counting(what, quiet=quiet, first=first) as count:
         from sgat.cli.outputs import check_outputs, inputs_of
-        from sgat.finished_run import open_run
         from sgat.report import write_report
+        from sgat.runs.finished_run import open_run
 
         opened = open_run(run, root=root)
         path = out if out is not None else opened.folder.report
@@ -76,7 +76,7 @@ def check_replaced(path: Path) -> None:
     Raises:
         ValueError: If there is a file that is none.
     """
-    from sgat.run_folder import is_report
+    from sgat.runs.folder import is_report
 
     if path.exists() and not is_report(path):
         raise ValueError(

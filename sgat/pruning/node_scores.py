@@ -16,11 +16,11 @@ from sgat.data.files.ids import common_ids, first_repeated, to_numpy
 from sgat.data.files.read import NODE_FORMATS, read_table
 from sgat.data.files.source import check_file, format_of
 from sgat.features import Features
-from sgat.finished_run import FinishedRun
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import rounded
-from sgat.run_folder import RunFolder
+from sgat.runs.finished_run import FinishedRun
+from sgat.runs.folder import RunFolder
 from sgat.scorers import AdditiveScorer, BilinearScorer, CosineScorer, FreeScorer
 
 TEXT_FORMATS = ("csv", "tsv")

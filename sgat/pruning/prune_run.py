@@ -10,7 +10,6 @@ from typing import Any
 
 from sgat.atomic import check_place
 from sgat.config import Config
-from sgat.finished_run import open_run
 from sgat.models import SGAT
 from sgat.pruning.engine import Engine, EngineName, start_engine
 from sgat.pruning.measure import measure
@@ -19,8 +18,9 @@ from sgat.pruning.prune_table import Pruned, prune_table, scratch_folder
 from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.task import Missing, Task
-from sgat.run_folder import RunFolder
-from sgat.saved_model import load
+from sgat.runs.finished_run import open_run
+from sgat.runs.folder import RunFolder
+from sgat.runs.saved_model import load
 
 
 @dataclasses.dataclass(frozen=True)

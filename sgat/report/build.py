@@ -12,7 +12,6 @@ import torch
 from sgat.atomic import replacing
 from sgat.data.node_data import NodeData
 from sgat.data.statistics import side_by_side
-from sgat.finished_run import FinishedRun
 from sgat.removal import Removal, describe_removal
 from sgat.report.charts import Chart
 from sgat.report.class_edges import class_edges_card
@@ -26,7 +25,8 @@ from sgat.report.scores import score_section
 from sgat.report.stage import stage
 from sgat.report.summary import lead, tiles
 from sgat.report.training import training_section
-from sgat.run_files import read_records
+from sgat.runs.files import read_records
+from sgat.runs.finished_run import FinishedRun
 
 NAVIGATION = (
     *(("summary", "Summary"), ("view", "Graph"), ("training", "Training")),

@@ -7,7 +7,7 @@ import hashlib
 from importlib import resources
 from string import Template
 
-from sgat.run_folder import REPORT_SIGN
+from sgat.runs.folder import REPORT_SIGN
 
 SCRIPTS = (
     *("data.js", "programs.js", "pace.js", "drawing.js", "panel.js", "controls.js"),

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sgat.data.node_data import NodeData
-from sgat.finished_run import FinishedRun
 from sgat.report.cards import section
 from sgat.report.confusion import LabelScore, confusion, label_scores
 from sgat.report.markup import escape, name, percent
+from sgat.runs.finished_run import FinishedRun
 
 SHADES = 7
 

@@ -6,11 +6,11 @@ from string import Template
 from typing import Any
 
 from sgat.data.node_data import NodeData
-from sgat.finished_run import FinishedRun
 from sgat.report.graph_view import GraphView
 from sgat.report.markup import escape, name
 from sgat.report.page import asset
 from sgat.report.picture import COLOURS, draw_graph, shape_path
+from sgat.runs.finished_run import FinishedRun
 
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""

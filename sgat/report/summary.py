@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sgat.finished_run import FinishedRun
 from sgat.removal import Removal
 from sgat.report.markup import escape, number, percent
+from sgat.runs.finished_run import FinishedRun
 
 
 def lead(run: FinishedRun) -> str:

@@ -383,7 +383,7 @@ def test_ctrl_c_while_results_are_written_says_how_to_go_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("sgat.run_results.write_parquet", interrupted)
+        patch.setattr("sgat.runs.results.write_parquet", interrupted)
         assert main(["fit", "karate", *QUICK, "--out", "r"]) == 130
     error = capsys.readouterr().err
     assert error == "interrupted; go on with: sgat fit --resume --out r\n"
@@ -395,7 +395,7 @@ def test_a_fault_of_ours_keeps_its_traceback(monkeypatch):
     def fault(*arguments, **options):
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr("sgat.runs.Training", fault)
+    monkeypatch.setattr("sgat.runs.run.Training", fault)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         main(["fit", "karate"])
 

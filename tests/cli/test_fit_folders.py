@@ -160,7 +160,7 @@ def test_a_disk_that_fills_up_at_the_end_leaves_the_earlier_run(
         def fail(path, *tables):
             raise OSError(28, "No space left on device", str(path))
 
-        patch.setattr("sgat.run_results.write_parquet", fail)
+        patch.setattr("sgat.runs.results.write_parquet", fail)
         assert main(again) == 1
     assert "No space left on device" in capsys.readouterr().err
     assert before.items() <= content(tmp_path).items()
@@ -208,7 +208,7 @@ def under_way(csv_files, tmp_path, capsys):
         def fail(folder, *arguments):
             raise OSError(28, "No space left on device", str(folder.path))
 
-        patch.setattr("sgat.runs.write_results", fail)
+        patch.setattr("sgat.runs.run.write_results", fail)
         assert main(["fit", *csv_files, *QUICK, *evidence]) == 1
     (tmp_path / "edges.csv").unlink()
     capsys.readouterr()

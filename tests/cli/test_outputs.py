@@ -2,7 +2,7 @@ import pytest
 
 from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
 from sgat.config import DataConfig
-from sgat.run_folder import RunFolder
+from sgat.runs.folder import RunFolder
 
 
 @pytest.fixture

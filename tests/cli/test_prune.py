@@ -10,9 +10,9 @@ import torch
 
 import sgat
 from sgat.cli import main
-from sgat.finished_run import open_run
 from sgat.graph import Graph
 from sgat.pruning import duckdb_engine
+from sgat.runs.finished_run import open_run
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 SIZE = 60

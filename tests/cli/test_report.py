@@ -4,7 +4,7 @@ import webbrowser
 import pytest
 
 from sgat.cli import main
-from sgat.run_folder import is_report
+from sgat.runs.folder import is_report
 
 QUICK = ["--epochs", "2", "--snapshots", "0", "--quiet"]
 

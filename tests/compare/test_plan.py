@@ -15,7 +15,7 @@ from sgat.data.karate import load_karate
 from sgat.experiments.probes import unpacked
 from sgat.experiments.record import Store, differences
 from sgat.experiments.runner import run_planned, run_tasks
-from sgat.run_request import Request
+from sgat.runs.request import Request
 from sgat.train import resolved
 
 KARATE = DataConfig(name="karate")

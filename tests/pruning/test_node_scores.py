@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import sgat
-from sgat.finished_run import open_run
 from sgat.pruning.node_scores import NodeScores
-from sgat.run_folder import RunFolder
-from sgat.run_request import Request
-from sgat.run_start import start_run
-from sgat.runs import run
+from sgat.runs.finished_run import open_run
+from sgat.runs.folder import RunFolder
+from sgat.runs.request import Request
+from sgat.runs.run import run
+from sgat.runs.start import start_run
 
 
 def finished(csv_files, **options):

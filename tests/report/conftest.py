@@ -13,13 +13,13 @@ from small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
-from sgat.finished_run import FinishedRun, open_run
 from sgat.report import write_report
-from sgat.run_folder import RunFolder
-from sgat.run_request import Request
-from sgat.run_results import write_results
-from sgat.run_start import start_run
-from sgat.runs import run
+from sgat.runs.finished_run import FinishedRun, open_run
+from sgat.runs.folder import RunFolder
+from sgat.runs.request import Request
+from sgat.runs.results import write_results
+from sgat.runs.run import run
+from sgat.runs.start import start_run
 from sgat.train import fit
 
 HOSTILE_IDS = (

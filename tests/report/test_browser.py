@@ -13,7 +13,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from sgat.report import write_report
-from sgat.run_files import read_records
+from sgat.runs.files import read_records
 
 NUM_NODES = 61
 IDS = ("hostile_run", "undirected_run", "large_run", "several_run")

@@ -4,7 +4,7 @@ import html
 import re
 
 from sgat.report.page import SCRIPTS, assemble, asset
-from sgat.run_folder import REPORT_SIGN
+from sgat.runs.folder import REPORT_SIGN
 
 PARTS = ("title", "heading", "lead", "navigation", "summary", "view", "sections")
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sgat.config import DataConfig
-from sgat.run_request import Request
+from sgat.runs.request import Request
 
 
 def test_options_are_sorted_into_their_sections(tmp_path):

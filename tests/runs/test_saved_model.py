@@ -9,7 +9,7 @@ from small_run import content, finished
 import sgat
 from sgat import checkpoint
 from sgat.config import Config
-from sgat.run_folder import RunFolder
+from sgat.runs.folder import RunFolder
 
 
 def quick(**options):
@@ -143,7 +143,7 @@ def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
     def fail(path, *tables):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("sgat.saved_model.write_parquet", fail)
+    monkeypatch.setattr("sgat.runs.saved_model.write_parquet", fail)
     with pytest.raises(OSError, match="No space left"):
         classifier.save(tmp_path / "a" / "s")
     assert list(tmp_path.iterdir()) == []

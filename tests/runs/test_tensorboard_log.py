@@ -6,8 +6,8 @@ import pytest
 
 from sgat.cli import main
 from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
-from sgat.run_folder import RunFolder
-from sgat.runs import run
+from sgat.runs.folder import RunFolder
+from sgat.runs.run import run
 
 pytest.importorskip("tensorboard", reason="tensorboard is not installed")
 

@@ -6,7 +6,7 @@ import pytest
 from small_data import block_graph, several_graphs
 from small_run import finished
 
-from sgat.run_files import read_records
+from sgat.runs.files import read_records
 
 
 def test_the_summary_counts_what_the_tables_hold(tmp_path):

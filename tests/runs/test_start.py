@@ -1,9 +1,9 @@
 import pytest
 
 from sgat.config import Config
-from sgat.run_folder import RunFolder
-from sgat.run_request import Request
-from sgat.run_start import continue_run, start_run
+from sgat.runs.folder import RunFolder
+from sgat.runs.request import Request
+from sgat.runs.start import continue_run, start_run
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):

@@ -5,7 +5,7 @@ from small_data import block_graph
 from small_run import content, finished
 
 from sgat.config import Config
-from sgat.run_results import write_results
+from sgat.runs.results import write_results
 
 
 def test_nothing_of_an_earlier_run_is_left_and_nothing_else_is_touched(tmp_path):
@@ -30,7 +30,7 @@ def test_publishing_that_is_cut_off_can_be_resumed(tmp_path, monkeypatch):
         os_replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr("sgat.run_folder.os.replace", replace)
+        patch.setattr("sgat.runs.folder.os.replace", replace)
         with pytest.raises(OSError, match="Input/output error"):
             write_results(folder, config, [block_graph()], result)
     assert folder.is_under_way and not folder.is_finished

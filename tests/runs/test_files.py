@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from sgat.run_files import (
+from sgat.runs.files import (
     arrow_table,
     read_parquet,
     read_records,

@@ -8,8 +8,8 @@ from pathlib import Path
 from sgat import checkpoint
 from sgat.atomic import check_place
 from sgat.config import Config, DataConfig
-from sgat.run_folder import RunFolder
-from sgat.run_request import Request
+from sgat.runs.folder import RunFolder
+from sgat.runs.request import Request
 
 
 def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:

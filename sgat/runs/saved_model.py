@@ -14,8 +14,8 @@ from sgat.atomic import write_text
 from sgat.config import Config
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
-from sgat.run_files import arrow_table, read_parquet, read_records, write_parquet
-from sgat.run_folder import RunFolder, missing_folders
+from sgat.runs.files import arrow_table, read_parquet, read_records, write_parquet
+from sgat.runs.folder import RunFolder, missing_folders
 
 if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier

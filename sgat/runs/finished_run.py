@@ -16,8 +16,8 @@ from sgat.data.configured import Loaded, load_configured
 from sgat.data.node_data import NodeData, fingerprint
 from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
-from sgat.run_folder import RunFolder
-from sgat.saved_model import load
+from sgat.runs.folder import RunFolder
+from sgat.runs.saved_model import load
 from sgat.tables import edge_scores
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from small_data import block_graph, several_graphs
 
 from sgat.data.configured import Loaded
 from sgat.edge_scores import EdgeScores
-from sgat.pruned_file import check_pruned_path, write_pruned_file
+from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
 
 
 def test_trying_to_write_leaves_nothing_and_touches_nothing(tmp_path):

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 import sgat
-from sgat.finished_run import open_run
-from sgat.run_request import Request
-from sgat.run_start import start_run
-from sgat.runs import run
+from sgat.runs.finished_run import open_run
+from sgat.runs.request import Request
+from sgat.runs.run import run
+from sgat.runs.start import start_run
 
 
 @pytest.fixture

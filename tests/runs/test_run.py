@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 
 import sgat
-from sgat import run_notes
 from sgat.config import Config, default_config
-from sgat.run_folder import RunFolder
-from sgat.run_request import Request
-from sgat.run_start import continue_run, start_run
-from sgat.runs import run
+from sgat.runs.folder import RunFolder
+from sgat.runs.request import Request
+from sgat.runs.run import run
+from sgat.runs.start import continue_run, start_run
 
 
 def test_a_finished_run_resumes_to_what_it_is(tmp_path, monkeypatch):
@@ -46,7 +45,7 @@ def test_the_mean_gate_is_that_of_the_kept_edges(tmp_path):
 
 
 def test_a_shipped_share_is_no_reason_to_warn(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_notes, "LEAST_GATE", 2.0)
+    monkeypatch.setattr("sgat.runs.notes.LEAST_GATE", 2.0)
     for keep, is_told in {0.54: False, 0.4: True}.items():
         shipped = default_config("karate")
         settings = shipped.replace(train={"epochs": 2, "keep": keep, "snapshots": 0})

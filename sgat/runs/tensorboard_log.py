@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Callable, Iterator
 
 from sgat.config import Config
-from sgat.run_folder import RunFolder, is_there
+from sgat.runs.folder import RunFolder, is_there
 from sgat.train import EpochRecord
 
 Tell = Callable[[EpochRecord], None]

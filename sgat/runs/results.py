@@ -17,9 +17,9 @@ from sgat.data.node_data import NodeData, fingerprint
 from sgat.edge_scores import EdgeScores
 from sgat.evaluate import evaluate
 from sgat.provenance import device_name, versions
-from sgat.run_files import write_parquet, write_records, write_snapshots
-from sgat.run_folder import RunFolder
-from sgat.saved_model import model_header
+from sgat.runs.files import write_parquet, write_records, write_snapshots
+from sgat.runs.folder import RunFolder
+from sgat.runs.saved_model import model_header
 from sgat.tables import edge_scores, edge_table, node_table
 from sgat.train import Result, chosen_device
 

@@ -2,7 +2,7 @@ import pytest
 from small_data import block_graph
 
 from sgat.config import ModelConfig
-from sgat.run_notes import kept_note, readout_note, scorer_note, weak_note
+from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 
 
 @pytest.mark.parametrize(

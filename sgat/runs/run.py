@@ -15,14 +15,14 @@ from sgat.data.files import score_table
 from sgat.data.node_data import NodeData
 from sgat.edge_scores import EdgeScores
 from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
-from sgat.finished_run import open_run
 from sgat.models import SGAT
-from sgat.pruned_file import check_pruned_path, write_pruned_file
-from sgat.run_folder import RunFolder, missing_folders
-from sgat.run_notes import kept_note, readout_note, scorer_note, weak_note
-from sgat.run_results import write_results
+from sgat.runs.finished_run import open_run
+from sgat.runs.folder import RunFolder, missing_folders
+from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
+from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
+from sgat.runs.results import write_results
+from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.tables import edge_scores
-from sgat.tensorboard_log import check_tensorboard, log_epochs
 from sgat.train import EpochRecord, Result, Training
 
 
