@@ -15,8 +15,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from sgat.ops.gpu.finish_rows import finish_rows_kernel
 from sgat.ops.gpu.pieces import Pieces
-from sgat.ops.gpu.sum_rows import finish_rows_kernel
 
 
 @triton.jit
