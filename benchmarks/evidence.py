@@ -38,9 +38,9 @@ from sgat.config import ModelConfig
 from sgat.data import load
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
-from sgat.evidence import EdgeEvidence, assortativity
-from sgat.experiments.block_models import BLOCK_MODELS, block_model
-from sgat.recommended import chosen_readout
+from sgat.judging import EdgeEvidence, assortativity
+from sgat.training.recommended import chosen_readout
+from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
 
 PLANTED = "planted"
 CALIBRATED = (

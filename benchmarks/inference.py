@@ -26,9 +26,9 @@ from torch import Tensor
 from benchmarks.measure import append, measure, table
 from benchmarks.ops import build_graph
 from sgat import ops
-from sgat.budget import bias_shift
 from sgat.graph import Graph
 from sgat.models import SGAT
+from sgat.training.budget import bias_shift
 
 HIDDEN, HEADS = 64, 2
 COLUMNS = [

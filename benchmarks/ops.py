@@ -31,7 +31,9 @@ from benchmarks.measure import append, measure, table
 from sgat.conv import SGATConv
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
-from sgat.ops import fused_aggregate, fused_gates, fused_gates_bwd
+from sgat.ops.operators import aggregate as fused_aggregate
+from sgat.ops.operators import gates as fused_gates
+from sgat.ops.operators import gates_bwd as fused_gates_bwd
 
 WIDTH, HEADS = 128, 2
 PEERS = ("GATConv", "GATv2Conv", "GCNConv", "torch CSR matmul", "eager scatter SGAT")

@@ -33,8 +33,8 @@ from benchmarks.measure import append, measure, table
 from benchmarks.ops import csr_matrix, location
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import reddit_shaped
-from sgat.evaluate import loss_on
 from sgat.models import SGAT
+from sgat.training.evaluate import loss_on
 
 COLUMNS = [
     *(

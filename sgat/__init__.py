@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgat.graph import Graph
     from sgat.models import SGAT
     from sgat.runs.saved_model import load
-    from sgat.train import fit
+    from sgat.training.loop import fit
 
 __version__ = "0.1.0"
 
@@ -49,7 +49,7 @@ _HOME = {
     "SGATConv": "sgat.conv",
     "SparseFeatures": "sgat.features",
     "TrainConfig": "sgat.config",
-    "fit": "sgat.train",
+    "fit": "sgat.training.loop",
     "load": "sgat.runs.saved_model",
 }
 """Where each public name is defined."""

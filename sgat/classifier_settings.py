@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sgat.config import Config
-from sgat.train import chosen_device
+from sgat.training.loop import chosen_device
 
 MODEL_ARGUMENTS = (
     *("hidden", "heads", "layers", "scorer", "readout"),

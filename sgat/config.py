@@ -68,7 +68,7 @@ class DataConfig:
 class ModelConfig:
     """Shape of the network; see `sgat.SGAT` for the meaning of each entry.
 
-    `method` names another model of `sgat.baselines.METHODS`; it takes from the entries
+    `method` names another model of `sgat_lab.baselines`; it takes from the entries
     those it has a use for, and `options` holds what is its own.
 
     `gate_bias` says whether there is a learned scalar in every log α, and
@@ -78,10 +78,10 @@ class ModelConfig:
     `readout` "auto" takes "diffusion" where edges tend to join nodes of one class, or
     nothing is known of it, and else "beliefs"; in place of "diffusion" "attention",
     where nodes have several labels or the scorer is not "evidence"
-    (`sgat.recommended`).
+    (`sgat.training.recommended`).
 
     `scorer` says what inductive gates look at, see `sgat.scorers`; "auto" takes
-    "evidence", or "additive" where edges are too many for it (`sgat.recommended`).
+    "evidence", or "additive" where edges are too many (`sgat.training.recommended`).
     `rank` is the length of the vectors of "cosine" and "bilinear" and the hidden width
     of "gatv2".
 

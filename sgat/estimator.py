@@ -17,14 +17,13 @@ from torch import Tensor
 from sgat.classifier_settings import to_arguments, to_config
 from sgat.config import Config
 from sgat.data.node_data import NodeData, check
-from sgat.edge_scores import EdgeScores
-from sgat.evaluate import score_nodes
 from sgat.given_data import GivenData, check_fits
 from sgat.models import SGAT
 from sgat.pruning import Rules, apply_rules
 from sgat.runs.saved_model import model_header
-from sgat.tables import edge_scores, edge_table
-from sgat.train import EpochRecord, chosen_device, fit, resolved
+from sgat.scored import EdgeScores, edge_scores, edge_table
+from sgat.training.evaluate import score_nodes
+from sgat.training.loop import EpochRecord, chosen_device, fit, resolved
 
 
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped

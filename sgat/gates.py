@@ -79,7 +79,7 @@ class BinaryGates:
     z has no derivative by log α, so training needs an estimate of one. "gumbel" passes
     the gradient straight through: that of σ((log u - log(1 - u) + log α) / β) stands in
     for that of z, which is biased. "reinforce" and "rebar" leave z constant, and the
-    trainer adds their estimate (see `sgat.gate_gradient`).
+    trainer adds their estimate (see `sgat.training.gate_gradient`).
 
     Attributes:
         gradient: "reinforce", "gumbel" or "rebar".

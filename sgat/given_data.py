@@ -9,7 +9,7 @@ from typing import Any
 from sgat.config import ModelConfig
 from sgat.data.inputs import to_node_data, to_pruned
 from sgat.data.node_data import NodeData, check_features
-from sgat.edge_scores import EdgeScores
+from sgat.scored import EdgeScores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

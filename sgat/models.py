@@ -10,15 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgat import ops
-from sgat.belief_readout import BeliefReadout
 from sgat.config import ModelConfig
 from sgat.conv import SGATConv, as_graph, draw_seed
-from sgat.diffusion_readout import DiffusionReadout
 from sgat.features import Features
 from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
+from sgat.readouts.beliefs import BeliefReadout
+from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scorers import EvidenceScorer, FreeScorer, make_scorer
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class SGAT(NodeClassifier):
         """The network that a config describes, for data of these sizes.
 
         Raises:
-            ValueError: If the read-out is left to the data; `sgat.train.resolved` asks.
+            ValueError: If the read-out is left to the data.
         """
         for name in ("scorer", "readout"):
             if getattr(config, name) == "auto":

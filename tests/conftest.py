@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from hypothesis import settings
-from ops.awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat.graph import Graph
 

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 import torch
-from ops.awkward import GRAPHS, random_edges
+from support.awkward import GRAPHS, random_edges
 from torch import Tensor, nn
 
 from sgat import SGATConv

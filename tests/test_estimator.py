@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
 import sgat
 from sgat import SGATClassifier

@@ -4,12 +4,12 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
 from sgat.config import ModelConfig
-from sgat.edge_scores import EdgeScores
 from sgat.given_data import GivenData, check_fits
 from sgat.runs.saved_model import model_header
+from sgat.scored import EdgeScores
 
 
 def test_options_hold_for_later_data_of_the_same_kind():

@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 import torch
-from ops.awkward import GRAPHS, random_edges
+from support.awkward import GRAPHS, random_edges
 
 from sgat.graph import Graph
-from sgat.ops.fused_passes import SPLIT
+from sgat.ops.operators.passes import SPLIT
 
 
 def graph_of(*edges: tuple[int, int], num_nodes: int | None = None, **options) -> Graph:

@@ -7,15 +7,15 @@ from types import ModuleType
 import pytest
 import torch
 import torch.nn.functional as F
-from ops.awkward import GRAPHS, random_edges
+from support.awkward import GRAPHS, random_edges
 from torch import Tensor, nn
 
 from sgat import SGAT, ModelConfig, ops
-from sgat.belief_readout import BeliefReadout
-from sgat.diffusion_readout import DiffusionReadout
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
+from sgat.readouts.beliefs import BeliefReadout
+from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scorers import (
     SCORERS,
     AdditiveScorer,

@@ -12,9 +12,7 @@ from typing import Any
 
 import typer
 
-VERBS = (
-    *("fit", "prune", "report", "explain", "predict", "compare", "data", "reproduce"),
-)
+VERBS = ("fit", "prune", "report", "explain", "predict", "data")
 """The modules of this package, in the order of the help; importing one adds its
 commands to `app`."""
 
@@ -75,9 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: bad input, told in one sentence on standard error (SGAT_DEBUG=1 shows
     the traceback). 2: wrong usage. 130: interrupted.
     """
+    return run_app(app, [f"sgat.cli.{verb}" for verb in VERBS], arguments)
+
+
+def run_app(
+    app: typer.Typer, modules: Sequence[str], arguments: Sequence[str] | None
+) -> int:
+    """Import the modules of the verbs, run a command and return the exit code."""
     try:
-        for verb in VERBS:
-            import_module(f"sgat.cli.{verb}")
+        for module in modules:
+            import_module(module)
         logging.basicConfig(handlers=[_Notes()])
         app(args=None if arguments is None else list(arguments))
     except SystemExit as stop:
@@ -92,12 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
         given = sys.argv[1:] if arguments is None else arguments
-        print(f"error: {_as_options(_sentence(error), given)}", file=sys.stderr)
+        print(f"error: {_as_options(app, _sentence(error), given)}", file=sys.stderr)
         return 1
     return 0
 
 
-def _as_options(sentence: str, arguments: Sequence[str]) -> str:
+def _as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str:
     """A sentence of the library with its arguments named as options of the verb."""
     command: Any = typer.main.get_command(app)
     for word in arguments:

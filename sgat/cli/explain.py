@@ -13,8 +13,8 @@ from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
-    from sgat.explain import GraphExplanation, NodeExplanation
-    from sgat.node_verdict import Verdict
+    from sgat.explaining.explain import GraphExplanation, NodeExplanation
+    from sgat.explaining.node_verdict import Verdict
 
 TABLES = (".csv", ".tsv", ".parquet", ".md")
 LEFT = ("label", "prediction", "becomes", "change_of", "target")
@@ -62,7 +62,7 @@ def explain(
     found: NodeExplanation | GraphExplanation
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
-        from sgat.explain import explain_graph, explain_node
+        from sgat.explaining.explain import explain_graph, explain_node
         from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
@@ -89,11 +89,11 @@ def explain(
 
 def write_table(table: Any, path: Path) -> None:
     """Write a table as CSV, TSV, Parquet or Markdown, by its suffix."""
-    from sgat.atomic import write_text
+    from sgat.data.files.atomic import write_text
     from sgat.runs.files import arrow_table
 
     if path.suffix.lower() == ".md":
-        from sgat.experiments.text_table import aligned
+        from sgat_lab.experiments.text_table import aligned
 
         values = table.to_numpy().tolist()
         cells = [[_cell(value, 6, longest=None) for value in row] for row in values]
@@ -107,14 +107,14 @@ def write_table(table: Any, path: Path) -> None:
 
 
 def _draw(found: NodeExplanation | GraphExplanation, path: Path) -> None:
-    from sgat.explain import NodeExplanation
+    from sgat.explaining.explain import NodeExplanation
 
     if isinstance(found, NodeExplanation):
-        from sgat.ego_picture import draw_ego
+        from sgat.explaining.ego_picture import draw_ego
 
         draw_ego(found, path)
     else:
-        from sgat.removal_picture import draw_removal
+        from sgat.explaining.removal_picture import draw_removal
 
         draw_removal(found.removal, path, found.graph)
 
@@ -122,7 +122,7 @@ def _draw(found: NodeExplanation | GraphExplanation, path: Path) -> None:
 def _show(found: NodeExplanation | GraphExplanation, top: int) -> None:
     from rich.console import Console
 
-    from sgat.explain import NodeExplanation
+    from sgat.explaining.explain import NodeExplanation
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else WIDTH, markup=False)
@@ -251,7 +251,7 @@ def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
     """A value as printable text of one line, cut if it is long."""
     import pandas as pd
 
-    from sgat.ego_picture import short
+    from sgat.explaining.ego_picture import short
 
     if value is None or value is pd.NA or value != value:
         return ""

@@ -15,7 +15,7 @@ from sgat.cli import INTERRUPTED, app, data_options
 from sgat.cli.data_options import option
 from sgat.cli.downloads import download_bar
 from sgat.config import ModelConfig, TrainConfig
-from sgat.recommended import RECOMMENDED
+from sgat.training.recommended import RECOMMENDED
 
 MODEL, TRAIN, RUN = "Model", "Training", "Run"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from sgat.atomic import check_place
 from sgat.config import DataConfig
+from sgat.data.files.atomic import check_place
 from sgat.runs.folder import RunFolder
 
 

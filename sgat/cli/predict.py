@@ -12,7 +12,7 @@ from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
-    from sgat.predict import Prediction
+    from sgat.runs.predict import Prediction
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
 FILES = "New data"
@@ -81,8 +81,8 @@ def predict(
     with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.data.files import write_table
-        from sgat.predict import predict_files, predict_run
         from sgat.runs.finished_run import open_model, open_run
+        from sgat.runs.predict import predict_files, predict_run
 
         for name, path in outputs.items():
             check_suffix(name, path, TABLES)

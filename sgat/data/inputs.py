@@ -14,8 +14,8 @@ from sgat.data.arrays import as_edge_index, from_arrays
 from sgat.data.networkx_graph import from_networkx, prune_networkx
 from sgat.data.node_data import NodeData
 from sgat.data.pyg import from_pyg, prune_pyg
-from sgat.edge_scores import EdgeScores
 from sgat.features import SparseFeatures
+from sgat.scored import EdgeScores
 
 NETWORKX_OPTIONS = ("label", "features", "split", "weight")
 COMMON_OPTIONS = ("validation", "classes", "seed")

@@ -10,8 +10,8 @@ import torch
 from sgat.data.arrays import as_features, as_labels, held_out
 from sgat.data.node_data import NodeData
 from sgat.data.splits import from_column
-from sgat.edge_scores import EdgeScores
 from sgat.graph import Graph
+from sgat.scored import EdgeScores
 
 
 def from_networkx(

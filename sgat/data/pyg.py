@@ -11,8 +11,8 @@ from torch import Tensor
 
 from sgat.data.arrays import as_features, as_labels, held_out
 from sgat.data.node_data import NodeData
-from sgat.edge_scores import EdgeScores
 from sgat.graph import Graph
+from sgat.scored import EdgeScores
 
 MASKS = {"train": "train_mask", "val": "val_mask", "test": "test_mask"}
 

@@ -19,8 +19,10 @@ from torch import Tensor
 from sgat.features import Features, SparseFeatures
 from sgat.gates import BinaryGates, Gates
 from sgat.graph import Graph
-from sgat.ops import fused, fused_project, noise, reference
+from sgat.ops import noise, reference
 from sgat.ops.noise import Seed
+from sgat.ops.operators import fused
+from sgat.ops.operators import project as fused_project
 from sgat.ops.reference import OpenEdges, rounded
 
 logger = logging.getLogger(__name__)

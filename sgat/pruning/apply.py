@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.edge_scores import EdgeScores
 from sgat.gates import Gates
 from sgat.pruning.choice import choose_edges, chosen_scores
 from sgat.pruning.rules import Rules
+from sgat.scored import EdgeScores
 
 logger = logging.getLogger(__name__)
 Array = np.ndarray[Any, Any]

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.edge_scores import EdgeScores
 from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.pruning.forest import spanning_forest
 from sgat.pruning.rules import Combination, Reason, Rules, too_many_guaranteed
+from sgat.scored import EdgeScores
 
 Array = np.ndarray[Any, Any]
 

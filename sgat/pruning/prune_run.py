@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sgat.atomic import check_place
 from sgat.config import Config
+from sgat.data.files.atomic import check_place
 from sgat.models import SGAT
 from sgat.pruning.engine import Engine, EngineName, start_engine
 from sgat.pruning.measure import measure

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sgat.atomic import replacing
+from sgat.data.files.atomic import replacing
 from sgat.pruning import expression
 from sgat.pruning.decision import decide, store_guarantees, store_links
 from sgat.pruning.engine import Engine

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from sgat.atomic import replacing
+from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData
 from sgat.data.statistics import side_by_side
-from sgat.removal import Removal, describe_removal
+from sgat.explaining.removal import Removal, describe_removal
 from sgat.report.charts import Chart
 from sgat.report.class_edges import class_edges_card
 from sgat.report.graph_view import GraphView, build_view

@@ -8,9 +8,9 @@ import numpy as np
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.edge_scores import EdgeScores
 from sgat.report.confusion import Array, merge_rare
 from sgat.report.markup import name
+from sgat.scored import EdgeScores
 
 SHADES = 7
 

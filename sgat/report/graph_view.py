@@ -18,8 +18,8 @@ import numpy as np
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.edge_scores import EdgeScores
 from sgat.report.layout import layout_nodes
+from sgat.scored import EdgeScores
 
 Array = np.ndarray[Any, Any]
 

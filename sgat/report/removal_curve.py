@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from sgat import metrics, ops
-from sgat.budget import bias_shift
+from sgat import ops
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
+from sgat.training import metrics
+from sgat.training.budget import bias_shift
 
 STEPS = 20
 

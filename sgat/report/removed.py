@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.removal import Contrast, Removal
+from sgat.explaining.removal import Contrast, Removal
 from sgat.report.cards import card, section, table
 from sgat.report.charts import Chart, bar_chart
 from sgat.report.markup import escape, number, percent

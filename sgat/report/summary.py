@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sgat.removal import Removal
+from sgat.explaining.removal import Removal
 from sgat.report.markup import escape, number, percent
 from sgat.runs.finished_run import FinishedRun
 

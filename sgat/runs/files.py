@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from sgat.atomic import replacing, write_text
-from sgat.train import EpochRecord, Snapshot
+from sgat.data.files.atomic import replacing, write_text
+from sgat.training.loop import EpochRecord, Snapshot
 
 
 def write_records(path: Path, records: Sequence[EpochRecord]) -> None:

@@ -14,11 +14,10 @@ from torch import Tensor
 from sgat.config import Config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.node_data import NodeData, fingerprint
-from sgat.edge_scores import EdgeScores
 from sgat.models import SGAT
 from sgat.runs.folder import RunFolder
 from sgat.runs.saved_model import load
-from sgat.tables import edge_scores
+from sgat.scored import EdgeScores, edge_scores
 
 if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier

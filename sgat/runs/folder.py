@@ -25,8 +25,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sgat.atomic import write_text
 from sgat.config import Config
+from sgat.data.files.atomic import write_text
 
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""

@@ -14,7 +14,7 @@ from sgat.data.configured import Loaded
 from sgat.data.files import from_node_data, write_pruned
 from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
-from sgat.edge_scores import EdgeScores
+from sgat.scored import EdgeScores
 
 
 def check_pruned_path(path: Path, loaded: Loaded) -> None:

@@ -14,7 +14,7 @@ from sgat.config import (
     default_config,
     find_config,
 )
-from sgat.recommended import RECOMMENDED
+from sgat.training.recommended import RECOMMENDED
 
 SECTIONS = {"model": ModelConfig, "train": TrainConfig}
 FILE_OPTIONS = (

@@ -10,18 +10,17 @@ from typing import Any
 
 import torch
 
-from sgat import checkpoint, metrics
-from sgat.atomic import write_text
 from sgat.config import Config
+from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, fingerprint
-from sgat.edge_scores import EdgeScores
-from sgat.evaluate import evaluate
-from sgat.provenance import device_name, versions
 from sgat.runs.files import write_parquet, write_records, write_snapshots
 from sgat.runs.folder import RunFolder
+from sgat.runs.provenance import device_name, versions
 from sgat.runs.saved_model import model_header
-from sgat.tables import edge_scores, edge_table, node_table
-from sgat.train import Result, chosen_device
+from sgat.scored import EdgeScores, edge_scores, edge_table, node_table
+from sgat.training import checkpoint, metrics
+from sgat.training.evaluate import evaluate
+from sgat.training.loop import Result, chosen_device
 
 
 def summarise(

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sgat.atomic import write_text
 from sgat.config import Config, default_config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.files import score_table
+from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
-from sgat.edge_scores import EdgeScores
-from sgat.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
+from sgat.explaining.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
 from sgat.models import SGAT
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder, missing_folders
@@ -22,8 +21,8 @@ from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
 from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
-from sgat.tables import edge_scores
-from sgat.train import EpochRecord, Result, Training
+from sgat.scored import EdgeScores, edge_scores
+from sgat.training.loop import EpochRecord, Result, Training
 
 
 @dataclasses.dataclass(frozen=True)

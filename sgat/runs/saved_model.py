@@ -9,13 +9,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgat import checkpoint
-from sgat.atomic import write_text
 from sgat.config import Config
+from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
 from sgat.runs.files import arrow_table, read_parquet, read_records, write_parquet
 from sgat.runs.folder import RunFolder, missing_folders
+from sgat.training import checkpoint
 
 if TYPE_CHECKING:
     from sgat.estimator import SGATClassifier

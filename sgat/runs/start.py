@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sgat import checkpoint
-from sgat.atomic import check_place
 from sgat.config import Config, DataConfig
+from sgat.data.files.atomic import check_place
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import Request
+from sgat.training import checkpoint
 
 
 def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.weak import WeakIdRef
 
-from sgat.evidence import EdgeEvidence
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
-from sgat.ops.kept import Kept
+from sgat.judging import EdgeEvidence
+from sgat.ops.cache import Kept
 from sgat.scorers.scores import Scores
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sgat.common_neighbours import Neighbours
 from sgat.graph import Graph
-from sgat.ops.kept import Kept
+from sgat.ops.cache import Kept
+from sgat.ops.common_neighbours import Neighbours
 from sgat.scorers.additive import PairScorer
 from sgat.scorers.scores import Scores
 

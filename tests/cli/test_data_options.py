@@ -4,9 +4,9 @@ import pytest
 import typer
 
 from sgat.cli import data_options
-from sgat.cli.compare import compare
 from sgat.cli.data import info
 from sgat.cli.fit import fit
+from sgat_lab.cli.compare import compare
 
 SHARED = {
     name: value

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from processes import started
+from support.processes import started
 
-import sgat.recommended
+import sgat.training.recommended
 from sgat.cli import main
 from sgat.config import Config
 from sgat.data import Split, save_split
@@ -370,7 +370,7 @@ def test_a_second_ctrl_c_ends_with_130_and_leaves_nothing(
     def interrupted(training, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgat.train.Training.run", interrupted)
+    monkeypatch.setattr("sgat.training.loop.Training.run", interrupted)
     assert main(["fit", "karate", "--quiet"]) == 130
     assert capsys.readouterr() == ("", "")
     assert list(tmp_path.iterdir()) == []
@@ -529,7 +529,7 @@ def test_own_files_get_the_recommended_settings_and_names_their_own(csv_files):
 
 
 def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
-    monkeypatch.setattr(sgat.recommended, "MOST_JUDGED", 29)
+    monkeypatch.setattr(sgat.training.recommended, "MOST_JUDGED", 29)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "r"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
     assert len(told) == 1 and told[0].startswith("note: gates are additive")
@@ -539,7 +539,7 @@ def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
     again = ["--scorer", "evidence", "--out", "e"]
     assert main(["fit", *csv_files, "--epochs", "2", *again]) == 0
     assert "additive" not in capsys.readouterr().err
-    monkeypatch.setattr(sgat.recommended, "MOST_JUDGED", 30)
+    monkeypatch.setattr(sgat.training.recommended, "MOST_JUDGED", 30)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "s"]) == 0
     assert "additive" not in capsys.readouterr().err
     assert Config.from_toml(Path("s/config.toml")).model.scorer == "evidence"

@@ -9,12 +9,12 @@ import sys
 
 import pandas as pd
 import pytest
-from processes import started
-from small_data import block_graph
+from support.processes import started
+from support.small_data import block_graph
 
 import sgat
-from sgat.checkpoint import load_tensors, save_tensors
 from sgat.cli import main
+from sgat.training.checkpoint import load_tensors, save_tensors
 
 QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
 

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from sgat.data.networkx_graph import from_networkx, prune_networkx
-from sgat.edge_scores import EdgeScores
 from sgat.gates import HardConcrete
+from sgat.scored import EdgeScores
 
 
 def test_names_of_any_kind_weights_and_missing_labels():

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 import torch
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
 from sgat.data.karate import load_karate
 from sgat.data.node_data import check, fingerprint, merge

@@ -1,11 +1,11 @@
 import pytest
 import torch
-from small_data import block_graph
+from support.small_data import block_graph
 
 from sgat.data.fetch import pyg_class
 from sgat.data.pyg import from_pyg, prune_pyg
-from sgat.edge_scores import EdgeScores
 from sgat.gates import HardConcrete
+from sgat.scored import EdgeScores
 
 
 @pytest.fixture(scope="module")

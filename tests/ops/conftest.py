@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from agreement import poison
-from triton_device import HAS_CUDA
+from support.agreement import poison
+from support.triton_device import HAS_CUDA
 
-from sgat.ops import fused_passes
+from sgat.ops.operators import passes as fused_passes
 
 
 @pytest.fixture

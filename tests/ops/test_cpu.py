@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from agreement import (
+from support.agreement import (
     LOSSES,
     assert_as_close,
     check_loss,
@@ -21,22 +21,19 @@ from agreement import (
     poison,
     step,
 )
-from awkward import GRAPHS, scattered
+from support.awkward import GRAPHS, scattered
 from torch import Tensor
 
 from sgat import ops
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import (
-    fused,
-    fused_aggregate,
-    fused_gates,
-    fused_passes,
-    fused_project,
-    noise,
-    reference,
-)
+from sgat.ops import noise, reference
+from sgat.ops.operators import aggregate as fused_aggregate
+from sgat.ops.operators import fused
+from sgat.ops.operators import gates as fused_gates
+from sgat.ops.operators import passes as fused_passes
+from sgat.ops.operators import project as fused_project
 
 
 @pytest.fixture(params=list(GRAPHS))

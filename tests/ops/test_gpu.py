@@ -10,7 +10,7 @@ import math
 
 import pytest
 import torch
-from agreement import (
+from support.agreement import (
     LOSSES,
     assert_as_close,
     check_loss,
@@ -21,14 +21,16 @@ from agreement import (
     operator_arguments,
     step,
 )
-from awkward import GRAPHS, hub, scattered
+from support.awkward import GRAPHS, hub, scattered
+from support.triton_device import DEVICE, gpu_test, needs_triton
 from torch import Tensor
-from triton_device import DEVICE, gpu_test, needs_triton
 
 from sgat import ops
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops import fused, fused_aggregate, fused_gates
+from sgat.ops.operators import aggregate as fused_aggregate
+from sgat.ops.operators import fused
+from sgat.ops.operators import gates as fused_gates
 
 pytestmark = needs_triton
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from ops.awkward import GRAPHS, random_edges
+from support.awkward import GRAPHS, random_edges
 from torch import Tensor
 
 from sgat.graph import Graph

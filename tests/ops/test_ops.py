@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat import ops
 from sgat.conv import SGATConv

@@ -8,8 +8,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ops.agreement import check_rounding
-from ops.awkward import GRAPHS
+from support.agreement import check_rounding
+from support.awkward import GRAPHS
 from torch import Tensor
 
 from sgat.features import SparseFeatures

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
 import sgat
 from sgat import ops

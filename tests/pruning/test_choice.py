@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgat.edge_scores import EdgeScores
 from sgat.gates import BinaryGates, HardConcrete
 from sgat.graph import Graph
 from sgat.pruning import Reason, Rules, choose_edges, chosen_scores
+from sgat.scored import EdgeScores
 
 COMBINE = {"max": max, "min": min, "mean": lambda a, b: (a + b) / 2}
 

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from pruning.tables import NODES, edge_table, node_scores, pairs, read, write
+from support.prune_tables import NODES, edge_table, node_scores, pairs, read, write
 
-from sgat.edge_scores import EdgeScores
 from sgat.gates import BinaryGates
 from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, chosen_scores
@@ -19,6 +18,7 @@ from sgat.pruning.engine import start_engine
 from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table
 from sgat.pruning.task import Task
+from sgat.scored import EdgeScores
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 

@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 import torch
-from pruning.tables import NODES, edge_table, model, node_scores, pairs, read, write
 from pruning.test_prune_table import run
+from support.prune_tables import (
+    NODES,
+    edge_table,
+    model,
+    node_scores,
+    pairs,
+    read,
+    write,
+)
 
 from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, row_scores

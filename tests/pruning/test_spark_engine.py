@@ -11,14 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pruning.tables import (
+from pruning.test_row_scores import scored_nodes
+from support.prune_tables import (
     edge_table,
     node_scores,
     pairs,
     read,
     write,
 )
-from pruning.test_row_scores import scored_nodes
 
 from sgat.pruning import Rules
 from sgat.pruning.engine import start_engine

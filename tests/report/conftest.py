@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_data import several_graphs
+from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
@@ -20,7 +20,7 @@ from sgat.runs.request import Request
 from sgat.runs.results import write_results
 from sgat.runs.run import run
 from sgat.runs.start import start_run
-from sgat.train import fit
+from sgat.training.loop import fit
 
 HOSTILE_IDS = (
     "<script>window.hacked = 1; alert(1)</script>",

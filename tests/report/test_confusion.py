@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
 from sgat.report.confusion import confusion, label_scores, scored_nodes
 

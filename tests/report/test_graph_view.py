@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 import torch
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
-from sgat.edge_scores import EdgeScores
 from sgat.gates import HardConcrete
 from sgat.report import graph_view
 from sgat.report.graph_view import build_view
+from sgat.scored import EdgeScores
 
 KINDS = {"src": "i4", "pointer": "i4", "score": "f4", "split": "u1", "label": "i2"}
 KINDS |= {"prediction": "i2", "confidence": "f4", "x": "f4", "labels": "u1"}

@@ -4,8 +4,8 @@ import dataclasses
 import pytest
 import torch
 
-from sgat.evaluate import evaluate
 from sgat.report.removal_curve import removal_curve
+from sgat.training.evaluate import evaluate
 
 
 @pytest.mark.parametrize("name", ["hostile_run", "undirected_run", "several_run"])

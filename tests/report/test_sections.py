@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from small_data import block_graph
+from support.small_data import block_graph
 
-from sgat.removal import describe_removal
+from sgat.explaining.removal import describe_removal
 from sgat.report.removal_curve import RemovalPoint
 from sgat.report.removed import removal_section
 from sgat.report.scores import score_section

@@ -1,8 +1,8 @@
 import os
 
 import pytest
-from small_data import block_graph
-from small_run import content, finished
+from support.small_data import block_graph
+from support.small_run import content, finished
 
 from sgat.config import Config
 from sgat.runs.results import write_results

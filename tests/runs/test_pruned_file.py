@@ -1,11 +1,11 @@
 import pandas as pd
 import pytest
 import torch
-from small_data import block_graph, several_graphs
+from support.small_data import block_graph, several_graphs
 
 from sgat.data.configured import Loaded
-from sgat.edge_scores import EdgeScores
 from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
+from sgat.scored import EdgeScores
 
 
 def test_trying_to_write_leaves_nothing_and_touches_nothing(tmp_path):

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from small_data import block_graph, several_graphs
-from small_run import finished
+from support.small_data import block_graph, several_graphs
+from support.small_run import finished
 
 from sgat.runs.files import read_records
 

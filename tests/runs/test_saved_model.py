@@ -3,13 +3,13 @@ from datetime import date
 import numpy as np
 import pytest
 from sklearn.base import clone
-from small_data import block_graph
-from small_run import content, finished
+from support.small_data import block_graph
+from support.small_run import content, finished
 
 import sgat
-from sgat import checkpoint
 from sgat.config import Config
 from sgat.runs.folder import RunFolder
+from sgat.training import checkpoint
 
 
 def quick(**options):

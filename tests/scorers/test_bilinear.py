@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from ops.awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat.ops import log_alphas
 from sgat.scorers import BilinearScorer

@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from ops.awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat.ops import log_alphas
 from sgat.scorers import CosineScorer

@@ -6,21 +6,22 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from small_data import block_graph
+from support.small_data import block_graph
 from torch import Tensor
 
 import sgat
-from sgat import SGATClassifier, checkpoint
+from sgat import SGATClassifier
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
-from sgat.evidence import EdgeEvidence
 from sgat.features import SparseFeatures
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
+from sgat.judging import EdgeEvidence
 from sgat.ops import log_alphas, open_edges
 from sgat.scorers import EvidenceScorer
 from sgat.scorers.evidence import odds
-from sgat.train import Training, fit
+from sgat.training import checkpoint
+from sgat.training.loop import Training, fit
 
 THRESHOLD = HardConcrete().threshold
 MODEL = ModelConfig(hidden=5, heads=2, scorer="evidence")
@@ -30,7 +31,7 @@ TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)
 @pytest.fixture(autouse=True, scope="module")
 def few_pairs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        module = importlib.import_module("sgat.evidence.evidence")
+        module = importlib.import_module("sgat.judging.evidence")
         patch.setattr(module, "MOST_PAIRS", 2003)
         yield
 

@@ -4,7 +4,7 @@ import typing
 
 import pytest
 import torch
-from ops.awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat.config import ModelConfig
 from sgat.graph import Graph

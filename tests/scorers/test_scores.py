@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from ops.awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat.graph import Graph
 from sgat.ops import log_alphas

@@ -6,7 +6,7 @@ import math
 import networkx as nx
 import pytest
 import torch
-from ops.awkward import GRAPHS, scattered
+from support.awkward import GRAPHS, scattered
 
 from sgat.graph import Graph
 from sgat.ops import log_alphas

@@ -12,7 +12,7 @@ from sgat.data.files.options import FileOptions
 from sgat.data.files.predictions import prediction_table
 from sgat.data.files.read import from_node_data, from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
-from sgat.edge_scores import EdgeScores
+from sgat.scored import EdgeScores
 
 __all__ = [
     "EdgeScores",

@@ -20,7 +20,7 @@ from sgat.data.files.options import FileOptions
 from sgat.data.files.read import read_graph
 from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
-from sgat.edge_scores import EdgeScores
+from sgat.scored import EdgeScores
 
 SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
 """Columns of a score table, after those of the input."""

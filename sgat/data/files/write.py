@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgat.atomic import replacing
+from sgat.data.files.atomic import replacing
 from sgat.data.files.columns import flat_table
 from sgat.data.files.csv_format import write_csv
 from sgat.data.files.file_graph import FileGraph

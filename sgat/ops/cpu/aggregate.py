@@ -19,7 +19,7 @@ from sgat.ops.cpu.memory import Array, array, wide
 from sgat.ops.cpu.order import add_rows, columns, longest_piece, pieces
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
-from sgat.ops.fused_slots import OpenRows
+from sgat.ops.operators.slots import OpenRows
 
 
 @compiled

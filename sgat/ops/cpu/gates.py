@@ -29,7 +29,7 @@ from sgat.ops.cpu.pairs import (
     vectors,
 )
 from sgat.ops.cpu.threads import blocks, ranges, run
-from sgat.ops.fused_slots import OpenRows
+from sgat.ops.operators.slots import OpenRows
 
 # What one edge of the gate pass costs, in multiply-adds.
 GATE_WORK = 16

@@ -12,7 +12,7 @@ from sgat.ops.cpu.memory import array
 from sgat.ops.cpu.order import add_pieces, columns, longest_piece, pieces
 from sgat.ops.cpu.pairs import add_vectors, finish_vectors, vector_pieces, vectors
 from sgat.ops.cpu.threads import ranges, run
-from sgat.ops.fused_slots import OpenRows
+from sgat.ops.operators.slots import OpenRows
 
 
 @compiled

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.ops import fused_passes
+from sgat.ops.cache import Kept
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import Array
-from sgat.ops.kept import Kept
+from sgat.ops.operators import passes as fused_passes
 
 
 class Pieces(NamedTuple):

@@ -14,7 +14,7 @@ from torch import Tensor
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import Array
 from sgat.ops.cpu.sums import INDEX, VECTOR, sum_row
-from sgat.ops.recycled import new_empty
+from sgat.ops.memory_pool import new_empty
 from sgat.ops.reference import rounded
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sgat.ops.fused_slots import OpenRows
 from sgat.ops.gpu.coefficients import divided_rows, dropped, loops
 from sgat.ops.gpu.pieces import order_of, pieces_of
 from sgat.ops.gpu.sum_rows import sum_rows
+from sgat.ops.operators.slots import OpenRows
 
 
 def aggregate_rows(

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from sgat.gates import HardConcrete
-from sgat.ops.fused_slots import OpenRows
 from sgat.ops.gpu.gates_kernel import open_rows_kernel
 from sgat.ops.gpu.pieces import Pieces, order_of, pieces_of, sum_pieces
 from sgat.ops.gpu.records import Records
 from sgat.ops.gpu.vectors import add_partial, partial_vectors
+from sgat.ops.operators.slots import OpenRows
 
 GATE_BLOCK = 64
 """Edges of a block of the gate pass; its programs have one warp."""

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from sgat.gates import HardConcrete
-from sgat.ops.fused_slots import OpenRows
 from sgat.ops.gpu import gates_bwd_kernels as kernels
 from sgat.ops.gpu.pieces import order_of, pieces_of, sum_pieces
 from sgat.ops.gpu.vectors import NO_VECTORS, Vectors, add_partial, partial_vectors
+from sgat.ops.operators.slots import OpenRows
 
 SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
 """Edges of a block where tiles of so many columns are summed in the backward."""

@@ -14,8 +14,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.fused_passes import SPLIT
-from sgat.ops.kept import Kept
+from sgat.ops.cache import Kept
+from sgat.ops.operators.passes import SPLIT
 
 
 @triton.jit

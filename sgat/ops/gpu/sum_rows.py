@@ -14,9 +14,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.fused_passes import wide_type
 from sgat.ops.gpu.finish_rows import finish_rows_kernel, store_row
 from sgat.ops.gpu.pieces import Pieces
+from sgat.ops.operators.passes import wide_type
 
 MAX_WIDTH = 256
 """Columns of x one program covers; wider x goes in slices."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from awkward import GRAPHS
+from support.awkward import GRAPHS
 
 from sgat import ops
 from sgat.features import SparseFeatures
-from sgat.ops import fused_passes
 from sgat.ops.cpu import order as order_module
 from sgat.ops.cpu.order import columns, cut_rows, pieces
+from sgat.ops.operators import passes as fused_passes
 
 
 def test_long_rows_are_cut_and_short_ones_kept_whole() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from triton_device import needs_triton
+from support.triton_device import needs_triton
 
 pytestmark = needs_triton[:1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from triton_device import needs_triton
+from support.triton_device import needs_triton
 
 pytestmark = needs_triton
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from agreement import assert_as_close
+from support.agreement import assert_as_close
+from support.triton_device import DEVICE, needs_triton
 from torch import Tensor
-from triton_device import DEVICE, needs_triton
 
 from sgat import ops
 from sgat.features import SparseFeatures

@@ -6,8 +6,8 @@ import math
 
 import pytest
 import torch
+from support.triton_device import DEVICE, needs_triton
 from torch import Tensor
-from triton_device import DEVICE, needs_triton
 
 pytestmark = needs_triton
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from triton_device import DEVICE, needs_triton
+from support.triton_device import DEVICE, needs_triton
 
 from sgat.features import SparseFeatures
 

@@ -1,0 +1,236 @@
+"""What a trained model would say if some edges were gone: of one node, of all nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from sgat import ops
+from sgat.data.node_data import NodeData
+from sgat.data.prepare import restrict
+from sgat.features import Features, SparseFeatures, concatenate
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.models import SGAT
+from sgat.scored import EdgeScores
+
+MOST_ENTRIES = 20_000_000
+"""Numbers in features, layers and edges of the copies that are evaluated in one go."""
+LEAST_REST = 0.01
+"""Attention that is left without an edge, at least, in an estimate of its effect."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """What happens to all predictions if some edges are gone.
+
+    Attributes:
+        change: Of the probability of what was predicted, summed over all nodes, and
+            over all labels where nodes have several.
+        flips: Number of nodes whose prediction becomes another.
+        reached: Number of nodes that the edges could reach.
+    """
+
+    change: float
+    flips: int
+    reached: int
+
+
+@torch.no_grad()
+def logits_without(
+    model: SGAT,
+    data: NodeData,
+    scores: EdgeScores,
+    node: int,
+    dropped: Sequence[Tensor],
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Tensor:
+    """Class scores of a node with some edges gone, exactly, one row per set of edges.
+
+    The other edges keep the gates they have in the whole graph, also where gates look
+    at more than the ends of their edge, and the target of a missing edge shares its
+    attention among what is left. Only what can reach the node through the layers is
+    evaluated: copies of its neighbourhood side by side, each without its set of edges.
+
+    Args:
+        model: The trained network, in evaluation mode.
+        data: The graph, on the CPU.
+        scores: Scores of its edges by this model.
+        node: The node.
+        dropped: Positions of the edges of each set in the graph; an empty set gives
+            the scores as they are.
+        progress: Called with the number of sets that are done.
+
+    Returns:
+        Scores, [len(dropped), C], on the CPU.
+    """
+    reached = torch.zeros(data.num_nodes, dtype=torch.bool)
+    reached[node] = True
+    field, position = _receptive_field(data, scores, reached, model.reach)
+    device = next(model.parameters()).device
+    here = int(torch.searchsorted(field.nodes, node))
+    size = max(MOST_ENTRIES // _num_entries(model, field.data), 1)
+    parts = []
+    for start in range(0, len(dropped), size):
+        graphs = []
+        for edges in dropped[start : start + size]:
+            place = position[edges]
+            stays = torch.ones(field.data.graph.num_edges, dtype=torch.bool)
+            stays[place[place >= 0]] = False
+            graphs.append(field.data.graph.select(stays))
+        x = concatenate([field.data.x] * len(graphs)).to(device)
+        logits = _evaluate(model, x, Graph.merge(graphs).to(device))
+        parts.append(logits[here :: field.data.num_nodes].cpu())
+        if progress is not None:
+            progress(min(start + size, len(dropped)))
+    return torch.cat(parts) if parts else torch.zeros(0, data.num_classes)
+
+
+def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor:
+    """What dropping each edge changes, see `Effect.change`, to first order, [E].
+
+        -w_ij ∂L/∂w_ij / (1 - a_ij),   w_ij = A_ij z_ij,   L = Σ_i P_i(predicted class)
+
+    One backward pass serves all edges. A target shares the attention a_ij of a missing
+    edge among the rest, so what it hears changes by 1 / (1 - a_ij) times what the
+    derivative says; with this factor only what follows in the network is linearised.
+    A read-out of beliefs adds up what is heard, and needs no factor.
+
+    Args:
+        model: The trained network, in evaluation mode.
+        data: The graph, on the CPU.
+        scores: Scores of its edges by this model.
+
+    Returns:
+        Estimates on the CPU, 0 for edges that are removed already, and for all where
+        the model hears nobody.
+    """
+    if not model.reach:
+        return torch.zeros_like(scores.gate)
+    device = next(model.parameters()).device
+    gates = HardConcrete()
+    # With all gates halfway, and the weights adjusted, the fast backends have a
+    # gradient for every edge.
+    location = torch.zeros((), requires_grad=True)
+    value = gates.value(location)
+    (slope,) = torch.autograd.grad(value, location)
+    half = value.detach()
+    weight = scores.gate * data.graph.edge_weight.to(scores.gate)
+    graph = _chosen(data.graph, scores.kept, weight / half).to(device)
+    zero = torch.zeros(graph.num_nodes, dtype=weight.dtype, device=device)
+    score = torch.zeros(graph.num_edges, dtype=weight.dtype, device=device)
+    score.requires_grad_()
+    backend = model.gating.backend
+    opened = ops.open_edges(graph, zero, zero, score, gates=gates, backend=backend)
+    logits = model(data.x.to(device), opened)
+    (gradient,) = torch.autograd.grad(_sureness(data, logits, logits).sum(), score)
+    assert scores.attention is not None
+    rest = (1 - scores.attention[scores.kept]).clamp(min=LEAST_REST)
+    if model.readout == "beliefs":
+        rest = torch.ones_like(rest)
+    estimate = torch.zeros_like(weight)
+    estimate[scores.kept] = -gradient.cpu() * float(half / slope) / rest
+    return estimate
+
+
+@torch.no_grad()
+def effect_without(
+    model: SGAT, data: NodeData, scores: EdgeScores, dropped: Tensor
+) -> Effect:
+    """What happens to the predictions of all nodes if some edges are gone, exactly.
+
+    Only what the edges can reach through the layers is evaluated, with them and
+    without.
+
+    Args:
+        model: The trained network, in evaluation mode.
+        data: The graph, on the CPU.
+        scores: Scores of its edges by this model.
+        dropped: Positions of the edges in the graph, [L].
+    """
+    graph, layers = data.graph, model.reach
+    if not layers:
+        return Effect(0.0, 0, 0)
+    src, dst = graph.src.long(), graph.dst.long()
+    reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
+    reached[dst[dropped]] = True
+    for _ in range(layers - 1):
+        reached[dst[scores.kept & reached[src]]] = True
+    field, position = _receptive_field(data, scores, reached, layers)
+    stays = torch.ones(field.data.graph.num_edges, dtype=torch.bool)
+    place = position[dropped]
+    stays[place[place >= 0]] = False
+    device = next(model.parameters()).device
+    x, here = field.data.x.to(device), reached[field.nodes]
+    before, after = (
+        _evaluate(model, x, g.to(device)).cpu()[here]
+        for g in (field.data.graph, field.data.graph.select(stays))
+    )
+    change = _sureness(data, before, after) - _sureness(data, before, before)
+    if data.is_multilabel:
+        is_other = ((before > 0) != (after > 0)).any(dim=1)
+    else:
+        is_other = before.argmax(dim=1) != after.argmax(dim=1)
+    return Effect(float(change.sum()), int(is_other.sum()), int(here.sum()))
+
+
+def _sureness(data: NodeData, told: Tensor, logits: Tensor) -> Tensor:
+    """Probability of what `told` predicts, [N]; with several labels, [N, C]."""
+    wide = logits.double()
+    if data.is_multilabel:
+        return torch.where(told > 0, wide, -wide).sigmoid()
+    predicted = told.argmax(dim=1, keepdim=True)
+    return wide.softmax(dim=1).gather(1, predicted).squeeze(1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Field:
+    """What can reach some nodes: nodes, ascending, and the kept edges among them."""
+
+    nodes: Tensor
+    data: NodeData
+
+
+def _receptive_field(
+    data: NodeData, scores: EdgeScores, wanted: Tensor, layers: int
+) -> tuple[_Field, Tensor]:
+    """The neighbourhood of nodes, and where each edge of the graph went, -1 if out."""
+    graph = data.graph
+    src, dst = graph.src.long(), graph.dst.long()
+    reached = wanted.clone()
+    needed = torch.zeros(graph.num_edges, dtype=torch.bool)
+    for _ in range(layers):
+        needed = scores.kept & reached[dst]
+        reached[src[needed]] = True
+    weight = scores.gate * graph.edge_weight.to(scores.gate)
+    kept = dataclasses.replace(
+        data, graph=_chosen(graph, needed, weight), edge_features=None
+    )
+    nodes = reached.nonzero().squeeze(1)
+    position = torch.where(needed, needed.cumsum(0) - 1, -1)
+    return _Field(nodes, restrict(kept, nodes)), position
+
+
+def _chosen(graph: Graph, edges: Tensor, weight: Tensor) -> Graph:
+    """Some edges with new weights; the degrees stay those of the whole graph."""
+    return dataclasses.replace(graph.select(edges, weight), degree=graph.in_degree)
+
+
+def _evaluate(model: SGAT, x: Features, graph: Graph) -> Tensor:
+    """Class scores over edges whose gates are in their weights already."""
+    opened = ops.all_open(
+        graph, dtype=graph.edge_weight.dtype, backend=model.gating.backend
+    )
+    logits: Tensor = model(x, opened)
+    return logits
+
+
+def _num_entries(model: SGAT, data: NodeData) -> int:
+    """Numbers that one copy takes up, one at least."""
+    x, width = data.x, model.gating.heads * model.gating.out_channels
+    features = len(x.value) if isinstance(x, SparseFeatures) else x.numel()
+    return features + data.num_nodes * width + data.graph.num_edges

@@ -1,0 +1,219 @@
+"""A node and whom it hears, drawn: kept edges solid, removed ones dashed."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgat.data.files.atomic import replacing
+from sgat.explaining.evolution import COLOURS
+from sgat.explaining.explain import NodeExplanation
+
+FORMATS = ("png", "svg")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h", "<")
+"""Shapes of the classes, so that nobody needs the colours."""
+MOST_DRAWN = 24
+"""Kept, and removed, neighbours that can be told apart."""
+MOST_LEVEL = 14
+"""Neighbours whose ids can be written without turning them."""
+LONGEST = 18
+"""Characters of an id that fit beside a node."""
+
+
+def picture_format(path: Path) -> str:
+    """Format of a picture by the suffix of its file.
+
+    Raises:
+        ValueError: If it is neither PNG nor SVG.
+    """
+    format = path.suffix.lower().removeprefix(".")
+    if format not in FORMATS:
+        raise ValueError(f"`--picture` must end in .png or .svg, got {path}.")
+    return format
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a figure as PNG or SVG, in full or not at all."""
+    format = picture_format(path)
+    with replacing(path) as temporary, warnings.catch_warnings():
+        # A letter the font does not have is drawn as a box, and that is all.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(temporary, format=format, dpi=150)
+
+
+def short(value: Any, longest: int = LONGEST) -> str:
+    """An id as one line of printable text, cut if it is long."""
+    text = "".join(c if c.isprintable() else "\ufffd" for c in str(value))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def draw_ego(explanation: NodeExplanation, path: Path) -> None:
+    """Draw a node, whom it hears and whom it no longer hears, as PNG or SVG.
+
+    Neighbours stand clockwise from the top, the kept first, by attention, then the
+    removed, further out, by log α. A line is as wide as the attention. Shape and colour
+    tell the predicted class, a heavy ring a wrong prediction.
+    """
+    from matplotlib.figure import Figure
+
+    table = explanation.table
+    kept, removed = table[table["kept"]], table[~table["kept"]]
+    shown = [kept.head(MOST_DRAWN), removed.head(MOST_DRAWN)]
+    style = _Style(explanation)
+    figure = Figure(figsize=(8, 7.4), layout="constrained")
+    panel = figure.subplots()
+    panel.set_axis_off()
+    panel.set_aspect("equal")
+    count = len(shown[0]) + len(shown[1])
+    angles = np.pi / 2 - 2 * np.pi * np.arange(count) / max(count, 1)
+    radius = np.repeat([1.0, 1.25], [len(shown[0]), len(shown[1])])
+    places = np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius[:, None]
+    rows = [*shown[0].itertuples(), *shown[1].itertuples()]
+    largest = max((row.attention for row in rows), default=0.0) or 1.0
+    # Lines that meet in the middle must leave room for each other.
+    scale = float(np.clip(60 / max(count, 1), 1.5, 5)) / largest
+    for row, place, angle in zip(rows, places, angles, strict=True):
+        _line(panel, place, row, scale)
+        style.point(panel, place, row.prediction, row.label, 110)
+        turns = count > MOST_LEVEL
+        _name(panel, place, angle, short(row.neighbour), turns=turns)
+    verdict = explanation.verdict
+    style.point(panel, (0, 0), verdict.prediction, explanation.label, 420)
+    panel.annotate(
+        short(explanation.node),
+        (0, 0),
+        bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85},
+        parse_math=False,
+        ha="center",
+        va="center",
+        fontsize=9,
+        weight="bold",
+        zorder=4,
+    )
+    panel.set_xlim(-1.75, 1.75)
+    panel.set_ylim(-1.6, 1.6)
+    panel.set_title(_title(explanation, shown), fontsize=11, parse_math=False)
+    figure.legend(
+        handles=style.legend(), loc="outside lower center", ncols=4, frameon=False
+    )
+    save_picture(figure, path)
+
+
+class _Style:
+    """Shape and colour of each predicted class."""
+
+    def __init__(self, explanation: NodeExplanation) -> None:
+        self.is_multilabel = isinstance(explanation.verdict.prediction, list)
+        # Sets of labels are too many for shapes: they all look the same.
+        names = [] if self.is_multilabel else list(explanation.verdict.probabilities)
+        self.number = {name: number for number, name in enumerate(names)}
+        self.seen: set[int] = set()
+        self.kept = "heard, wider is more" if explanation.reach else "kept, not heard"
+
+    def point(
+        self, panel: Any, place: Any, prediction: Any, label: Any, size: float
+    ) -> None:
+        number = 0 if self.is_multilabel else self.number[prediction]
+        self.seen.add(number)
+        wrong = not self.is_multilabel and label is not None and label != prediction
+        panel.scatter(
+            *place,
+            s=size,
+            marker=MARKERS[number % len(MARKERS)],
+            c=COLOURS[number % len(COLOURS)],
+            edgecolors="#000000",
+            linewidths=3.0 if wrong else 0.8,
+            zorder=3,
+        )
+
+    def legend(self) -> list[Any]:
+        from matplotlib.lines import Line2D
+
+        named = {number: name for name, number in self.number.items()}
+        point: dict[str, Any] = {"linestyle": "none", "markersize": 9}
+        classes = [
+            Line2D(
+                *([], []),
+                marker=MARKERS[number % len(MARKERS)],
+                color=COLOURS[number % len(COLOURS)],
+                markeredgecolor="#000",
+                label=f"predicted {short(named[number])}".replace("$", r"\$"),
+                **point,
+            )
+            for number in sorted(self.seen)
+            if number in named
+        ]
+        wrong = Line2D(
+            *([], []),
+            marker="o",
+            markerfacecolor="#ffffff",
+            markeredgecolor="#000",
+            markeredgewidth=3,
+            label="wrong",
+            **point,
+        )
+        return [
+            *classes,
+            *([] if self.is_multilabel else [wrong]),
+            Line2D([], [], color="#222222", lw=3, label=self.kept),
+            Line2D([], [], color="#888888", ls=(0, (3, 3)), label="removed"),
+        ]
+
+
+def _line(panel: Any, place: Any, row: Any, scale: float) -> None:
+    """The message from a neighbour to the node in the middle."""
+    if row.kept:
+        drawn: dict[str, Any] = {
+            "color": "#222222",
+            "lw": 0.6 + scale * row.attention,
+        }
+    else:
+        drawn = {"color": "#888888", "lw": 1.0, "ls": (0, (3, 3))}
+    panel.plot([place[0], 0], [place[1], 0], zorder=1, **drawn)
+
+
+def _name(panel: Any, place: Any, angle: float, text: str, *, turns: bool) -> None:
+    """The id, outwards of its node and readable from the left."""
+    is_left = np.cos(angle) < -1e-9
+    is_upright = not turns and abs(np.cos(angle)) < 0.3
+    degrees = np.degrees(angle) + (180 if is_left else 0)
+    side = "right" if is_left else "left"
+    above = "bottom" if np.sin(angle) > 0 else "top"
+    panel.annotate(
+        text,
+        place * (1 + 0.085 / np.linalg.norm(place)),
+        rotation=degrees if turns else 0,
+        rotation_mode="anchor",
+        ha="center" if is_upright else side,
+        va=above if is_upright else "center",
+        fontsize=8 if turns else 10,
+        parse_math=False,
+    )
+
+
+def _title(explanation: NodeExplanation, shown: list[Any]) -> str:
+    kept = explanation.num_kept
+    removed = len(explanation.table) - kept
+    counts = []
+    for number, drawn, what in (
+        (kept, len(shown[0]), "kept"),
+        (removed, len(shown[1]), "removed"),
+    ):
+        part = f", {drawn} drawn" if drawn < number else ""
+        counts.append(f"{number} {what}{part}")
+    if not explanation.reach:
+        counts.append("hears nobody")
+    elif explanation.own_share is not None:
+        counts.append(f"hears itself {explanation.own_share:.0%}")
+    verdict = explanation.verdict
+    said = verdict.prediction
+    if isinstance(said, list):
+        said = ", ".join(map(str, said)) or "no label"
+    share = "" if verdict.confidence is None else f" ({verdict.confidence:.0%})"
+    return (
+        f"{short(explanation.node, 40)}: predicted {short(said, 60)}{share}\n"
+        f"{'; '.join(counts)}"
+    )

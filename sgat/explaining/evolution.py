@@ -1,0 +1,190 @@
+"""The graph over the epochs of training, as a figure and as an animation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgat.data.files.atomic import replacing
+from sgat.data.node_data import NodeData
+from sgat.gates import Gates
+from sgat.training.loop import Snapshot
+
+LARGEST_GRAPH = 500
+"""Number of nodes beyond which a drawing says nothing."""
+
+COLOURS = (
+    *("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#eeca3b"),
+    *("#72b7b2", "#e45756", "#9d755d", "#bab0ac", "#ff9da6"),
+)
+
+
+def draw_evolution(
+    data: NodeData, snapshots: Sequence[Snapshot], gates: Gates, path: Path
+) -> None:
+    """Draw the graph at up to six epochs side by side, as PNG.
+
+    A line has a half for each direction: the half at node i is the message that reaches
+    i, solid while it is kept and dashed once it is removed. A node has the colour of
+    the class the model predicts at that epoch; squares are the nodes whose label is
+    known to it, a red ring marks a wrong prediction.
+    """
+    from matplotlib.figure import Figure
+
+    chosen = _spread(snapshots, 6)
+    columns = min(len(chosen), 3)
+    rows = -(-len(chosen) // columns)
+    figure = Figure(figsize=(4.2 * columns, 3.6 * rows + 0.5), layout="constrained")
+    scene = _Scene(data, gates)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel in panels:
+        panel.set_axis_off()
+    for panel, snapshot in zip(panels, chosen, strict=False):
+        scene.draw(panel, snapshot)
+    figure.legend(
+        handles=_legend(data), loc="outside lower center", ncols=6, frameon=False
+    )
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=130)
+
+
+def animate_evolution(
+    data: NodeData,
+    snapshots: Sequence[Snapshot],
+    gates: Gates,
+    path: Path,
+    *,
+    frames_per_second: int = 4,
+) -> None:
+    """The same drawing for every snapshot in turn, as an animated GIF."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2, 5.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    panel = figure.subplots()
+    scene = _Scene(data, gates)
+
+    def frame(number: int) -> list[Any]:
+        panel.clear()
+        panel.set_axis_off()
+        scene.draw(panel, snapshots[number])
+        return []
+
+    # The last frame stays for two seconds before the animation starts again.
+    pause = [len(snapshots) - 1] * (2 * frames_per_second)
+    order = [*range(len(snapshots)), *pause]
+    animation = FuncAnimation(figure, frame, frames=order, blit=False)
+    with replacing(path) as temporary:
+        # The writer chooses the format by the suffix, which a temporary name lacks.
+        gif = temporary.with_suffix(".gif")
+        try:
+            animation.save(gif, writer=PillowWriter(fps=frames_per_second), dpi=90)
+            gif.replace(temporary)
+        finally:
+            gif.unlink(missing_ok=True)
+
+
+class _Scene:
+    """What stays the same in every drawing: positions, lines, shapes of the nodes."""
+
+    def __init__(self, data: NodeData, gates: Gates) -> None:
+        import networkx as nx
+
+        self.data, self.gates = data, gates
+        drawing = nx.Graph()
+        drawing.add_nodes_from(range(data.num_nodes))
+        drawing.add_edges_from(data.graph.edge_index.T.tolist())
+        layout = nx.kamada_kawai_layout(drawing)
+        self.position = np.array([layout[node] for node in range(data.num_nodes)])
+        target = self.position[data.graph.dst.numpy()]
+        middle = (target + self.position[data.graph.src.numpy()]) / 2
+        self.halves = np.stack([middle, target], axis=1)  # [E, 2, 2]
+        self.labelled = data.train.numpy()
+
+    def draw(self, panel: Any, snapshot: Snapshot) -> None:
+        """Draw one epoch."""
+        from matplotlib.collections import LineCollection
+
+        kept = self.gates.is_kept(snapshot.log_alpha).numpy()
+        panel.add_collection(
+            LineCollection(
+                self.halves[~kept],
+                colors="#9a9a9a",
+                linestyles=[(0, (2, 2))],
+                linewidths=0.8,
+            )
+        )
+        panel.add_collection(
+            LineCollection(self.halves[kept], colors="#222222", linewidths=1.3)
+        )
+        predicted = snapshot.logits.argmax(dim=1).numpy()
+        truth = self.data.y.numpy()
+        wrong = (predicted != truth) & (truth >= 0)
+        colour = np.array(COLOURS)[predicted % len(COLOURS)]
+        for shown, marker, size in (
+            (~self.labelled, "o", 90),
+            (self.labelled, "s", 150),
+        ):
+            panel.scatter(
+                *self.position[shown].T,
+                s=size,
+                marker=marker,
+                c=colour[shown],
+                edgecolors=np.where(wrong[shown], "#d62728", "#ffffff"),
+                linewidths=np.where(wrong[shown], 2.4, 0.8),
+                zorder=2,
+            )
+        if self.data.num_nodes <= 60:
+            for node, place in enumerate(self.position):
+                panel.annotate(
+                    str(node), place, ha="center", va="center", fontsize=6.5, zorder=3
+                )
+        removed = 1 - kept.mean() if len(kept) else 0.0
+        others = ~self.labelled & (truth >= 0)
+        right = int((~wrong)[others].sum())
+        panel.set_title(
+            f"epoch {snapshot.epoch}: {removed:.0%} of edges removed,"
+            f" {right}/{int(others.sum())} right",
+            fontsize=10,
+        )
+        panel.margins(0.06)
+
+
+def _legend(data: NodeData) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    point: dict[str, Any] = {"linestyle": "none", "markersize": 9}
+    classes = [
+        Line2D(
+            [], [], marker="o", color=COLOURS[n % len(COLOURS)], label=str(c), **point
+        )
+        for n, c in enumerate(data.classes[: len(COLOURS)])
+    ]
+    return [
+        *classes,
+        Line2D([], [], marker="s", color="#777777", label="label given", **point),
+        Line2D(
+            *([], []),
+            marker="o",
+            color="#ffffff",
+            markeredgecolor="#d62728",
+            markeredgewidth=2,
+            label="wrong",
+            **point,
+        ),
+        Line2D([], [], color="#333333", label="heard by the node it ends at"),
+        Line2D([], [], color="#9a9a9a", linestyle=(0, (2, 2)), label="removed"),
+    ]
+
+
+def _spread(snapshots: Sequence[Snapshot], number: int) -> list[Snapshot]:
+    """At most so many snapshots, evenly spread, the first and the last among them."""
+    if len(snapshots) <= number:
+        return list(snapshots)
+    places = np.linspace(0, len(snapshots) - 1, number).round().astype(int)
+    return [snapshots[place] for place in places]

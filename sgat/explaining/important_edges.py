@@ -1,0 +1,88 @@
+"""The edges that matter most to the predictions of a whole graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.explaining.edge_effects import Effect, effect_without, estimated_effects
+from sgat.models import SGAT
+from sgat.scored import EdgeScores
+
+CANDIDATES = 2
+"""Edges that are dropped for each one told of: the estimate may rank them wrongly."""
+COLUMNS = ("src", "dst", "gate", "attention", "change", "flips", "reached")
+
+
+def important_edges(
+    model: SGAT,
+    data: NodeData,
+    scores: EdgeScores,
+    *,
+    top: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Any:
+    """Drop in turn the kept edges that seem to matter most, and say what changes.
+
+    Which ones those are is estimated for all edges at once (`estimated_effects`). Twice
+    as many as wanted are dropped, and those of the largest effect are told of; what is
+    told is exact (`effect_without`). Where edges have no direction, both directions are
+    dropped as one.
+
+    Args:
+        model: The trained network, in evaluation mode.
+        data: The graph, on the CPU.
+        scores: Scores of its edges by this model.
+        top: Number of edges to tell of, at most.
+        progress: Called with the number of edges dropped so far, and of all.
+
+    Returns:
+        One row per edge, those of the largest change first: the user's ids
+        `src` and `dst`, `gate`, `attention` of the target, and `change`, `flips` and
+        `reached` of `Effect`. None where the model hears nobody.
+    """
+    chosen = torch.arange(0)
+    if top and model.reach:
+        chosen = _candidates(model, data, scores, CANDIDATES * top)
+    found: list[Effect] = []
+    for edge in chosen[:, None]:
+        found.append(effect_without(model, data, scores, both_ways(data, edge)))
+        if progress is not None:
+            progress(len(found), len(chosen))
+    ids, graph = data.node_ids, data.graph
+    ends = {"src": graph.src[chosen].numpy(), "dst": graph.dst[chosen].numpy()}
+    assert scores.attention is not None
+    columns: dict[str, Any] = {
+        name: end if ids is None else ids[end] for name, end in ends.items()
+    }
+    columns["gate"] = scores.gate[chosen].numpy()
+    columns["attention"] = scores.attention[chosen].numpy()
+    for name in ("change", "flips", "reached"):
+        columns[name] = [getattr(effect, name) for effect in found]
+    table = pd.DataFrame(columns, columns=list(COLUMNS))
+    order = table["change"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[order[:top]].reset_index(drop=True)
+
+
+def both_ways(data: NodeData, edge: Tensor) -> Tensor:
+    """The edge, and its reverse where edges have no direction."""
+    if data.has_directions:
+        return edge
+    # Sorted by source, the edges stand in the order of their reverse edges.
+    return torch.cat([edge, data.graph.by_source.edge[edge]])
+
+
+def _candidates(model: SGAT, data: NodeData, scores: EdgeScores, top: int) -> Tensor:
+    """Kept edges of the largest estimated effect, the largest first."""
+    effect, graph = estimated_effects(model, data, scores), data.graph
+    edge = scores.kept.nonzero().squeeze(1)
+    if not data.has_directions:
+        effect = effect + effect[graph.by_source.edge]
+        edge = edge[graph.src[edge] < graph.dst[edge]]
+    order = effect[edge].abs().argsort(descending=True, stable=True)
+    return edge[order[:top]]

@@ -1,0 +1,113 @@
+"""Assortativity: do edges join nodes of one class more often than chance does?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat.judging.beliefs import beliefs, choose_classes, fit_classes, joint
+from sgat.judging.embedding import fit_embedding
+from sgat.judging.neighbourhood import random_pairs, undirected
+
+if TYPE_CHECKING:
+    from sgat.data.node_data import NodeData
+
+RANK = 64
+NUM_PAIRS = 100_000
+LEAST = 0.03
+"""From here on a graph counts as assortative."""
+FEW_EDGES = 50
+"""Edges between labelled nodes that are too few to say that a graph is not."""
+SURE = 3.0
+"""Standard errors from 0 at which labels alone settle it."""
+MANY_EDGES = 2000
+"""Edges between labelled nodes, both directions, that show if edges choose classes."""
+
+
+@torch.no_grad()
+def assortativity(data: NodeData, *, seed: int = 0) -> float:
+    """How much more often edges join nodes of one class than random pairs do.
+
+        (h - h₀) / (1 - h₀)       h of edges, h₀ of pairs that no edge joins
+
+    Judged by the edges between training nodes, if that is surely not 0; else by all
+    edges, where the class of a node without a label is what a logistic regression makes
+    of its features. So it can be known from few labels, and is nearer to 0 than the
+    truth where features say little. 1 if edges join one class only, 0 as by chance.
+    """
+    graph = undirected(data.graph)
+    known = data.train & (data.y >= 0)
+    label = F.one_hot(data.y.clamp(min=0), data.num_classes).double()
+    ends = graph.dst.long(), graph.src.long()
+    pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
+    edges_between, pairs_between = (
+        (a[known[a] & known[b]], b[known[a] & known[b]]) for a, b in (ends, pairs)
+    )
+    of_edges, of_pairs = _same(label, edges_between), _same(label, pairs_between)
+    if len(edges_between[0]) and len(pairs_between[0]):
+        # Every edge is there twice, once for each direction.
+        error = math.sqrt(2 * of_edges * (1 - of_edges) / len(edges_between[0]))
+        if abs(of_edges - of_pairs) > SURE * error:
+            return _adjusted(of_edges, of_pairs)
+    vector = fit_embedding(data.x, RANK, seed=seed).vectors(data.x)
+    weight = fit_classes(vector, data.y, known, data.num_classes)
+    belief = torch.where(known[:, None], label, beliefs(vector, weight).double())
+    return _adjusted(_same(belief, ends), _same(belief, pairs))
+
+
+def _adjusted(of_edges: float, of_pairs: float) -> float:
+    return (of_edges - of_pairs) / max(1 - of_pairs, 1e-9)
+
+
+def _same(belief: Tensor, ends: tuple[Tensor, Tensor]) -> float:
+    """Share of pairs whose ends are of one class; 0 without any."""
+    total = joint(belief, *ends)
+    return float(total.diagonal().sum() / total.sum().clamp(min=1e-12))
+
+
+def is_assortative(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
+    """Whether neighbours are worth listening to as they are; yes if it is not known.
+
+    Judged by the first graph with training nodes. Several labels per node, and few
+    labels where features say nothing of the class, leave it unknown.
+    """
+    for data in graphs:
+        if data.is_multilabel or not bool((data.train & (data.y >= 0)).any()):
+            continue
+        if assortativity(data, seed=seed) >= LEAST:
+            return True
+        known = data.train & (data.y >= 0)
+        both = known[data.graph.dst.long()] & known[data.graph.src.long()]
+        return int(both.sum()) < FEW_EDGES
+    return True
+
+
+def says_nothing(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
+    """Whether edges show no sign of the classes of the nodes they join, though many do.
+
+    So it is if many edges join labelled nodes and do not choose their classes more than
+    where the labels are dealt out at random. Judged by the first graph with labels.
+    """
+    for data in graphs:
+        known = data.train & (data.y >= 0) if not data.is_multilabel else None
+        if known is None or not bool(known.any()):
+            continue
+        graph = undirected(data.graph)
+        place = known.long().cumsum(0) - 1
+        ends = graph.dst.long(), graph.src.long()
+        pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
+        of_edges, of_pairs = (
+            (place[a[both]], place[b[both]])
+            for a, b in (ends, pairs)
+            for both in [known[a] & known[b]]
+        )
+        if len(of_edges[0]) < MANY_EDGES or not len(of_pairs[0]):
+            return False
+        label = F.one_hot(data.y[known], data.num_classes).double()
+        return not choose_classes(label, of_edges, of_pairs, seed=seed)
+    return False

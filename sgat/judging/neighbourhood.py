@@ -1,0 +1,116 @@
+"""Neighbourhood: what the surroundings of two nodes say of an edge between them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat import ops
+from sgat.graph import Graph
+from sgat.ops.common_neighbours import Neighbours
+
+PAIRS_AT_ONCE = 1 << 18
+NUM_FEATURES = 6
+
+
+def undirected(graph: Graph) -> Graph:
+    """The edges in both directions, without weights and names."""
+    if not graph.is_undirected:
+        both = torch.cat([graph.edge_index, graph.edge_index.flip(0)], dim=1)
+        graph = Graph.from_edges(both, graph.num_nodes, say_merged=False)
+    return dataclasses.replace(graph, weight=None, loop_weight=None)
+
+
+def neighbour_sum(x: Tensor, graph: Graph) -> Tensor:
+    """Σ_j A_ij x_j over the edges alone, [N, D]."""
+    opened = ops.all_open(graph)
+    total = opened.row_sum[:, None]
+    return ops.aggregate(opened, x) * total - graph.loop_weights.to(x)[:, None] * x
+
+
+class Neighbourhood(NamedTuple):
+    """The nodes of an undirected graph and what surrounds them.
+
+    Attributes:
+        vector: Vector u of each node, [N, R].
+        sum: Sum of the vectors of the neighbours, [N, R].
+        degree: Number of neighbours, [N].
+        neighbours: Who they are.
+    """
+
+    vector: Tensor
+    sum: Tensor
+    degree: Tensor
+    neighbours: Neighbours
+
+    @classmethod
+    def of(cls, vector: Tensor, graph: Graph) -> Neighbourhood:
+        """The surroundings of every node."""
+        neighbours = Neighbours(graph.dst, graph.src, graph.num_nodes)
+        degree = neighbours.degree.to(vector)
+        return cls(vector, neighbour_sum(vector, graph), degree, neighbours)
+
+    def features(self, a: Tensor, b: Tensor, *, are_edges: bool) -> Tensor:
+        """What speaks for an edge between a and b, as if that edge were not there.
+
+            u_a · u_b,   u_a · m_b + u_b · m_a,   m_a · m_b,
+            l_a + l_b,   |l_a - l_b|,   log (1 + 10 Σ_k 1 / d_k)
+
+        with m_a the mean vector (with one 0 added) of the neighbours of a other than b,
+        l_a the logarithm of their number plus 1, and the sum over common neighbours k,
+        d_k their degree. All are the same for (b, a).
+
+        Args:
+            a: One end of each pair, [P].
+            b: The other, [P].
+            are_edges: Whether the pairs are edges of the graph, which are left out of
+                their own surroundings; no pair is otherwise.
+
+        Returns:
+            The features, [P, 6].
+        """
+        if not len(a):
+            return self.sum.new_empty(0, NUM_FEATURES)
+        own = 1.0 if are_edges else 0.0
+        parts = [self._part(a[part], b[part], own) for part in slices(len(a))]
+        shared = self.neighbours.sum_common(a, b, 1 / self.degree.clamp(min=1)[:, None])
+        return torch.cat([torch.cat(parts), (10 * shared).log1p()], dim=1)
+
+    def _part(self, a: Tensor, b: Tensor, own: float) -> Tensor:
+        u_a, u_b = self.vector[a], self.vector[b]
+        others_a, others_b = self.degree[a] - own, self.degree[b] - own
+        m_a = (self.sum[a] - own * u_b) / (others_a + 1)[:, None]
+        m_b = (self.sum[b] - own * u_a) / (others_b + 1)[:, None]
+        log_a, log_b = others_a.log1p(), others_b.log1p()
+        columns = (
+            (u_a * u_b).sum(dim=1),
+            (u_a * m_b).sum(dim=1) + (u_b * m_a).sum(dim=1),
+            (m_a * m_b).sum(dim=1),
+            log_a + log_b,
+            (log_a - log_b).abs(),
+        )
+        return torch.stack(columns, dim=1)
+
+
+def slices(length: int) -> Iterator[slice]:
+    """Parts of so many pairs that are worked on together."""
+    for begin in range(0, length, PAIRS_AT_ONCE):
+        yield slice(begin, begin + PAIRS_AT_ONCE)
+
+
+def random_pairs(graph: Graph, number: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """At most `number` pairs of different nodes that no edge joins, drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+    size = max(graph.num_nodes, 1)
+    a, b = torch.randint(size, (2, number), generator=generator).to(graph.device)
+    # Ascending, so that a pair is looked up without sorting all edges once more; the
+    # last one is larger than any.
+    joined = F.pad(graph.dst.long() * size + graph.src, (0, 1), value=size * size)
+    pair = a * size + b
+    free = (joined[torch.searchsorted(joined, pair)] != pair) & (a != b)
+    return a[free], b[free]

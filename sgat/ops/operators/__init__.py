@@ -1,0 +1,1 @@
+"""The fast operations as `torch.library` operators, shared by the CPU and the GPU."""

@@ -1,0 +1,1 @@
+"""Read-outs: from what layers compute to class scores, one per file."""

@@ -1,0 +1,1 @@
+"""Training: the loop, an epoch, the edge budget, gate gradients, checkpoints."""

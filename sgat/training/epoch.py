@@ -1,0 +1,338 @@
+"""Epochs: train, evaluate and select, without waiting for the device.
+
+Everything an epoch decides (is the loss finite, is this the best model so far, how far
+to move the gate bias) is decided in tensors on the device, and what it reports is one
+row of numbers that is read later. (Only where several graphs are dealt into batches
+anew each epoch does putting a batch together wait.) On a GPU a whole epoch can
+therefore be captured as a CUDA graph and replayed, which is what makes small graphs
+fast there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgat.config import TrainConfig
+from sgat.conv import SGATConv
+from sgat.data.node_data import NodeData, merge
+from sgat.models import SGAT
+from sgat.node_classifier import NodeClassifier, Output
+from sgat.ops import OpenEdges, noise
+from sgat.training import gate_gradient, metrics
+from sgat.training.budget import EdgeBudget, bias_shift
+from sgat.training.evaluate import loss_on
+
+STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
+COLUMNS = (*STEP_COLUMNS, "kept_share", "train", "val", "val_loss", "is_best")
+"""What the row of an epoch holds, in float64; NaN where there is nothing to say."""
+
+
+class Role:
+    """The nodes of one role in one graph, found once: positions and their labels."""
+
+    def __init__(self, data: NodeData, mask: Tensor) -> None:
+        self.node = mask.nonzero().squeeze(1)
+        self.y = data.y[self.node]
+
+
+class Epochs:
+    """The moving parts of a training run, all on one device.
+
+    Attributes:
+        model: The network being trained.
+        optimiser: Adam over its parameters.
+        budget: The constraint on the share of open edges, None with a fixed λ.
+        estimator: Of the gradient by binary gates; None where autograd has it all.
+        best: The weights selected so far, by name.
+        best_val: Their validation score; -inf before any.
+        number: How many epochs were run, a scalar on the device.
+    """
+
+    def __init__(
+        self, model: NodeClassifier, graphs: Sequence[NodeData], config: TrainConfig
+    ) -> None:
+        """Move nothing: model and graphs must be on the same device already."""
+        self.model = model
+        self.config = config
+        self.device = graphs[0].graph.device
+        self.budget = (
+            None
+            if config.keep is None
+            else EdgeBudget(
+                config.keep, warmup=config.warmup_epochs, device=self.device
+            )
+        )
+        self.estimator = (
+            gate_gradient.estimator_for(model.gating.gates, self.device)
+            if isinstance(model, SGAT) and model.reach
+            else None
+        )
+        self.optimiser = self._optimiser()
+        self.training = [data for data in graphs if bool(data.train.any())]
+        # Graphs that only test are not looked at before the end.
+        self.seen = [data for data in graphs if bool((data.train | data.val).any())]
+        self.roles = [
+            {name: Role(data, getattr(data, name)) for name in ("train", "val")}
+            for data in self.seen
+        ]
+        self.has_val = any(len(roles["val"].node) for roles in self.roles)
+        self.num_seen_edges = sum(data.graph.num_edges for data in self.seen)
+        self.best = {name: t.clone() for name, t in model.state_dict().items()}
+        scalar: dict[str, Any] = {"device": self.device}
+        self.best_val = torch.full((), -torch.inf, dtype=torch.float64, **scalar)
+        self.number = torch.zeros(1, dtype=torch.long, **scalar)
+        self._schedule(scalar)
+        self._whole: tuple[NodeData, Role] | None = None
+
+    @property
+    def can_capture(self) -> bool:
+        """Whether every epoch is the same work, so that a CUDA graph can replay it."""
+        size = self.config.batch_size
+        one_step = size is None or size >= len(self.training)
+        return self.device.type == "cuda" and one_step and self.model.can_replay
+
+    def run(self, epoch: int | None) -> Tensor:
+        """Train on every training graph once, evaluate, and keep the best weights.
+
+        Args:
+            epoch: Number of the epoch from 0; None under capture, where only the
+                device knows it.
+
+        Returns:
+            The row of the epoch, [len(COLUMNS)] float64 on the device.
+        """
+        self.model.train()
+        if epoch is not None:
+            self.model.progress = epoch / self.config.epochs
+        steps = [self._step(*batch) for batch in self._batches(epoch)]
+        mean = torch.stack(steps).mean(dim=0) if len(steps) > 1 else steps[0]
+        row = torch.cat([mean, self._evaluate(epoch)])
+        self.number += 1
+        return row
+
+    def _schedule(self, scalar: dict[str, Any]) -> None:
+        """What changes from epoch to epoch, as tensors to be looked up by number."""
+        config, budget = self.config, self.budget
+        epochs = range(config.epochs)
+        seeds = [noise.derive(config.seed, epoch, 0, 0) for epoch in epochs]
+        self.seeds = torch.tensor(seeds, dtype=torch.long, **scalar)
+        rise = config.warmup_epochs + 1
+        price = config.l0_weight
+        if isinstance(self.model, SGAT) and not self.model.reach:
+            # Gates that nothing depends on would close at any price.
+            price = 0.0
+        prices = [price * min(1.0, (e + 1) / rise) for e in epochs]
+        self.prices = torch.tensor(prices, dtype=torch.float64, **scalar)
+        shares = [1.0 if budget is None else budget.target(e) for e in epochs]
+        self.targets = torch.tensor(shares, dtype=torch.float64, **scalar)
+        self.num_kept = [round(share * self.num_seen_edges) for share in shares]
+        self.num_kept_tensor = torch.tensor(self.num_kept, **scalar)
+        # A model that has not come down to the budget yet is no candidate.
+        candidates = [config.keep is None or share == config.keep for share in shares]
+        self.candidates = torch.tensor(candidates, **scalar)
+
+    def _now(self, schedule: Tensor) -> Tensor:
+        return schedule.index_select(0, self.number).squeeze(0)
+
+    @property
+    def _gating(self) -> SGATConv:
+        """The gates a budget moves."""
+        assert isinstance(self.model, SGAT)
+        return self.model.gating
+
+    def _optimiser(self) -> torch.optim.Adam:
+        config = self.config
+        options: dict[str, Any] = {"lr": config.lr, "fused": True}
+        if self.device.type == "cuda":
+            options["capturable"] = True
+        if self.budget is None:
+            decay = config.weight_decay
+            return torch.optim.Adam(
+                self.model.parameters(), weight_decay=decay, **options
+            )
+        # The budget moves the bias itself, and sets the level of the scores, which L2
+        # would pull back to 0.
+        gating = self._gating
+        assert gating.scorer is not None and gating.gate_bias is not None
+        scorer = list(gating.scorer.parameters())
+        apart = {id(parameter) for parameter in [*scorer, gating.gate_bias]}
+        rest = [p for p in self.model.parameters() if id(p) not in apart]
+        groups: list[dict[str, Any]] = [
+            {"params": rest, "weight_decay": config.weight_decay},
+            {"params": scorer, "weight_decay": 0.0},
+        ]
+        return torch.optim.Adam(groups, **options)
+
+    def _batches(self, epoch: int | None) -> list[tuple[Tensor, NodeData, Role]]:
+        """Seed, data and training nodes of each step of an epoch."""
+        size = self.config.batch_size
+        if size is None or size >= len(self.training):
+            if self._whole is None:
+                several = len(self.training) > 1
+                data = merge(self.training) if several else self.training[0]
+                self._whole = data, Role(data, data.train)
+            return [(self._now(self.seeds), *self._whole)]
+        assert epoch is not None
+        seed = noise.derive(self.config.seed, epoch, 1)
+        order = torch.randperm(
+            len(self.training), generator=torch.Generator().manual_seed(seed)
+        ).tolist()
+        batches = []
+        for step, start in enumerate(range(0, len(order), size)):
+            data = merge([self.training[i] for i in order[start : start + size]])
+            key = noise.derive(self.config.seed, epoch, 0, step)
+            batches.append((torch.tensor(key), data, Role(data, data.train)))
+        return batches
+
+    def _compute(
+        self, data: NodeData, seed: Tensor | None, opened: OpenEdges | None = None
+    ) -> Output:
+        context: Any = contextlib.nullcontext()
+        if self.config.precision == "bfloat16":
+            context = torch.autocast(self.device.type, torch.bfloat16)
+        with context:
+            if opened is None:
+                return self.model.compute(data.x, data.graph, seed=seed)
+            assert isinstance(self.model, SGAT)
+            return self.model.compute(data.x, opened, seed=seed)
+
+    def _with_gate_gradient(
+        self, loss: Tensor, output: Output, seed: Tensor, data: NodeData, role: Role
+    ) -> Tensor:
+        """The loss of a step with an estimated gradient by its binary gates."""
+
+        def loss_with(opened: OpenEdges) -> Tensor:
+            logits = self._compute(data, seed, opened).logits
+            return loss_on(logits[role.node].float(), role.y)
+
+        assert self.estimator is not None and output.opened is not None
+        return gate_gradient.attach(
+            self.estimator, loss, output.opened, seed, loss_with
+        )
+
+    def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
+        self.optimiser.zero_grad(set_to_none=False)
+        output = self._compute(data, seed)
+        data_loss = loss_on(output.logits[role.node].float(), role.y)
+        num_edges = max(data.graph.num_edges, 1)
+        open_share = output.used_edges(data.graph) / num_edges
+        opened = output.opened
+        if self.estimator is not None:
+            data_loss = self._with_gate_gradient(data_loss, output, seed, data, role)
+        if opened is None:
+            share, price = open_share, torch.zeros_like(data_loss)
+            loss = data_loss
+        else:
+            share, price = opened.penalty / num_edges, self._now(self.prices)
+            loss = data_loss + price.to(opened.penalty) * opened.penalty
+        if output.extra_loss is not None:
+            loss = loss + output.extra_loss
+        if self.budget is None or data.graph.num_edges == 0:
+            loss.backward()
+            self.optimiser.step()
+        else:
+            bias = self._gating.gate_bias
+            assert bias is not None
+            price = self.budget.multiplier / num_edges
+            loss = data_loss + self.budget.multiplier.to(share) * share
+            slope = self.budget.backward(data_loss, share, bias)
+            self.optimiser.step()
+            target = self._now(self.targets)
+            self.budget.step(bias, share.detach(), target, slope)
+        numbers = (loss, data_loss, open_share, share, price)
+        return torch.stack([number.detach().double() for number in numbers])
+
+    @torch.no_grad()
+    def _evaluate(self, epoch: int | None) -> Tensor:
+        """Score the model with evaluation gates and select it if it is the best."""
+        self.model.eval()
+        with self.evaluation_bias(epoch):
+            kept = self.number.new_zeros(())
+            logits: dict[str, list[Tensor]] = {"train": [], "val": []}
+            for data, roles in zip(self.seen, self.roles, strict=True):
+                output = self._compute(data, None)
+                kept = kept + output.used_edges(data.graph)
+                for name, role in roles.items():
+                    logits[name].append(output.logits[role.node].float())
+            found = {name: torch.cat(parts) for name, parts in logits.items()}
+            labels = {
+                name: torch.cat([roles[name].y for roles in self.roles])
+                for name in logits
+            }
+            train = metrics.score(found["train"], labels["train"])
+            val, val_loss = torch.full_like(train, torch.nan), train
+            if self.has_val:
+                val = metrics.score(found["val"], labels["val"])
+                val_loss = loss_on(found["val"], labels["val"]).double()
+            is_best = self._select(val)
+        share = kept.double() / max(self.num_seen_edges, 1)
+        return torch.stack([share, train, val, val_loss, is_best.double()])
+
+    @contextlib.contextmanager
+    def evaluation_bias(self, epoch: int | None) -> Any:
+        """With a budget, shift the bias so that evaluation keeps exactly the target.
+
+        Drawn gates meet the budget on average; the median gates of evaluation would
+        not, where scores are close together.
+        """
+        if self.budget is None:
+            yield
+            return
+        gating = self._gating
+        bias = gating.gate_bias
+        assert bias is not None and isinstance(self.model, SGAT)
+        parts = [self.model.log_alpha(data.x, data.graph) for data in self.seen]
+        num_kept = (
+            self._now(self.num_kept_tensor) if epoch is None else self.num_kept[epoch]
+        )
+        before = bias.clone()
+        bias.add_(bias_shift(torch.cat(parts), num_kept, gating.gates))
+        yield
+        bias.copy_(before)
+
+    def _select(self, val: Tensor) -> Tensor:
+        """Take over the weights if they are the best so far; a boolean scalar."""
+        if self.config.select == "last" or not self.has_val:
+            is_best = torch.ones_like(val, dtype=torch.bool)
+        elif self.config.ties == "latest":
+            is_best = (val >= self.best_val) & self._now(self.candidates)
+        else:
+            is_best = (val > self.best_val) & self._now(self.candidates)
+        self.best_val.copy_(torch.where(is_best, val, self.best_val))
+        for name, tensor in self.model.state_dict().items():
+            best = self.best[name]
+            best.copy_(torch.where(is_best, tensor, best))
+        return is_best
+
+
+class CapturedEpochs:
+    """One epoch as a CUDA graph, replayed into a table of rows."""
+
+    def __init__(self, epochs: Epochs, length: int) -> None:
+        """Capture one epoch; at least one must have run before, to warm everything.
+
+        Args:
+            epochs: What to replay.
+            length: Number of rows that are read at a time.
+        """
+        self.rows = torch.empty(
+            length, len(COLUMNS), dtype=torch.float64, device=epochs.device
+        )
+        self.place = torch.zeros(1, dtype=torch.long, device=epochs.device)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            row = epochs.run(None)
+            self.rows.index_copy_(0, self.place, row[None])
+            self.place += 1
+
+    def run(self, number: int) -> Tensor:
+        """Run so many epochs and return their rows, [number, len(COLUMNS)]."""
+        self.place.zero_()
+        for _ in range(number):
+            self.graph.replay()
+        return self.rows[:number]

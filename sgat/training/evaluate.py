@@ -1,0 +1,105 @@
+"""evaluate(): score a model on the nodes of a role, with evaluation gates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.node_classifier import NodeClassifier
+from sgat.training import metrics
+
+
+def loss_on(logits: Tensor, y: Tensor) -> Tensor:
+    """Cross-entropy for classes [N]; binary cross-entropy for labels [N, C]."""
+    if y.dim() == 2:
+        return F.binary_cross_entropy_with_logits(logits, y.to(logits))
+    if logits.is_cuda:
+        return _cross_entropy(logits, y)
+    return F.cross_entropy(logits, y)
+
+
+def _cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """Cross-entropy by elementwise passes: torch's own uses one block of a GPU."""
+    log_probability = F.log_softmax(logits, dim=1)
+    is_class = y[:, None] == torch.arange(logits.shape[1], device=y.device)
+    return -torch.where(is_class, log_probability, 0).sum() / len(y)
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Score and loss of a model on the nodes of one role."""
+
+    score: float
+    loss: float
+
+
+@torch.no_grad()
+def evaluate(
+    model: NodeClassifier, graphs: Sequence[NodeData], roles: Sequence[str]
+) -> list[Evaluation | None]:
+    """Score a model with evaluation gates on the nodes of each role.
+
+    Args:
+        model: The model; it is put into evaluation mode.
+        graphs: The data, on the model's device.
+        roles: Of "train", "val" and "test".
+
+    Returns:
+        One evaluation per role, over all graphs together; None where no node has it.
+    """
+    model.eval()
+    logits: dict[str, list[Tensor]] = {role: [] for role in roles}
+    labels: dict[str, list[Tensor]] = {role: [] for role in roles}
+    for data in graphs:
+        masks = {role: getattr(data, role) for role in roles}
+        if not any(bool(mask.any()) for mask in masks.values()):
+            continue
+        scores = model(data.x, data.graph)
+        for role, mask in masks.items():
+            logits[role].append(scores[mask])
+            labels[role].append(data.y[mask])
+    results: list[Evaluation | None] = []
+    for role in roles:
+        y = torch.cat(labels[role]) if labels[role] else torch.empty(0)
+        if not len(y):
+            results.append(None)
+            continue
+        scores = torch.cat(logits[role])
+        score = metrics.score(scores, y).item()
+        results.append(Evaluation(score, loss_on(scores, y).item()))
+    return results
+
+
+def score_nodes(
+    graphs: Sequence[NodeData], logits: Sequence[Tensor], role: str | None = None
+) -> tuple[float | None, int]:
+    """Score predictions on the nodes of a role, and count these nodes.
+
+    Args:
+        graphs: The data.
+        logits: Class scores of the nodes of each graph, [N, C].
+        role: "train", "val" or "test"; None takes the test nodes, or all labelled nodes
+            where there are no test nodes.
+
+    Returns:
+        The score over all graphs together, None without a node; the number of nodes.
+    """
+    has_test = any(bool(data.test.any()) for data in graphs)
+    found, labels = [], []
+    for data, scores in zip(graphs, logits, strict=True):
+        if role is not None or has_test:
+            mask = getattr(data, role or "test")
+        else:
+            everyone = torch.ones(data.num_nodes, dtype=torch.bool)
+            mask = everyone if data.is_multilabel else data.y >= 0
+        found.append(scores[mask])
+        labels.append(data.y[mask])
+    number = sum(map(len, labels))
+    if not number:
+        return None, 0
+    return metrics.score(torch.cat(found), torch.cat(labels)).item(), number

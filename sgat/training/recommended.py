@@ -1,0 +1,57 @@
+"""The recommended settings: what a graph gets where nobody says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from sgat.config import ModelConfig
+    from sgat.data.node_data import NodeData
+
+RECOMMENDED: Mapping[str, str] = {"scorer": "auto", "readout": "auto"}
+"""Entries of `ModelConfig` for the user's own data; those of the paper are its own."""
+MOST_JUDGED = 10_000_000
+"""Edges up to which evidence is sought, all in memory: gigabytes, more so with many
+classes, for messages are held for every edge and class."""
+
+
+def chosen_scorer(
+    model: ModelConfig, graphs: Sequence[NodeData]
+) -> Literal["evidence", "additive"]:
+    """What the scorer "auto" stands for on these graphs.
+
+    Gates go by evidence where that can be had: not on more than `MOST_JUDGED` edges,
+    nor in the transductive mode, which takes no scorer but the paper's.
+    """
+    if model.gate_mode == "transductive" or is_large(graphs):
+        return "additive"
+    return "evidence"
+
+
+def is_large(graphs: Sequence[NodeData]) -> bool:
+    """Whether graphs have more edges than evidence is sought for."""
+    return sum(data.graph.num_edges for data in graphs) > MOST_JUDGED
+
+
+def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
+    """What the read-out "auto" stands for on these graphs, as entries of `ModelConfig`.
+
+    With gates by evidence class scores are averaged along the edges where edges tend to
+    join nodes of one class. Gates that training moves learn better by layers of
+    attention, and several labels per node depend on more of a neighbour than its
+    scores. Where edges do not join nodes of one class, beliefs travel; no step,
+    whatever `layers` was, if edges say nothing of the classes, for then there is
+    nothing to hear, but gates by evidence tell edges apart all the same.
+    """
+    # The command line reads the settings above, and need not load torch for that.
+    from sgat.judging import is_assortative, says_nothing
+
+    by_evidence = model.scorer == "evidence"
+    if is_assortative(graphs):
+        if not by_evidence or any(data.is_multilabel for data in graphs):
+            return {"readout": "attention"}
+        return {"readout": "diffusion"}
+    if by_evidence and says_nothing(graphs):
+        return {"readout": "beliefs", "layers": 0}
+    return {"readout": "beliefs"}

@@ -1,0 +1,59 @@
+"""Method: how a competing model is made, and what is done around its training."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sgat.config import ModelConfig, TrainConfig
+from sgat.data.node_data import NodeData
+from sgat.node_classifier import NodeClassifier
+
+if TYPE_CHECKING:
+    from sgat.training.loop import Result
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A competing method.
+
+    Attributes:
+        build: Makes the model for data of these sizes; its weights are drawn later.
+        prepare: Changes the data before training, from the seed and from the labels of
+            the training nodes at most; None leaves it as it is.
+        fit: Trains on prepared data where that takes more than one training; None for
+            `sgat.training.loop.fit`.
+        defaults: Entries of `ModelConfig.options` and their defaults.
+        is_transductive: Whether a model only knows the graph it was trained on.
+    """
+
+    build: Callable[[ModelConfig, NodeData], NodeClassifier]
+    prepare: Callable[[Sequence[NodeData], ModelConfig, int], list[NodeData]] | None = (
+        None
+    )
+    fit: Callable[[Sequence[NodeData], ModelConfig, TrainConfig], Result] | None = None
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    is_transductive: bool = False
+
+    def options(self, config: ModelConfig) -> dict[str, Any]:
+        """The method's own options, the defaults filled in.
+
+        Raises:
+            ValueError: If one is unknown, or of another type than its default.
+        """
+        for name, value in config.options.items():
+            if name not in self.defaults:
+                known = ", ".join(self.defaults) or "none"
+                raise ValueError(
+                    f"The method {config.method!r} has no option {name!r}; it has"
+                    f" {known}."
+                )
+            kind = type(self.defaults[name])
+            fits = isinstance(value, kind) or (kind is float and type(value) is int)
+            if not fits or (kind is int and isinstance(value, bool)):
+                raise ValueError(
+                    f"The option {name!r} of {config.method!r} must be of type"
+                    f" {kind.__name__}, got {value!r}."
+                )
+        return {**self.defaults, **config.options}

@@ -1,0 +1,39 @@
+"""A GCN on a graph that was made smaller beforehand, without learning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sgat.config import ModelConfig
+from sgat.data.node_data import NodeData
+from sgat.ops import noise
+from sgat_lab.baselines import gcn
+from sgat_lab.baselines.gcn import GCN
+from sgat_lab.baselines.method import Method
+from sgat_lab.sparsifiers import find_sparsifier
+
+
+def prepare(
+    graphs: Sequence[NodeData], config: ModelConfig, seed: int
+) -> list[NodeData]:
+    """Keep the share of edges the option `keep` says, as `how` chooses them.
+
+    Labels are not looked at.
+    """
+    options = METHOD.options(config)
+    sparsify = find_sparsifier(options["how"])
+    smaller = []
+    for number, data in enumerate(graphs):
+        key = noise.derive(seed, number)
+        kept = sparsify(data.graph, data.x, options["keep"], key)
+        smaller.append(data.select_edges(kept))
+    return smaller
+
+
+def build(config: ModelConfig, data: NodeData) -> GCN:
+    """A GCN of the sizes in the config."""
+    METHOD.options(config)
+    return gcn.build(config, data)
+
+
+METHOD = Method(build, prepare=prepare, defaults={"how": "random", "keep": 0.5})

@@ -1,0 +1,283 @@
+"""`sgat compare`: ways to choose edges against each other, at the same budgets."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sgat.cli import data_options
+from sgat.cli.data_options import option
+from sgat.cli.downloads import download_bar
+from sgat.cli.fit import RUN, TRAIN
+from sgat.data.files.atomic import check_place
+from sgat_lab.cli import app
+
+if TYPE_CHECKING:
+    from sgat.config import DataConfig
+
+BUDGETS = "0.9,0.7,0.5,0.3,0.1"
+NAMES = (
+    "random, local-degree, k-neighbor, jaccard, gat-attention, sgat, sgat-recommended,"
+    " mlp"
+)
+
+
+@app.command(
+    epilog="Examples:\n\nsgat compare cora --runs 3\n\n"
+    "sgat compare --edges edges.csv --nodes nodes.csv --label y --budgets 0.5,0.2\n\n"
+    "sgat compare texas --only sgat-recommended,random,mlp --runs 5"
+)
+def compare(
+    name: str | None = data_options.NAME,
+    data_root: Path | None = data_options.DATA_ROOT,
+    split: str | None = data_options.SPLIT,
+    normalise_features: bool | None = data_options.NORMALISE_FEATURES,
+    largest_component: bool | None = data_options.LARGEST_COMPONENT,
+    edges: Path | None = data_options.EDGES,
+    nodes: Path | None = data_options.NODES,
+    label: str | None = data_options.LABEL,
+    labels: str | None = data_options.LABELS,
+    features: str | None = data_options.FEATURES,
+    categorical: str | None = data_options.CATEGORICAL,
+    drop: str | None = data_options.DROP,
+    delimiter: str | None = data_options.DELIMITER,
+    id: str | None = data_options.ID,
+    src: str | None = data_options.SRC,
+    dst: str | None = data_options.DST,
+    weight: str | None = data_options.WEIGHT,
+    split_column: str | None = data_options.SPLIT_COLUMN,
+    undirected: bool | None = data_options.UNDIRECTED,
+    standardise: bool | None = data_options.STANDARDISE,
+    fill_missing: str | None = data_options.FILL_MISSING,
+    budgets: str = typer.Option(
+        BUDGETS, help="Shares of the edges to keep.", rich_help_panel=TRAIN
+    ),
+    only: str = typer.Option(
+        "", help=f"Methods, with commas between: {NAMES}.", rich_help_panel=TRAIN
+    ),
+    runs: int = typer.Option(3, min=1, help="Number of seeds.", rich_help_panel=TRAIN),
+    seed: int = typer.Option(0, min=0, help="The first seed.", rich_help_panel=TRAIN),
+    epochs: int | None = typer.Option(
+        None, min=1, help="Epochs of every training.", rich_help_panel=TRAIN
+    ),
+    quick: bool = typer.Option(
+        False,
+        "--quick",
+        help="One seed, few epochs: a look, no result.",
+        rich_help_panel=TRAIN,
+    ),
+    processes: int = typer.Option(
+        1, min=1, help="Trainings at once.", rich_help_panel=TRAIN
+    ),
+    device: str = typer.Option(
+        "auto", help="cpu, cuda, or auto.", rich_help_panel=TRAIN
+    ),
+    out: str | None = option(
+        RUN, "Folder for all that is written \\[runs/compare-NAME]."
+    ),
+    picture: Path | None = option(RUN, "The plot, .png \\[compare.png in --out]."),
+    csv: Path | None = option(RUN, "The numbers as CSV \\[compare.csv in --out]."),
+    as_json: bool = typer.Option(
+        False, "--json", help="Print JSON.", rich_help_panel=RUN
+    ),
+    markdown: bool = typer.Option(
+        False, "--markdown", help="Print Markdown.", rich_help_panel=RUN
+    ),
+    quiet: bool = typer.Option(
+        False, "--quiet", help="Show no progress.", rich_help_panel=RUN
+    ),
+) -> None:
+    """See whether learning which edges to keep is worth it on your graph.
+
+    SGAT with the paper's gates and with the recommended ones, attention of a GAT, four
+    ways that learn nothing (random, Local Degree, K-Neighbor, similarity of features)
+    and an MLP without edges, all at the same shares of the edges: a GCN and a GAT are
+    trained anew on what each keeps. The recommended SGAT is trained without a share,
+    too, as `sgat fit` does on your own files. Prints accuracies, the cost of a pass on
+    the smaller graphs and a verdict, and draws accuracy against the share kept.
+    Finished trainings are kept in `--out`, so that the same command goes on where it
+    was stopped.
+    """
+    from sgat.cli.counting import counting
+    from sgat.cli.progress import trainings_progress
+
+    # Torch takes seconds to load when it has not been used for a while.
+    with counting("starting", quiet=quiet):
+        from sgat.data.configured import load_configured
+        from sgat.data.files.atomic import write_text
+        from sgat.runs.request import Request
+        from sgat.training.loop import chosen_device
+        from sgat_lab.compare.outcome import run
+        from sgat_lab.compare.picture import draw
+        from sgat_lab.compare.plan import Comparison, check_comparable
+        from sgat_lab.compare.table import csv_text, document, render
+
+    given = {k: v for k, v in locals().items() if k in DATA_OPTIONS and v is not None}
+    shares, methods = parse_budgets(budgets), parse_methods(only)
+    data = Request.from_options(given).settings().data
+    root = None if data_root is None else str(data_root.absolute())
+    folder = Path(out) if out is not None else _default_folder(data)
+    drawing = picture or folder / "compare.png"
+    table = csv or folder / "compare.csv"
+    _check_places(folder, drawing, table, data)
+    chosen_device(device)
+    with download_bar(data.name or "data", quiet=quiet) as progress:
+        loaded = load_configured(data, root=root, seed=seed, progress=progress)
+    check_comparable(loaded.graphs)
+    folder.mkdir(parents=True, exist_ok=True)
+    comparison = Comparison(
+        data,
+        loaded,
+        budgets=shares,
+        methods=methods,
+        seeds=range(seed, seed + (1 if quick else runs)),
+        epochs=epochs,
+        quick=quick,
+    )
+    notes = [_for_each_run(note, comparison.seeds) for note in loaded.notes]
+    say = _silent if quiet else _say
+    for note in (*notes, *comparison.notes):
+        say(f"note: {note}")
+    try:
+        with trainings_progress("compare", quiet=quiet) as show:
+            outcome = run(
+                comparison,
+                folder,
+                processes=processes,
+                device=device,
+                root=root,
+                progress=show,
+                on_trained=lambda: say("compare: measuring forward passes"),
+            )
+    except KeyboardInterrupt:
+        _say(f"interrupted; what is finished is in {folder}, the same command goes on")
+        raise
+    draw(comparison, outcome.results, drawing)
+    write_text(table, csv_text(outcome))
+    if as_json:
+        files = {"picture": str(drawing), "csv": str(table)}
+        typer.echo(json.dumps(document(outcome) | {"files": files}, indent=2))
+    else:
+        typer.echo(render(outcome, markdown=markdown), nl=False)
+    say(f"written to {drawing} and {table}")
+
+
+DATA_OPTIONS = (
+    *("name", "split", "normalise_features", "largest_component", "edges", "nodes"),
+    *("label", "labels", "features", "categorical", "drop", "delimiter", "id", "src"),
+    *("dst", "weight", "split_column", "undirected", "standardise", "fill_missing"),
+    "out",
+)
+"""Options that say what the data is, as `sgat.runs.request.Request` knows them."""
+
+
+def parse_budgets(text: str) -> tuple[float, ...]:
+    """Shares from "0.9,0.5", the largest first, each once.
+
+    Raises:
+        ValueError: If one is no number between 0 and 1.
+    """
+    shares = []
+    for part in text.split(","):
+        try:
+            share = float(part)
+        except ValueError:
+            share = -1.0
+        if not 0 < share < 1:
+            raise ValueError(
+                "`--budgets` must be shares between 0 and 1 with commas between, such"
+                f" as 0.9,0.5,0.1, got {part.strip()!r}; the full graph is always"
+                " there."
+            )
+        shares.append(share)
+    return tuple(sorted(set(shares), reverse=True))
+
+
+def parse_methods(text: str) -> tuple[str, ...]:
+    """Methods from "sgat,random"; all of them for "".
+
+    Raises:
+        ValueError: If one is unknown.
+    """
+    from sgat.runs.request import comma_list
+    from sgat_lab.compare.plan import METHODS
+
+    wanted = comma_list(text)
+    for method in wanted:
+        if method not in METHODS:
+            raise ValueError(
+                f"`--only` must name methods, got {method!r}; known are"
+                f" {', '.join(METHODS)}."
+            )
+    return tuple(m for m in METHODS if m in wanted) or METHODS
+
+
+def _default_folder(data: DataConfig) -> Path:
+    name = data.name or Path(data.edges or "files").stem
+    return Path("runs") / f"compare-{name}"
+
+
+def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) -> None:
+    """Find out before any training that results cannot be written, or replace input.
+
+    Raises:
+        ValueError: If a place is none to write to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`--out` must be a folder, but {folder} is a file.")
+    check_place(folder, "out")
+    if (folder / "config.toml").exists():
+        raise ValueError(
+            f"`--out` must not be the folder of a run of `sgat fit`, got {folder};"
+            " choose another."
+        )
+    inputs = {"--edges": data.edges, "--nodes": data.nodes}
+    if data.split is not None and data.split.endswith(".npz"):
+        inputs["--split"] = data.split
+    for option_, path in {"--picture": picture, "--csv": table}.items():
+        if path.is_dir():
+            raise ValueError(f"`{option_}` must be a file, but {path} is a folder.")
+        parent = path.absolute().parent
+        if parent != folder.absolute() and not parent.is_dir():
+            raise ValueError(
+                f"`{option_}` must be in a folder that exists, got {path}; make"
+                f" {path.parent} first."
+            )
+        check_place(path, option_.removeprefix("--"))
+        for key, given in inputs.items():
+            if given is not None and _is_same_file(path, Path(given)):
+                raise ValueError(
+                    f"`{option_}` must not be the file of `{key}`, got {path}."
+                )
+    if _is_same_file(picture, table):
+        raise ValueError(f"`--picture` and `--csv` must be two files, got {table}.")
+    if picture.suffix.lower() != ".png":
+        raise ValueError(f"`--picture` must end in .png, got {picture}.")
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
+
+
+def _for_each_run(note: str, seeds: Sequence[int]) -> str:
+    """A note on a split that was drawn, for all the seeds that draw one."""
+    if len(seeds) == 1:
+        return note
+    all_seeds = f"anew in every run (seeds {seeds[0]} to {seeds[-1]})"
+    return note.replace(f"(seed {seeds[0]})", all_seeds)

@@ -1,0 +1,74 @@
+"""Estimators: how training gets a gradient by the gates, four ways side by side."""
+
+from __future__ import annotations
+
+from sgat.config import Config
+from sgat_lab.experiments.options import Options
+from sgat_lab.experiments.record import Record, Store, Task
+from sgat_lab.experiments.settings import settings
+from sgat_lab.experiments.text_table import aligned, heading, percent
+
+DATA = {"cora": "Cora", "texas": "Texas"}
+ROW = "sgat-2head"
+GRADIENTS = {
+    "hard_concrete": "hard concrete (the paper)",
+    "reinforce": "REINFORCE",
+    "gumbel": "Gumbel-softmax, straight-through",
+    "rebar": "REBAR",
+}
+SHARES = {None: "by the price λ", 0.5: "half of the edges"}
+"""What is asked for: whatever λ leaves open, or a share to keep."""
+
+
+def names() -> list[str]:
+    """Rows and data sets that `--only` may name."""
+    return [*GRADIENTS, *DATA]
+
+
+def plan(options: Options, store: Store) -> list[Task]:
+    """SGAT with two heads and each estimator, all else the same."""
+    return [
+        _task(data, keep, gradient, seed, options)
+        for data in options.chosen(list(DATA))
+        for keep in SHARES
+        for gradient in options.chosen(list(GRADIENTS))
+        for seed in options.seeds
+    ]
+
+
+def _task(
+    data: str, keep: float | None, gradient: str, seed: int, options: Options
+) -> Task:
+    config = settings(ROW, data, seed=seed).replace(
+        model={"gate_gradient": gradient}, train={"keep": keep}
+    )
+    return Task(ROW, options.applied(config))
+
+
+def text(options: Options, store: Store, *, markdown: bool = False) -> str:
+    """Accuracy, removed edges and time of every estimator."""
+    columns = ("accuracy (%)", "removed (%)", "sampled (%)", "seconds", "runs")
+    table = [["data set", "kept", "gradient by the gates", *columns]]
+    for data, records in store.by_data(plan(options, store)).items():
+        for (keep, gradient), runs in _groups(records).items():
+            cells = [
+                percent([getattr(record, key) for record in runs])
+                for key in ("test", "removed", "removed_sampled")
+            ]
+            seconds = f"{sum(r.seconds for r in runs) / len(runs):.1f}"
+            names = (DATA[data], SHARES[keep], GRADIENTS[gradient])
+            table.append([*names, *cells, seconds, str(len(runs))])
+    what = "Estimators: the gradient by the gates, four ways"
+    lines = [*heading(what, markdown=markdown)]
+    lines += aligned(table, markdown=markdown, left=(0, 1, 2))
+    return "\n".join(lines) + "\n"
+
+
+def _groups(records: list[Record]) -> dict[tuple[float | None, str], list[Record]]:
+    """Records by the share to keep and the estimator, in the order planned."""
+    found: dict[tuple[float | None, str], list[Record]] = {}
+    for record in records:
+        config = Config.from_dict(record.settings)
+        key = config.train.keep, config.model.gate_gradient
+        found.setdefault(key, []).append(record)
+    return found

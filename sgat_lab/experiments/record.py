@@ -1,0 +1,276 @@
+"""Task and Record: one training with all its settings, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgat.config import Config
+from sgat.data.files.atomic import replacing
+
+if TYPE_CHECKING:
+    from sgat.data.node_data import NodeData
+
+FORMAT = 1
+"""Counted up when a training with the same settings would give other numbers."""
+
+
+def differences(config: Config) -> dict[str, Any]:
+    """Entries that are not the defaults, by section; device and seed left out."""
+    default = dataclasses.asdict(Config())
+    return {
+        section: {
+            name: value
+            for name, value in entries.items()
+            if value != default[section][name] and name not in ("device", "seed")
+        }
+        for section, entries in dataclasses.asdict(config).items()
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One training: settings, data and seed; the same task gives the same record.
+
+    Attributes:
+        row: Name of the method with its settings, such as "gat-2head".
+        config: All settings, the data set, its split and the seed included.
+        noise: Edges to add before training: "random" or "cross-class" and how many, as
+            a share of those there are; None for none.
+        probe: What to measure beyond the scores; a name in
+            `sgat_lab.experiments.probes`.
+    """
+
+    row: str
+    config: Config
+    noise: tuple[str, float] | None = None
+    probe: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """What the record is filed under; the device plays no part.
+
+        Only settings that are not the defaults count, so that a new setting leaves the
+        key of an old training as it was.
+        """
+        settings = differences(self.config)
+        settings["train"].pop("checkpoint_every", None)
+        settings["train"]["seed"] = self.config.train.seed
+        content = [FORMAT, self.row, settings, self.noise, self.probe]
+        text = json.dumps(content, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def prepared(self, graphs: list[NodeData]) -> list[NodeData]:
+        """What to train on, made of the data as it was loaded; here the same."""
+        return graphs
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What one training came to.
+
+    Attributes:
+        key: `Task.key`.
+        row: `Task.row`.
+        data: Name of the data set.
+        split: Name of the split.
+        seed: Of split, weights and noise.
+        noise: `Task.noise`.
+        probe: `Task.probe`.
+        test: Score on the test nodes, looked at once, with the selected model.
+        val: Score on the validation nodes.
+        removed: Share of edges that evaluation removes, self-loops left out.
+        removed_sampled: The same for the gates drawn in training in that epoch.
+        edges: Number of edges before anything was removed.
+        best_epoch: The epoch that was selected.
+        epochs: Number of epochs.
+        seconds: Time of training.
+        parameters: Number of learned numbers.
+        settings: What differs from the defaults, by section.
+        extra: What the probe found.
+        device: What it ran on.
+        date: When, in UTC.
+        commit: Of the source, where it is known.
+        versions: Of the libraries.
+    """
+
+    key: str
+    row: str
+    data: str
+    split: str
+    seed: int
+    noise: tuple[str, float] | None
+    probe: str
+    test: float
+    val: float | None
+    removed: float
+    removed_sampled: float
+    edges: int
+    best_epoch: int
+    epochs: int
+    seconds: float
+    parameters: int
+    settings: dict[str, Any]
+    extra: dict[str, Any]
+    device: str
+    date: str
+    commit: str
+    versions: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> Record:
+        """Read a record.
+
+        Raises:
+            ValueError: If the text is none.
+        """
+        try:
+            content = json.loads(text)
+            noise = content["noise"]
+            content["noise"] = None if noise is None else (noise[0], noise[1])
+            return cls(**content)
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(
+                f"{where} is no record of this version; move it away and run again."
+            ) from None
+
+
+def read_packed(path: Path) -> list[Record]:
+    """The records of a packed file.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no file of packed records: {error}.") from None
+    return [
+        Record.from_json(line, f"{path}, line {number}")
+        for number, line in enumerate(lines, start=1)
+    ]
+
+
+PACKED = "records.jsonl.gz"
+"""The file of many records in one."""
+
+
+class Store:
+    """A folder of records, one file each, which several processes may fill at once.
+
+    Records that are kept for good can be packed into one file beside them.
+
+    Args:
+        folder: Where the records are; made when the first is saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        self._known: dict[str, Record] = {}
+        packed = self.folder / PACKED
+        if packed.exists():
+            self._known = {record.key: record for record in read_packed(packed)}
+
+    def path(self, key: str) -> Path:
+        """Where the record of a task is or will be."""
+        return self.folder / f"{key}.json"
+
+    def find(self, task: Task) -> Record | None:
+        """The record of a task, if it is there."""
+        if task.key in self._known:
+            return self._known[task.key]
+        path = self.path(task.key)
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        record = Record.from_json(text, str(path))
+        if record.key != task.key:
+            raise ValueError(
+                f"{path} holds the record of another training, {record.key}; give it"
+                " back its name or move it away."
+            )
+        self._known[task.key] = record
+        return record
+
+    def keys(self) -> set[str]:
+        """Keys of all records that are there now."""
+        files = self.folder.glob("*.json")
+        return {*self._known, *(file.name.removesuffix(".json") for file in files)}
+
+    def by_data(self, tasks: Iterable[Task]) -> dict[str, list[Record]]:
+        """The records of these tasks that are there, by the name of the data set."""
+        found: dict[str, list[Record]] = {}
+        for task in tasks:
+            record = self.find(task)
+            if record is not None:
+                found.setdefault(record.data, []).append(record)
+        return found
+
+    def save(self, record: Record) -> None:
+        """Write a record, in full or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self.path(record.key)) as temporary:
+            text = json.dumps(record.to_dict(), indent=1)
+            temporary.write_text(text + "\n", encoding="utf-8")
+        self._known[record.key] = record
+
+    def pack(self) -> int:
+        """Move all records into one file, sorted; returns how many it holds.
+
+        No other process may be at work in the folder.
+        """
+        files = sorted(self.folder.glob("*.json"))
+        for file in files:
+            text = file.read_text(encoding="utf-8")
+            record = Record.from_json(text, str(file))
+            self._known[record.key] = record
+        records = sorted(
+            self._known.values(),
+            key=lambda r: (r.data, r.split, r.row, r.seed, r.key),
+        )
+        lines = [json.dumps(record.to_dict()) for record in records]
+        with replacing(self.folder / PACKED) as temporary:
+            # Without a time in it, the same records are the same bytes.
+            text = "".join(f"{line}\n" for line in lines)
+            temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
+        for file in files:
+            file.unlink()
+        return len(records)
+
+    @contextlib.contextmanager
+    def claim(self, task: Task) -> Iterator[bool]:
+        """Whether this process may run a task now: no other is, and none has.
+
+        The claim ends with the block, or with the process.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f".{task.key}.lock"
+        with path.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            # Its last owner removed the file after it was opened here: others cannot
+            # see this lock, and the next look finds or makes another.
+            if os.fstat(file.fileno()).st_nlink == 0:
+                yield False
+                return
+            try:
+                yield self.find(task) is None
+            finally:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,81 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from sgat.data.files.atomic import check_place, replacing, write_text
+
+
+def test_a_new_file_appears_whole(tmp_path):
+    path = tmp_path / "a.txt"
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert not path.exists()
+        assert temporary.parent == path.parent
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed(tmp_path):
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    os.symlink(target, link)
+    with replacing(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink() and target.read_text() == "new"
+
+
+def test_a_missing_folder_or_a_folder_in_its_place_is_named(tmp_path):
+    lost = tmp_path / "no" / "a.txt"
+    with pytest.raises(OSError, match="does not exist") as error, replacing(lost):
+        pass
+    assert error.value.filename == str(lost)
+    with pytest.raises(IsADirectoryError), replacing(tmp_path):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before(tmp_path, monkeypatch):
+    allowed, locked = os.access, tmp_path / "locked"
+    locked.mkdir()
+
+    def access(path, mode):
+        return os.fspath(path) != str(locked) and allowed(path, mode)
+
+    # The tests may run as a user who can write anywhere.
+    monkeypatch.setattr(os, "access", access)
+    check_place(tmp_path / "new" / "run", "out")
+    (locked / "there.csv").touch()
+    for path in (locked, locked / "new" / "run", locked / "there.csv"):
+        with pytest.raises(ValueError, match="`--out` must be where files") as error:
+            check_place(path, "out")
+        assert f"got {path}, but {locked} cannot be written to." in str(error.value)
+    monkeypatch.chdir(locked)
+    with pytest.raises(ValueError, match="got run, but"):
+        check_place(Path("run"), "out")
+
+
+def test_a_file_where_a_folder_should_be_is_told_before(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ValueError, match=r"`--out` must be .* is a file"):
+        check_place(file / "x" / "y", "out")
+
+
+def test_text_is_written_in_full_or_not_at_all(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "α and\nβ\n")
+    assert path.read_bytes().decode("utf-8") == "α and\nβ\n"
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "half a pair: \ud800")
+    assert path.read_bytes().decode("utf-8") == "α and\nβ\n"
+    assert list(tmp_path.iterdir()) == [path]

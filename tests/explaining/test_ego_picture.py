@@ -1,0 +1,30 @@
+import dataclasses
+
+import pytest
+from support.small_data import block_graph
+
+import sgat
+from sgat.explaining import ego_picture
+from sgat.explaining.explain import explain_node
+
+
+@pytest.mark.parametrize(
+    ("reach", "own", "title", "key"),
+    [
+        (2, 0.25, "hears itself 25%", "heard, wider is more"),
+        (0, None, "hears nobody", "kept, not heard"),
+        (0, 0.25, "hears nobody", "kept, not heard"),
+    ],
+)
+def test_a_picture_says_whether_kept_edges_are_heard(reach, own, title, key):
+    settings = {"hidden": 3, "epochs": 1, "scorer": "additive", "device": "cpu"}
+    fitted = sgat.SGATClassifier(**settings, readout="linear").fit(
+        block_graph(num_nodes=61)
+    )
+    found = explain_node(fitted, 3, top=1)
+    assert found.reach == 2
+    changed = dataclasses.replace(found, reach=reach, own_share=own)
+    shown = [found.table, found.table]
+    assert ego_picture._title(changed, shown).endswith(f"; {title}")
+    labels = [line.get_label() for line in ego_picture._Style(changed).legend()]
+    assert labels[-2:] == [key, "removed"]

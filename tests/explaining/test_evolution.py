@@ -1,0 +1,35 @@
+import pytest
+from PIL import Image
+
+from sgat.config import ModelConfig, TrainConfig
+from sgat.data.karate import load_karate
+from sgat.explaining.evolution import animate_evolution, draw_evolution
+from sgat.training.loop import fit
+
+
+@pytest.fixture(scope="module")
+def karate():
+    data = load_karate()
+    train = TrainConfig(epochs=9, keep=0.5, snapshots=3)
+    return data, fit([data], ModelConfig(hidden=5), train)
+
+
+def test_the_figure_is_a_picture_with_one_panel_per_snapshot(karate, tmp_path):
+    data, result = karate
+    path = tmp_path / "evolution.png"
+    draw_evolution(data, result.snapshots, result.model.gating.gates, path)
+    with Image.open(path) as picture:
+        assert picture.format == "PNG"
+        assert picture.width > 2.5 * picture.height
+
+
+def test_the_animation_has_a_frame_per_snapshot_and_a_pause(karate, tmp_path):
+    data, result = karate
+    path = tmp_path / "evolution.gif"
+    gates = result.model.gating.gates
+    animate_evolution(data, result.snapshots, gates, path, frames_per_second=2)
+    with Image.open(path) as picture:
+        assert picture.format == "GIF"
+        # Equal frames of the pause may be merged into one.
+        assert picture.n_frames >= len(result.snapshots)
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,105 @@
+import dataclasses
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from support.small_data import block_graph
+
+import sgat
+from sgat.explaining.important_edges import important_edges
+from sgat.ops import reference
+from sgat.scored import edge_scores
+
+QUICK = {"hidden": 5, "epochs": 30, "keep": 0.5, "device": "cpu", "seed": 0}
+
+
+@torch.no_grad()
+def brute_force(model, data, scores):
+    """Every kept edge dropped from the whole graph: change and flips, by its ends."""
+
+    def chances(dropped):
+        gate = scores.gate.clone()
+        gate[dropped] = 0
+        opened = reference.with_gates(data.graph, gate, torch.zeros(()))
+        return model(data.x, opened).double().softmax(dim=1)
+
+    before = chances([])
+    told = before.argmax(dim=1, keepdim=True)
+    effects = {}
+    src, dst = data.graph.src.tolist(), data.graph.dst.tolist()
+    number = {ends: edge for edge, ends in enumerate(zip(src, dst, strict=True))}
+    for edge in scores.kept.nonzero().squeeze(1).tolist():
+        ends = (src[edge], dst[edge])
+        dropped = [edge]
+        if not data.has_directions:
+            if ends[0] > ends[1]:
+                continue
+            dropped.append(number[ends[::-1]])
+        after = chances(dropped)
+        change = (after.gather(1, told) - before.gather(1, told)).sum()
+        flips = (after.argmax(dim=1, keepdim=True) != told).sum()
+        effects[ends] = float(change), int(flips)
+    return effects
+
+
+@pytest.fixture(params=["directed", "undirected"])
+def trained(request):
+    if request.param == "directed":
+        data = block_graph(num_nodes=61)
+        assert data.has_directions
+        return sgat.SGATClassifier(**QUICK).fit(data)
+    club = nx.karate_club_graph()
+    classifier = sgat.SGATClassifier(**QUICK).fit(club, label="club")
+    assert not classifier.graphs_[0].has_directions
+    return classifier
+
+
+def test_the_edges_that_matter_most_are_those_of_brute_force(trained):
+    model, data = trained.model_, trained.graphs_[0]
+    scores = edge_scores(model, [data])[0]
+    truth = brute_force(model, data, scores)
+    assert len(truth) > 25
+    seen = []
+    table = important_edges(
+        model, data, scores, top=20, progress=lambda *counts: seen.append(counts)
+    )
+    dropped = min(40, len(truth))
+    assert seen == [(k, dropped) for k in range(1, dropped + 1)]
+    assert len(table) == 20
+    assert table["change"].abs().is_monotonic_decreasing
+    for row in table.itertuples():
+        change, flips = truth[row.src, row.dst]
+        assert row.change == pytest.approx(change, abs=1e-4)
+        assert row.flips == flips
+        edge = (data.graph.src == row.src) & (data.graph.dst == row.dst)
+        assert row.gate == float(scores.gate[edge]) > 0
+        assert row.attention == float(scores.attention[edge])
+    ranked = sorted(truth, key=lambda ends: -abs(truth[ends][0]))
+    found = list(zip(table["src"], table["dst"], strict=True))
+    assert found[:5] == ranked[:5]
+    assert len(set(found) & set(ranked[:10])) >= 8
+
+
+def test_few_edges_are_all_listed_with_the_users_ids(trained):
+    ids = np.array([f"n{k}" for k in range(trained.graphs_[0].num_nodes)], dtype=object)
+    data = dataclasses.replace(trained.graphs_[0], node_ids=ids)
+    scores = edge_scores(trained.model_, [data])[0]
+    truth = brute_force(trained.model_, data, scores)
+    table = important_edges(trained.model_, data, scores, top=10_000)
+    assert set(zip(table["src"], table["dst"], strict=True)) == {
+        (f"n{src}", f"n{dst}") for src, dst in truth
+    }
+    nothing = important_edges(trained.model_, data, scores, top=0)
+    assert list(nothing.columns) == list(table.columns) and not len(nothing)
+
+
+def test_a_graph_without_kept_edges_has_none_that_matter():
+    data = block_graph(num_nodes=61)
+    data = dataclasses.replace(
+        data,
+        graph=data.graph.select(torch.zeros(data.graph.num_edges, dtype=torch.bool)),
+    )
+    trained = sgat.SGATClassifier(**QUICK).fit(data)
+    scores = edge_scores(trained.model_, trained.graphs_)[0]
+    assert len(important_edges(trained.model_, data, scores, top=5)) == 0

@@ -1,0 +1,153 @@
+import json
+
+import pytest
+
+from sgat.cli import main
+from sgat_lab.experiments import table1
+
+MADE = [
+    table1.Row(
+        "made",
+        table1.Counts(nodes=13),
+        table1.Counts(nodes=17, edges=101, features=7, classes=3, homophily=0.25),
+        ("Counted anew.",),
+    )
+]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Arguments with which the table was asked for; the answer is `MADE`."""
+    seen = []
+
+    def answer(**arguments):
+        seen.append(arguments)
+        return MADE
+
+    monkeypatch.setattr(table1, "table1", answer)
+    return seen
+
+
+def test_table1_is_printed_with_its_notes(asked, capsys, tmp_path):
+    assert main(["reproduce", "table1", "--data-root", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == table1.render(MADE)
+    assert "[1] Counted anew." in captured.out
+    assert captured.err == ""
+    assert asked[0]["root"] == tmp_path
+
+
+def test_table1_comes_as_markdown(asked, capsys):
+    assert main(["reproduce", "table1", "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("| data set |")
+
+
+def test_table1_comes_as_json(asked, capsys):
+    assert main(["reproduce", "table1", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["paper"]["nodes"] == 13
+    assert row["ours"]["edges"] == 101
+    assert row["notes"] == ["Counted anew."]
+
+
+def test_an_unknown_experiment_lists_the_known_ones(capsys):
+    assert main(["reproduce", "table99"]) == 1
+    assert capsys.readouterr().err.startswith(
+        "error: Unknown experiment 'table99'; choose all or of table1, table2,"
+    )
+
+
+def test_help_ends_with_examples(capsys):
+    assert main(["reproduce", "--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    examples = [line for line in lines if line][-4:]
+    assert all(line.startswith("sgat reproduce") for line in examples)
+
+
+def quick(folder, *arguments) -> int:
+    return main(
+        [
+            *("reproduce", *arguments, "--quick", "--device", "cpu", "--quiet"),
+            *("--records", str(folder / "records"), "--figures", str(folder)),
+        ]
+    )
+
+
+def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
+    assert quick(tmp_path, "fig2") == 0
+    captured = capsys.readouterr()
+    assert "Right of 32, by seed:" in captured.out and captured.err == ""
+    assert (tmp_path / "fig2.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, capsys):
+    assert quick(tmp_path, "fig2") == 0
+    first = capsys.readouterr().out
+    from sgat_lab.experiments import trial
+
+    monkeypatch.setattr(trial, "run", None)
+    assert quick(tmp_path, "fig2") == 0
+    assert capsys.readouterr().out == first
+
+
+def test_the_document_has_commands_and_figures(tmp_path, capsys):
+    path = tmp_path / "reproduction.md"
+    assert quick(tmp_path, "fig2", "--document", str(path)) == 0
+    text = path.read_text()
+    assert "`sgat reproduce fig2 --quick`" in text and "![fig2](fig2.png)" in text
+
+
+def test_records_come_as_json(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "--json") == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["data"] == "karate"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "kora"], "`--only` must name rows or data sets, got 'kora'"),
+        (["--device", "tpu"], "`--device` must be one that works here"),
+        (["--figures", __file__], "`--figures` must be a folder, but "),
+        (["--document", "missing/x.md"], "`--document` must be in a folder that"),
+        (["--document", "."], "`--document` must be a file, but . is a folder."),
+    ],
+)
+def test_bad_options_are_told_before_any_training(tmp_path, capsys, arguments, message):
+    call = ["reproduce", "fig2", *arguments, "--records", str(tmp_path / "records")]
+    assert main([*call, "--quiet"]) == 1
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.glob("records/*.json"))
+
+
+def test_stored_trains_nothing(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "--stored") == 0
+    assert "Right of 32" in capsys.readouterr().out
+    assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.png"))
+
+
+def test_pack_leaves_one_file_from_which_all_is_shown(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "--pack") == 0
+    first = capsys.readouterr().out
+    files = [file.name for file in (tmp_path / "records" / "quick").iterdir()]
+    assert files == ["records.jsonl.gz"]
+    assert quick(tmp_path, "fig2", "--stored") == 0
+    assert capsys.readouterr().out == first
+
+
+def test_experiments_without_a_named_row_are_left_out(tmp_path, capsys):
+    assert quick(tmp_path, "fig2", "fig3", "--only", "karate") == 0
+    captured = capsys.readouterr()
+    assert "Figure 2" in captured.out and "Figure 3" not in captured.out
+
+
+def test_all_may_stand_beside_others(asked, capsys, tmp_path):
+    assert quick(tmp_path, "all", "table1", "--stored") == 0
+    assert len(asked) == 1
+
+
+def test_several_experiments_are_one_json_document(asked, tmp_path, capsys):
+    assert quick(tmp_path, "table1", "fig2", "--json") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert set(content) == {"table1", "fig2"}
+    assert content["fig2"][0]["data"] == "karate"

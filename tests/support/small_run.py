@@ -1,0 +1,25 @@
+"""A small run in a folder, and what is in it."""
+
+from pathlib import Path
+
+from sgat.config import Config, ModelConfig, TrainConfig
+from sgat.data.node_data import NodeData
+from sgat.runs.folder import RunFolder
+from sgat.runs.results import write_results
+from sgat.training.loop import fit
+
+
+def finished(path: Path, graphs: list[NodeData], **train):
+    """Train a little and finish a run: its folder, settings, result and summary."""
+    config = Config(
+        model=ModelConfig(hidden=5), train=TrainConfig(epochs=4, device="cpu", **train)
+    )
+    folder = RunFolder(path)
+    folder.start(config)
+    result = fit(graphs, config.model, config.train)
+    return folder, config, result, write_results(folder, config, graphs, result)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """What is in the files of a folder, by their names."""
+    return {file.name: file.read_bytes() for file in folder.iterdir()}

@@ -1,0 +1,82 @@
+"""EdgeScores: what follows from log α."""
+
+import pytest
+import torch
+
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.ops import reference
+from sgat.scored import EdgeScores
+
+GATES = HardConcrete()
+
+
+def scored(graph: Graph, dtype: torch.dtype = torch.float64) -> EdgeScores:
+    log_alpha = torch.randn(graph.num_edges).to(dtype) * 3
+    return EdgeScores.from_log_alpha(log_alpha, graph, GATES)
+
+
+def test_attention_of_a_row_and_its_loop_sums_to_one(awkward_graph: Graph, seed: int):
+    graph, scores = awkward_graph, scored(awkward_graph)
+    total = scores.loop_attention.index_add(0, graph.dst, scores.attention)
+    heard = graph.loop_weights.double().index_add(
+        0, graph.dst, scores.gate * graph.edge_weight
+    )
+    assert torch.allclose(total, (heard > 0).double())
+    assert total.sum() > 0
+
+
+def test_an_edge_is_kept_iff_its_probability_is_above_one_half(
+    awkward_graph: Graph, seed: int
+):
+    scores = scored(awkward_graph)
+    assert torch.equal(scores.kept, scores.probability > 0.5)
+    assert torch.equal(scores.kept, scores.log_alpha > GATES.threshold)
+    assert torch.equal(scores.kept, scores.gate > 0)
+    assert bool(((scores.gate >= 0) & (scores.gate <= 1)).all())
+
+
+def test_gates_and_attention_are_those_of_the_evaluation_pass(
+    awkward_graph: Graph, seed: int
+):
+    graph, scores = awkward_graph, scored(awkward_graph)
+    zero = torch.zeros(graph.num_nodes, dtype=torch.float64)
+    opened = reference.open_edges(graph, zero, zero, scores.log_alpha)
+    coefficient, loop = reference.coefficients(opened)
+    assert torch.equal(scores.kept.nonzero()[:, 0], opened.edge)
+    assert torch.equal(scores.gate[opened.edge], opened.gate)
+    assert torch.allclose(scores.attention[opened.edge], coefficient)
+    assert torch.allclose(scores.loop_attention, loop)
+
+
+def test_a_row_of_sum_zero_has_attention_zero():
+    edges = torch.tensor([[0, 1], [0, 0]])
+    graph = Graph.from_edges(edges, 2, torch.tensor([0.0, 1.0]))
+    scores = EdgeScores.from_log_alpha(torch.tensor([-9.0]), graph, GATES)
+    assert scores.attention.tolist() == [0.0]
+    assert scores.loop_attention.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_weights_may_be_of_another_type_than_the_scores(dtype: torch.dtype):
+    edges = torch.tensor([[1, 2], [0, 0]])
+    graph = Graph.from_edges(edges, 3, torch.tensor([3.0, 1.0], dtype=dtype))
+    log_alpha = torch.tensor([20.0, -20.0])
+    scores = EdgeScores.from_log_alpha(log_alpha, graph, GATES)
+    assert scores.attention.tolist() == [0.75, 0.0]
+    assert scores.loop_attention.tolist() == [0.25, 1.0, 1.0]
+
+
+def test_scores_carry_no_gradient():
+    graph = Graph.from_edges(torch.tensor([[0], [1]]))
+    log_alpha = torch.tensor([0.3], requires_grad=True)
+    scores = EdgeScores.from_log_alpha(log_alpha, graph, GATES)
+    assert not scores.log_alpha.requires_grad and not scores.attention.requires_grad
+
+
+def test_to_moves_every_tensor():
+    graph = Graph.from_edges(torch.tensor([[0], [1]]))
+    moved = scored(graph).to("meta")
+    for name in ("log_alpha", "probability", "gate", "kept", "attention"):
+        assert getattr(moved, name).device.type == "meta", name
+    assert moved.loop_attention.device.type == "meta"

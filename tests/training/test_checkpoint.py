@@ -1,0 +1,102 @@
+import pickle
+
+import pytest
+import torch
+
+from sgat.training import checkpoint
+
+
+def test_tensors_and_state_come_back(tmp_path):
+    path = tmp_path / "c.safetensors"
+    tensors = {"a.b": torch.randn(3, 5), "n": torch.tensor(7)}
+    checkpoint.save_tensors(path, tensors, {"epoch": 3, "inf": None})
+    loaded, state = checkpoint.load_tensors(path)
+    assert state == {"epoch": 3, "inf": None} == checkpoint.load_state(path)
+    assert loaded.keys() == tensors.keys()
+    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+
+
+def test_groups_of_tensors_share_a_file():
+    packed = checkpoint.pack("model", {"w": torch.ones(1)})
+    packed |= checkpoint.pack("best", {"w": torch.zeros(1)})
+    assert checkpoint.unpack("best", packed)["w"].item() == 0
+    assert checkpoint.unpack("model", packed)["w"].item() == 1
+
+
+def test_an_optimiser_goes_on_where_it_stopped():
+    def steps(weight, optimiser, numbers):
+        for number in numbers:
+            optimiser.zero_grad()
+            ((weight - number) ** 2).sum().backward()
+            optimiser.step()
+
+    whole = torch.nn.Parameter(torch.zeros(3))
+    adam = torch.optim.Adam([whole], 0.1)
+    steps(whole, adam, range(6))
+
+    first = torch.nn.Parameter(torch.zeros(3))
+    adam = torch.optim.Adam([first], 0.1)
+    steps(first, adam, range(4))
+    second = torch.nn.Parameter(first.detach().clone())
+    restored = torch.optim.Adam([second], 0.1)
+    checkpoint.restore_optimiser(restored, checkpoint.optimiser_tensors(adam))
+    steps(second, restored, range(4, 6))
+    assert torch.equal(second, whole)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 9, pickle.dumps({"a": 1})])
+def test_a_file_that_is_not_ours_is_refused(tmp_path, content):
+    path = tmp_path / "c.safetensors"
+    path.write_bytes(content)
+    for load in (checkpoint.load_tensors, checkpoint.load_state):
+        with pytest.raises(ValueError, match="is damaged or was not written by sgat"):
+            load(path)
+
+
+def test_a_state_that_is_no_table_is_refused(tmp_path):
+    file = tmp_path / "state.safetensors"
+    checkpoint.save_tensors(file, {}, [1, 2])
+    for read in (checkpoint.load_tensors, checkpoint.load_state):
+        with pytest.raises(ValueError, match=r"damaged .* no table of entries"):
+            read(file)
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"x does not fit the model: .*size mismatch"):
+        checkpoint.load_weights(
+            torch.nn.Linear(3, 2),
+            {"weight": torch.ones(5, 2), "bias": torch.ones(2)},
+            "x",
+        )
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "c.safetensors"
+    checkpoint.save_tensors(path, {"a": torch.ones(2)}, {})
+    before = path.read_bytes()
+
+    def full_disk(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoint.save_tensors(path, {"a": torch.zeros(2)}, {})
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("found", "scorer", "is_known"),
+    [
+        *[(1, "additive", True), (1, "cosine", True), (1, "evidence", False)],
+        *[(checkpoint.MODEL_FORMAT, name, True) for name in ("additive", "evidence")],
+        *[(checkpoint.MODEL_FORMAT + 1, "additive", False), (None, "additive", False)],
+    ],
+)
+def test_weights_that_would_say_something_else_are_refused(found, scorer, is_known):
+    if is_known:
+        checkpoint.check_format(found, scorer, "x", "do so")
+        return
+    message = r"x was written by another version of sgat; do so\."
+    with pytest.raises(ValueError, match=message):
+        checkpoint.check_format(found, scorer, "x", "do so")

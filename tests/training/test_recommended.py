@@ -1,0 +1,97 @@
+import dataclasses
+
+import pytest
+import torch
+from support.small_data import block_graph, several_graphs
+
+import sgat
+from sgat.config import Config, ModelConfig, TrainConfig
+from sgat.data.node_data import NodeData
+from sgat.pruning import row_scores
+from sgat.runs.request import Request
+from sgat.training.loop import fit, resolved
+from sgat.training.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
+from sgat_lab.experiments.settings import settings
+
+
+@pytest.mark.parametrize("most", [-1, 0, 1])
+def test_edges_of_all_graphs_count(most, monkeypatch):
+    graphs = several_graphs()
+    edges = sum(data.graph.num_edges for data in graphs)
+    monkeypatch.setattr(sgat.training.recommended, "MOST_JUDGED", edges + most)
+    assert is_large(graphs) == (most < 0)
+    wanted = "additive" if most < 0 else "evidence"
+    assert chosen_scorer(ModelConfig(), graphs) == wanted
+    found = resolved(ModelConfig(**RECOMMENDED), graphs)
+    assert found.scorer == wanted and found.readout == "attention"
+
+
+def test_gates_of_single_edges_take_no_scorer():
+    model = ModelConfig(scorer="auto", gate_mode="transductive")
+    assert chosen_scorer(model, [block_graph()]) == "additive"
+
+
+def test_a_scorer_that_is_named_stays():
+    graphs = [block_graph()]
+    for name in ("additive", "cosine", "evidence"):
+        assert resolved(ModelConfig(scorer=name), graphs).scorer == name
+
+
+def test_all_ways_to_the_recommended_settings_are_one():
+    by_python = sgat.SGATClassifier()._config().model
+    by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings().model
+    assert by_python == by_files == ModelConfig(**RECOMMENDED)
+    row = settings("sgat-recommended", "").model
+    filled = resolved(by_files, [block_graph()])
+    assert (row.scorer, row.readout) == (filled.scorer, by_files.readout)
+    assert ModelConfig() == dataclasses.replace(
+        by_files, scorer="additive", readout="linear"
+    )
+    assert Config().model == ModelConfig()
+
+
+def test_what_is_trained_by_evidence_can_be_pruned_by_it():
+    assert MOST_JUDGED <= row_scores.MOST_EDGES
+
+
+@pytest.fixture
+def mute() -> NodeData:
+    """A graph whose labels were dealt out at random."""
+    data = block_graph(num_nodes=503, num_classes=4, degree=20, feature_signal=1.0)
+    order = torch.randperm(503, generator=torch.Generator().manual_seed(0))
+    return dataclasses.replace(data, y=data.y[order])
+
+
+@pytest.mark.parametrize("gradient", ["hard_concrete", "reinforce", "gumbel", "rebar"])
+def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
+    model = ModelConfig(hidden=8, gate_gradient=gradient, **RECOMMENDED)
+    assert (found := resolved(model, [mute])).readout == "beliefs"
+    assert found.layers == 0
+    trained = fit([mute], model, TrainConfig(epochs=3, device="cpu")).sgat.eval()
+    empty = sgat.Graph.from_edges(torch.empty(2, 0, dtype=torch.long), 503)
+    with torch.no_grad():
+        assert torch.equal(trained(mute.x, empty), trained(mute.x, mute.graph))
+    # The price of open edges does not close gates that nothing depends on.
+    assert float(trained.gating.gate_bias.detach()) == 0
+
+
+def test_scores_travel_far_where_neighbours_are_alike():
+    found = resolved(ModelConfig(**RECOMMENDED), [block_graph()])
+    assert (found.readout, found.steps) == ("diffusion", 10)
+    found = resolved(ModelConfig(steps=3, **RECOMMENDED), [block_graph()])
+    assert (found.readout, found.steps) == ("diffusion", 3)
+    # Gates that training moves, and several labels, go with layers of attention.
+    by_training = ModelConfig(layers=3, scorer="cosine", readout="auto")
+    found = resolved(by_training, [block_graph()])
+    assert (found.readout, found.layers) == ("attention", 3)
+    data = block_graph()
+    several = dataclasses.replace(
+        data, y=torch.stack([data.y > 0, data.y > 1], 1) * 1.0
+    )
+    found = resolved(ModelConfig(layers=3, **RECOMMENDED), [several])
+    assert (found.scorer, found.readout, found.layers) == ("evidence", "attention", 3)
+
+
+def test_gates_that_only_training_moves_are_not_left_without_it(mute):
+    model = ModelConfig(scorer="additive", readout="auto")
+    assert resolved(model, [mute]).layers == model.layers
