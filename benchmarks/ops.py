@@ -7,7 +7,7 @@ python -m benchmarks.ops [--device cpu] [--graph computers-shaped] [--scale 1]
 The layer is width 128 → 2 x 64 with features that require a gradient, so that every
 gradient is computed. SGAT runs with a share of its gates open; its gates all have the
 same log α. `computers-shaped` has the 13,752 nodes and 491,722 directed edges of Amazon
-Computers and heavy-tailed degrees; `reddit-shaped` is `sgat.data.synthetic`'s, its size
+Computers and heavy-tailed degrees; `reddit-shaped` is `sgat_lab.synthetic`'s, its size
 set by --scale. On a GPU the passes are also timed by themselves, as CUDA graphs; those
 over gates once for each --rank, the length of the vectors they see, 0 for none. With
 --dgl, DGL's `GATConv` is timed as well, by an interpreter that has it. Rows are
@@ -60,7 +60,7 @@ def location(percent: float) -> float:
 def build_graph(name: str, scale: float, device: str) -> Graph:
     """The graph by its name."""
     if name == "reddit-shaped":
-        from sgat.data.synthetic import reddit_shaped
+        from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 
         made = reddit_shaped(scale=scale, features=False, device=device)
         return made.data.graph

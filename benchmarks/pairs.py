@@ -3,7 +3,7 @@
 python -m benchmarks.pairs [--device cuda] [--scale 1] [--rank 0 16 64] [--open 100 20]
     [--tiles 64 32] [--step-rank 0 16] [--peer-scale 0.25]
 
-The graph is `sgat.data.synthetic.reddit_shaped`. First the gate pass and its gradient
+The graph is `sgat_lab.synthetic.reddit_shaped`. First the gate pass and its gradient
 by themselves, as CUDA graphs, for each rank and each tile (edges of a block); without
 `--tiles` with the package's own, which rank 0 always has. Then the whole training step
 of `benchmarks.training_step` with a bilinear scorer of each rank of `--step-rank`, and
@@ -27,7 +27,7 @@ import torch
 from benchmarks.measure import append, measure, table
 from benchmarks.ops import kernel_passes
 from benchmarks.training_step import indexed, peer_step, sgat_step
-from sgat.data.synthetic import reddit_shaped
+from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 
 COLUMNS = [
     *("what", "edges", "rank", "tile", "open", "ms", "p20", "p80", "peak_gib"),

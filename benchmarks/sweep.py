@@ -37,8 +37,7 @@ import torch
 from benchmarks.measure import RESULTS, append, measure, table
 from benchmarks.training_step import indexed, peer_step, sgat_step
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic import reddit_shaped
-from sgat.data.synthetic.reddit_shaped import NUM_EDGES
+from sgat_lab.synthetic.reddit_shaped import NUM_EDGES, reddit_shaped
 
 Row = dict[str, Any]
 

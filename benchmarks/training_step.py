@@ -3,7 +3,7 @@
 python -m benchmarks.training_step [--device cuda] [--scale 1] [--peer-scale 0.25]
     [--open 100 63 20 10 5] [--readouts attention linear diffusion]
 
-The graph is `sgat.data.synthetic.reddit_shaped`. Three read-outs are timed: `attention`
+The graph is `sgat_lab.synthetic.reddit_shaped`. Three read-outs are timed: `attention`
 has the two attention layers 602 → 2 x 64 → 41 of PyG's GAT; `linear` is the paper's,
 602 → 2 x 64 → 2 x 64 and a classifier, and aggregates 128 columns twice; `diffusion`,
 of the recommended settings, aggregates the 41 class scores ten times. All gates have
@@ -32,9 +32,9 @@ from torch import nn
 from benchmarks.measure import append, measure, table
 from benchmarks.ops import csr_matrix, location
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic import reddit_shaped
 from sgat.models import SGAT
 from sgat.training.evaluate import loss_on
+from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 
 COLUMNS = [
     *(

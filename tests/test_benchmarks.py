@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sgat.data.synthetic import reddit_shaped
-from sgat.data.synthetic.reddit_shaped import NUM_EDGES
+from sgat_lab.synthetic.reddit_shaped import NUM_EDGES, reddit_shaped
 
 ROOT = Path(__file__).parents[1]
 

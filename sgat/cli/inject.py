@@ -62,8 +62,8 @@ def inject(
     Writes `edges.parquet`, `added.parquet` (the new edges alone) and `nodes.parquet`.
     """
     from sgat.data import load
-    from sgat.data.synthetic.inject import inject as add_edges
-    from sgat.data.synthetic.inject_files import write_injected
+    from sgat.data.synthetic.injection import inject as add_edges
+    from sgat.data.synthetic.injection_files import write_injected
 
     with download_bar(name, quiet=quiet) as progress:
         loaded = load(name, root=data_root, progress=progress)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic import ppi_shaped, reddit_shaped
+from sgat_lab.synthetic.ppi_shaped import ppi_shaped
+from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 
 
 def _ppi(seed: int) -> list[NodeData]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from sgat.data.synthetic.block_model import contextual_block_model
-from sgat.data.synthetic.inject import Injected, inject
-from sgat.data.synthetic.ppi_shaped import ppi_shaped
-from sgat.data.synthetic.reddit_shaped import reddit_shaped
+from sgat.data.synthetic.injection import Injected, inject
 from sgat.data.synthetic.truth import SyntheticData
 
 __all__ = [
@@ -13,6 +11,4 @@ __all__ = [
     "SyntheticData",
     "contextual_block_model",
     "inject",
-    "ppi_shaped",
-    "reddit_shaped",
 ]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic.inject import Injected
+from sgat.data.synthetic.injection import Injected
 from sgat.features import Features, SparseFeatures
 
 

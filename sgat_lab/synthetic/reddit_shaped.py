@@ -6,13 +6,13 @@ import torch
 
 from sgat.data.node_data import NodeData
 from sgat.data.splits import random_fractions
-from sgat.data.synthetic.degree_corrected import (
+from sgat.data.synthetic.pairs import graph_from_pairs
+from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
+from sgat_lab.synthetic.degree_corrected import (
     block_pairs,
     heavy_tailed_weights,
     sizes_by_share,
 )
-from sgat.data.synthetic.pairs import graph_from_pairs
-from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
 
 NUM_NODES = 232_965
 NUM_EDGES = 114_615_892

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from sgat.data import check
-from sgat.data.synthetic import reddit_shaped
-from sgat.data.synthetic.reddit_shaped import NUM_EDGES, NUM_NODES
+from sgat_lab.synthetic.reddit_shaped import NUM_EDGES, NUM_NODES, reddit_shaped
 
 SCALE = 0.0093
 
@@ -127,7 +126,7 @@ def test_an_eighth_of_reddit_has_its_degrees_and_fits_in_little_memory():
     program = """
 import re
 from pathlib import Path
-from sgat.data.synthetic import reddit_shaped
+from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 data = reddit_shaped(scale=0.125).data
 degree = data.graph.row_ptr.diff()
 status = Path("/proc/self/status").read_text()

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from sgat.data import check
-from sgat.data.synthetic import ppi_shaped
+from sgat_lab.synthetic.ppi_shaped import ppi_shaped
 
 SCALE = 0.061
 

@@ -4,11 +4,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from support.small_data import several_graphs
 
 from sgat.data import load
 from sgat.data.files import FileOptions, read_graph
-from sgat.data.synthetic import contextual_block_model, inject, ppi_shaped
-from sgat.data.synthetic.inject_files import write_injected
+from sgat.data.synthetic import contextual_block_model, inject
+from sgat.data.synthetic.injection_files import write_injected
 
 
 def edge_set(table):
@@ -73,13 +74,13 @@ def test_identity_features_are_left_out(tmp_path):
 
 
 def test_several_graphs_and_labels_get_a_folder_and_columns_each(tmp_path):
-    graphs = [inject(made.data) for made in ppi_shaped(num_graphs=3, scale=0.01)]
+    graphs = [inject(data) for data in several_graphs()[2:]]
     files = write_injected(graphs, tmp_path / "deep" / "out")
     assert len(files) == 9
     place = tmp_path / "deep" / "out" / "2"
     table = pq.read_table(place / "nodes.parquet")
     assert table["split"].to_pylist() == ["test"] * len(table)
-    assert table["label_120"].to_pylist() == graphs[2].data.y[:, 120].tolist()
+    assert table["label_6"].to_pylist() == graphs[2].data.y[:, 6].tolist()
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):

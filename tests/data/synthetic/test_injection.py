@@ -4,9 +4,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.small_data import several_graphs
 
 from sgat.data import NodeData, load
-from sgat.data.synthetic import contextual_block_model, inject, ppi_shaped
+from sgat.data.synthetic import contextual_block_model, inject
 from sgat.graph import Graph
 
 KINDS = ["random", "cross-class", "hub"]
@@ -173,7 +174,7 @@ def test_nothing_but_the_edges_changes_and_the_argument_stays_as_it_was():
 
 
 def test_multilabel_data_take_random_edges_but_no_cross_class_ones():
-    data = ppi_shaped(num_graphs=3, scale=0.02)[0].data
+    data = several_graphs()[0]
     assert inject(data, "random", 0.5).added.any()
     with pytest.raises(ValueError) as error:
         inject(data, "cross-class")

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic.degree_corrected import (
+from sgat.data.synthetic.pairs import graph_from_pairs
+from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
+from sgat.graph import Graph
+from sgat_lab.synthetic.degree_corrected import (
     block_pairs,
     heavy_tailed_weights,
     sizes_by_share,
 )
-from sgat.data.synthetic.pairs import graph_from_pairs
-from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
-from sgat.graph import Graph
 
 NODES_PER_GRAPH = 56_944 / 24
 EDGES_PER_GRAPH = 1_587_264 / 24

@@ -1,0 +1,1 @@
+"""Made graphs of the shape of benchmarks whose files are not at hand."""

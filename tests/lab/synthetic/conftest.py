@@ -1,0 +1,1 @@
+from support.one_thread import one_thread  # noqa: F401, pytest finds it here
