@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import band, legend_below, panels
+from sgat_lab.experiments.published import FIGURES
 from sgat_lab.experiments.record import Store, Task
 from sgat_lab.experiments.settings import settings
 from sgat_lab.experiments.text_table import aligned, heading
@@ -47,7 +48,8 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
             )
     what = "Figure 4: accuracy and kept edges over the epochs"
     lines = heading(what, markdown=markdown)
-    return "\n".join([*lines, *aligned(table, markdown=markdown)]) + "\n"
+    lines += [*aligned(table, markdown=markdown), "", FIGURES["epochs"]]
+    return "\n".join(lines) + "\n"
 
 
 def draw(options: Options, store: Store, path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from sgat.config import Config
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import band, legend_below, panels
+from sgat_lab.experiments.published import FIGURES
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings
 from sgat_lab.experiments.text_table import aligned, heading, percent
@@ -59,6 +60,8 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
         "number of edges.",
         "",
         *aligned(table, markdown=markdown),
+        "",
+        FIGURES["price"],
     ]
     return "\n".join(lines) + "\n"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from sgat.config import Config
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import band, legend_below, panels
+from sgat_lab.experiments.published import FIGURES
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings
 from sgat_lab.experiments.text_table import aligned, heading, percent
@@ -54,7 +55,8 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
             table.append([DATA[data], ROWS[row], *cells])
     what = "Figure 7: test accuracy (%) against the number of heads"
     lines = heading(what, markdown=markdown)
-    return "\n".join([*lines, *aligned(table, markdown=markdown, left=(0, 1))]) + "\n"
+    lines += [*aligned(table, markdown=markdown, left=(0, 1)), "", FIGURES["heads"]]
+    return "\n".join(lines) + "\n"
 
 
 def draw(options: Options, store: Store, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sgat_lab.experiments.options import Options
@@ -15,6 +15,16 @@ from sgat_lab.experiments.text_table import aligned, heading, percent, with_erro
 TOP_K = "gat-2head-top-k"
 """Rows of this name remove as many edges as this row's gates closed:"""
 TOP_K_LIKE = "sgat-2head"
+NOT_RUN = "not run"
+"""Stands where the paper has a number and we have none."""
+ARCHITECTURES = (
+    "Architectures: the rows SGAT, 1 head and SGAT, 2 heads have the shape of the"
+    " authors' code: one hidden attention layer, then an attention layer of one head"
+    " (two on Pubmed, averaged) that gives the class scores, and a learned number in"
+    " every log α. The row SGAT, 2 heads, as the paper's text has two attention layers"
+    " of two heads with ReLU, no learned number in log α and no bias vectors (eq. 9 and"
+    " 14), and a linear classifier (section 4.2). The paper prints one number for both."
+)
 
 
 class Column(NamedTuple):
@@ -105,7 +115,9 @@ class Cell(NamedTuple):
     @property
     def deviations(self) -> float | None:
         """Mean score less what was published, in standard deviations (the larger)."""
-        if self.published is None or len(self.records) < 2:
+        if self.published is None or self.published.value is None:
+            return None
+        if len(self.records) < 2:
             return None
         scores = [100 * record.test for record in self.records]
         spread = max(statistics.stdev(scores), self.published.spread or 0.0)
@@ -138,12 +150,18 @@ def render(
     *,
     markdown: bool = False,
 ) -> str:
-    """The table of scores, then that of removed edges and of times."""
+    """The table of scores, then that of removed edges and of times.
+
+    A cell of the paper that was not run here says so. Rows and columns without a run
+    and without a cell of the paper are left out.
+    """
     data = options.chosen([column.data for column in columns])
     columns = [column for column in columns if column.data in data]
-    found = cells(options.chosen(rows), columns, options, store)
-    shown = [column for column in columns if any(key[1] == column for key in found)]
-    present = [row for row in rows if any(key[0] == row for key in found)]
+    chosen = options.chosen(rows)
+    found = cells(chosen, columns, options, store)
+    known = {(r, c): p for r in chosen for c in columns if (p := _of_the_paper(r, c))}
+    shown = [c for c in columns if any(key[1] == c for key in (*found, *known))]
+    present = [row for row in rows if any(key[0] == row for key in (*found, *known))]
     runs = max((len(cell.records) for cell in found.values()), default=0)
     lines = [
         *heading(what, markdown=markdown),
@@ -152,37 +170,47 @@ def render(
         " are named; in brackets what was published.",
         "",
     ]
-    scores = [["method", *(column.title for column in shown)]]
-    for row in present:
-        scores.append([title(row), *(_score(found.get((row, c)), runs) for c in shown)])
-    lines += aligned(scores, markdown=markdown)
-    removed = [["method", *(column.title for column in shown)]]
-    for row in present:
-        texts = [_removed(found.get((row, column))) for column in shown]
-        if any(text not in ("", "0.0 / 0.0") for text in texts):
-            removed.append([title(row), *texts])
-    if len(removed) > 1:
+
+    def table(cell_text: Callable[[Cell], str]) -> list[list[str]]:
+        body = [["method", *(column.title for column in shown)]]
+        for row in present:
+            texts = []
+            for column in shown:
+                cell = found.get((row, column), Cell([], known.get((row, column))))
+                texts.append(cell_text(cell))
+            body.append([title(row), *texts])
+        return body
+
+    lines += aligned(table(lambda cell: _score(cell, runs)), markdown=markdown)
+    header, *removed = table(_removed)
+    removed = [r for r in removed if any(x not in ("", "0.0 / 0.0") for x in r[1:])]
+    if removed:
         lines += ["", "Edges removed in per cent, self-loops left out: by evaluation"]
         lines[-1] += " gates / by the gates drawn in training in the selected epoch;"
         lines[-1] += " in brackets what was published. Edges that a method adds count"
         lines[-1] += " against those it removes."
-        lines += ["", *aligned(removed, markdown=markdown)]
-    times = [["method", *(column.title for column in shown)]]
-    for row in present:
-        texts = [_seconds(found.get((row, column))) for column in shown]
-        times.append([title(row), *texts])
+        lines += ["", *aligned([header, *removed], markdown=markdown)]
+    header, *times = table(_seconds)
+    times = [line for line in times if any(line[1:])]
     sums = [[cell for key, cell in found.items() if key[1] == c] for c in shown]
     minutes = [
         sum(s for cell in cells for s in cell.all_seconds) / 60 for cells in sums
     ]
     times.append(["all runs, in minutes", *(f"{sum_:.0f}" for sum_ in minutes)])
     lines += ["", "Seconds of one training, without what is done to a graph before it:"]
-    lines += ["", *aligned(times, markdown=markdown)]
+    lines += ["", *aligned([header, *times], markdown=markdown)]
     lines += _apart(found)
-    sources = {cell.published.source for cell in found.values() if cell.published}
+    published = [*known.values(), *(cell.published for cell in found.values())]
+    sources = {number.citation for number in published if number}
     if sources:
         lines += ["", f"Published by {'; '.join(sorted(sources))}."]
     return "\n".join(lines) + "\n"
+
+
+def _of_the_paper(row: str, column: Column) -> Published | None:
+    """The cell of the paper's own table, if it has one."""
+    found = find_published(row, column.data, column.split)
+    return found if found is not None and found.table is not None else None
 
 
 def _apart(found: Mapping[tuple[str, Column], Cell]) -> list[str]:
@@ -229,24 +257,23 @@ def paired(
     return [what, "", *aligned(table, markdown=markdown), ""]
 
 
-def _score(cell: Cell | None, runs: int) -> str:
-    if cell is None:
-        return ""
+def _score(cell: Cell, runs: int) -> str:
+    known = "" if cell.published is None else f" [{cell.published.printed}]"
+    if not cell.records:
+        return f"{NOT_RUN}{known}" if known else ""
     text = percent([record.test for record in cell.records])
     number = len(cell.records)
     few = f" ({number} {'run' if number == 1 else 'runs'})" if number < runs else ""
-    known = "" if cell.published is None else f" [{cell.published.value:.1f}]"
     return f"{text}{few}{known}"
 
 
-def _removed(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    text = f"{cell.removed:.1f} / {cell.removed_sampled:.1f}"
-    if cell.published is None or cell.published.removed is None:
-        return text
-    return f"{text} [{cell.published.removed:.1f}]"
+def _removed(cell: Cell) -> str:
+    removed = None if cell.published is None else cell.published.removed
+    known = "" if removed is None else f" [{removed}]"
+    if not cell.records:
+        return f"{NOT_RUN}{known}" if known else ""
+    return f"{cell.removed:.1f} / {cell.removed_sampled:.1f}{known}"
 
 
-def _seconds(cell: Cell | None) -> str:
-    return "" if cell is None else f"{cell.seconds:.1f}"
+def _seconds(cell: Cell) -> str:
+    return f"{cell.seconds:.1f}" if cell.records else ""

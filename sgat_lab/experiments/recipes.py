@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 
 from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.published import find_published
+from sgat_lab.experiments.published import ELSEWHERE
 from sgat_lab.experiments.record import Store, Task
 from sgat_lab.experiments.settings import title, unsearched
 from sgat_lab.experiments.text_table import aligned, heading, percent
@@ -50,8 +50,8 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
             tests = [record.test for record in found if record is not None]
             if not tests:
                 continue
-            published = find_published(row, data, None)
-            assert published is not None, "these rows have a number on these graphs"
+            published = ELSEWHERE[row, data]
+            assert published.value is not None
             away = 100 * statistics.fmean(tests) - published.value
             spread = "" if published.spread is None else f" ± {published.spread}"
             table.append(

@@ -105,7 +105,7 @@ def _line(
     return [
         *(title(row), column.title),
         *(with_error(part, is_gap=False) for part in scores),
-        "" if published is None else f"{published.value:.1f}",
+        "" if published is None else published.printed,
         title(other) if other else "",
         *(*map(with_error, gaps), str(len(found))),
     ]

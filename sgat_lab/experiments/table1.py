@@ -48,19 +48,19 @@ class Row:
 
 
 PAPER: dict[str, Counts] = {
-    "cora": Counts(edges=13_264, homophily=0.83),
-    "citeseer": Counts(edges=12_431, homophily=0.71),
-    "pubmed": Counts(edges=108_365, homophily=0.79),
-    "computers": Counts(nodes=13_381, edges=505_474, homophily=0.79),
-    "photo": Counts(nodes=7_487, edges=245_812, homophily=0.84),
-    "actor": Counts(edges=60_918, features=931, homophily=0.24),
-    "cornell": Counts(edges=737, homophily=0.11),
-    "texas": Counts(edges=741, homophily=0.06),
-    "wisconsin": Counts(edges=1_151, homophily=0.16),
-    "ppi": Counts(nodes=56_944, classes=121),
-    "reddit": Counts(nodes=232_965, edges=114_600_000),
+    "cora": Counts(2_708, 13_264, 1_433, 7, 0.83),
+    "citeseer": Counts(3_327, 12_431, 3_703, 6, 0.71),
+    "pubmed": Counts(19_717, 108_365, 500, 3, 0.79),
+    "computers": Counts(13_381, 505_474, 767, 10, 0.79),
+    "photo": Counts(7_487, 245_812, 745, 8, 0.84),
+    "actor": Counts(7_600, 60_918, 931, 5, 0.24),
+    "cornell": Counts(183, 737, 1_703, 5, 0.11),
+    "texas": Counts(183, 741, 1_703, 5, 0.06),
+    "wisconsin": Counts(251, 1_151, 1_703, 5, 0.16),
+    "ppi": Counts(56_944, 818_716, 50, 121, None),
+    "reddit": Counts(232_965, 114_848_857, 602, 41, 0.81),
 }
-"""What the project has on record of the paper's table; Reddit's edges are rounded."""
+"""The paper's table, but for its column of neighbours per node."""
 
 _AMAZON = (
     "The paper's node count is that of the largest connected component ({0} nodes),"
@@ -150,7 +150,7 @@ def differing(row: Row) -> list[str]:
         column
         for column in _SIZED
         if (paper := getattr(row.paper, column)) is not None
-        and paper != _rounded_like(getattr(row.ours, column), paper)
+        and paper != getattr(row.ours, column)
     ]
     given, ours = row.paper.homophily, row.ours.homophily
     if given is not None and ours is not None and round(ours, 2) != given:
@@ -187,7 +187,7 @@ def render(rows: Sequence[Row], *, markdown: bool = False) -> str:
     lines = aligned([HEADER, *body], markdown=markdown, left=(0, -1))
     lines += [
         "",
-        "* differs from the paper; - no number on record or no data here.",
+        "* differs from the paper; - no number in the paper or no data here.",
         "",
     ]
     lines += [f"[{mark}] {note}" for note, mark in numbers.items()]
@@ -206,14 +206,7 @@ def _cells(row: Row) -> list[str]:
     return cells
 
 
-def _rounded_like(ours: int, paper: int) -> int:
-    """Ours to the tenth of a million if the paper's count is given so coarsely."""
-    return round(ours, -5) if paper % 100_000 == 0 else ours
-
-
 def _number(value: float | None, digits: int | None) -> str:
     if value is None:
         return "-"
-    if value >= 1e6 and value % 100_000 == 0:
-        return f"{value / 1e6:.1f} M"
     return f"{value:,}" if digits is None else f"{value:.{digits}f}"

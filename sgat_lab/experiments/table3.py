@@ -32,6 +32,7 @@ ROWS = (
         "sgat-1head",
     ),
     "sgat-2head",
+    "sgat-paper",
 )
 
 
@@ -66,4 +67,5 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
             "sgat-2head", "mlp", found, options, store, markdown=markdown
         )
         parts.append("\n".join(lines))
+    parts.append(f"{method_table.ARCHITECTURES}\n")
     return "\n".join(part for part in parts if part)
