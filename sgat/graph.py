@@ -53,6 +53,8 @@ class Graph:
             weight to it.
         feature: Features of each edge, [E, F], for scorers that look at them; None if
             there are none.
+        log_odds: Log-odds that each edge is real and not noise, [E]; None if the graph
+            was not judged (see `sgat.judging`).
         degree: Number of edges into each node before closed ones were left out, [N];
             None if all are there.
     """
@@ -67,6 +69,7 @@ class Graph:
     node_id: Tensor | None = None
     num_merged: int = 0
     feature: Tensor | None = None
+    log_odds: Tensor | None = None
     degree: Tensor | None = None
 
     @classmethod
@@ -209,6 +212,12 @@ class Graph:
                 "`graphs` must all have the same number of features of each edge, or"
                 " none of them any."
             )
+        odds = [graph.log_odds for graph in graphs if graph.log_odds is not None]
+        if 0 < len(odds) < len(graphs):
+            raise ValueError(
+                "`graphs` must all have `log_odds`, or none of them; got"
+                f" {len(odds)} of {len(graphs)} with."
+            )
         return cls(
             num_nodes=node_offset,
             dst=torch.cat(dst),
@@ -226,6 +235,7 @@ class Graph:
             node_id=torch.cat(node_id),
             num_merged=sum(graph.num_merged for graph in graphs),
             feature=torch.cat(features) if features else None,
+            log_odds=torch.cat(odds) if odds else None,
             degree=torch.cat([graph.in_degree for graph in graphs])
             if any(graph.degree is not None for graph in graphs)
             else None,
@@ -329,6 +339,7 @@ class Graph:
             weight=_pick(new_weight, keep),
             input_edge=None,
             feature=_pick(self.feature, keep),
+            log_odds=_pick(self.log_odds, keep),
         )
 
     def to_input(self, value: Tensor, *, loop: float | bool) -> Tensor:

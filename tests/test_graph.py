@@ -503,3 +503,25 @@ def test_graphs_with_different_features_are_not_merged():
     for others in ([Graph.from_edges(edges)], [with_one]):
         with pytest.raises(ValueError, match="must all have the same number of"):
             Graph.merge([with_two, *others])
+
+
+def test_log_odds_go_where_their_edges_go():
+    graph = graph_of((1, 0), (2, 0), (0, 2), num_nodes=3)
+    assert graph.log_odds is None
+    judged = dataclasses.replace(graph, log_odds=torch.tensor([1.0, -2.0, 3.0]))
+    assert judged.to("cpu").log_odds.tolist() == [1, -2, 3]
+    assert judged.to("meta").log_odds.is_meta
+    keep = torch.tensor([True, False, True])
+    assert judged.select(keep).log_odds.tolist() == [1, 3]
+    assert graph.select(keep).log_odds is None
+    merged = Graph.merge([judged, judged.select(keep)])
+    assert merged.log_odds.tolist() == [1, -2, 3, 1, 3]
+    assert Graph.merge([graph, graph]).log_odds is None
+
+
+def test_judged_and_other_graphs_are_not_merged():
+    graph = graph_of((1, 0), num_nodes=2)
+    judged = dataclasses.replace(graph, log_odds=torch.ones(1))
+    sentence = "`graphs` must all have `log_odds`, or none of them; got 1 of 2 with."
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Graph.merge([judged, graph])

@@ -82,6 +82,8 @@ class Result:
 
     Attributes:
         model: The selected model, in evaluation mode.
+        graphs: The data as the model saw it: on its device, with all that was worked
+            out before training. Give these, and nothing is worked out again.
         records: One record per epoch.
         best_epoch: The epoch the model was taken from, from 1.
         snapshots: What the first graph looked like at some epochs.
@@ -89,6 +91,7 @@ class Result:
     """
 
     model: NodeClassifier
+    graphs: list[NodeData]
     records: list[EpochRecord]
     best_epoch: int
     snapshots: list[Snapshot]
@@ -263,6 +266,7 @@ class Training:
                         on_epoch(record)
         return Result(
             model=self.selected_model(),
+            graphs=self.graphs,
             records=self.records,
             best_epoch=self.best_epoch,
             snapshots=self.snapshots,

@@ -160,7 +160,7 @@ def probed(score: list[float], planted_ones: list[int]) -> dict[str, float]:
         name="star",
     )
     is_planted = torch.tensor(planted_ones, dtype=torch.bool)
-    result = Result(Scores(torch.tensor(score)), [], 1, [])
+    result = Result(Scores(torch.tensor(score)), [data], [], 1, [])
     return planted_edges(Trained(result, [data], [data], [is_planted]))
 
 
