@@ -10,10 +10,13 @@ import pytest
 
 from sgat.cli import main
 from sgat.data.synthetic import contextual_block_model
+from sgat_lab.cli import main as lab_main
 
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^ {4,6}(sgat .+)$", GUIDE, flags=re.MULTILINE)
+# A backslash at the end of a line continues a command, as in a shell.
+JOINED = re.sub(r" \\\n +", " ", GUIDE)
+COMMANDS = re.findall(r"^ {4,6}(sgat(?:-lab)? .+)$", JOINED, flags=re.MULTILINE)
 PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
 SPARK = "--engine spark"
 
@@ -49,7 +52,8 @@ def write_graph(path, prefix, size, seed):
 def run(command, folder, monkeypatch):
     monkeypatch.chdir(folder)
     more = ["--epochs", "15"] if command.startswith("sgat fit") else []
-    return main([*shlex.split(command)[1:], *more])
+    program, *words = shlex.split(command)
+    return {"sgat": main, "sgat-lab": lab_main}[program]([*words, *more])
 
 
 def test_the_commands_run_in_their_order(folder, monkeypatch):
