@@ -43,7 +43,8 @@ class GivenData:
     def pruned(self, graphs: Sequence[NodeData], scores: Sequence[EdgeScores]) -> Any:
         """What was given, of the same type, with the kept edges only."""
         weight, options = self.edge_weight, self.options
-        return to_pruned(self.data, self.edges, graphs, scores, weight, options)
+        kept, gates = [found.kept for found in scores], [found.gate for found in scores]
+        return to_pruned(self.data, self.edges, graphs, kept, gates, weight, options)
 
     def one_or_all(self, results: list[Any]) -> Any:
         """The result for a graph; for a list of graphs, the list of results."""

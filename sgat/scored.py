@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,12 @@ from sgat.data.node_data import NodeData
 from sgat.gates import Gates
 from sgat.graph import Graph
 from sgat.models import SGAT
+
+if TYPE_CHECKING:
+    from sgat.data.files import FileGraph
+
+SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
+"""Columns of a score table, after those of the input."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,6 +107,22 @@ def edge_table(graphs: Sequence[NodeData], scores: Sequence[EdgeScores]) -> Any:
             table.insert(0, "graph", data.name)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def score_table(files: FileGraph, scores: EdgeScores) -> Any:
+    """The rows of the user's edge table with the five scores of each, M rows.
+
+    A row that stands for both directions gets the larger score of the two. A self-loop
+    has no log α, and probability, gate and `kept` are 1, 1 and true. `with_columns`
+    says the rest.
+    """
+    from sgat.data.files import with_columns
+
+    loops: dict[str, float | Tensor] = {"probability": 1.0, "gate": 1.0, "kept": True}
+    if scores.loop_attention is not None:
+        loops["attention"] = scores.loop_attention
+    values = {name: getattr(scores, name) for name in SCORES}
+    return with_columns(files, values, loops)
 
 
 @torch.no_grad()

@@ -1,12 +1,14 @@
 """EdgeScores: what follows from log α."""
 
+import pyarrow as pa
 import pytest
 import torch
 
+from sgat.data.files import from_tables
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.ops import reference
-from sgat.scored import EdgeScores
+from sgat.scored import SCORES, EdgeScores, score_table
 
 GATES = HardConcrete()
 
@@ -80,3 +82,19 @@ def test_to_moves_every_tensor():
     for name in ("log_alpha", "probability", "gate", "kept", "attention"):
         assert getattr(moved, name).device.type == "meta", name
     assert moved.loop_attention.device.type == "meta"
+
+
+def test_rows_of_the_user_get_scores_and_self_loops_are_open():
+    rows = {"src": ["c", "a", "b"], "dst": ["a", "b", "b"], "note": ["x", "y", "z"]}
+    files = from_tables(pa.table(rows))
+    # Edges of the graph by (dst, src): c→a, a→b; the row b→b is a loop.
+    scores = EdgeScores.from_log_alpha(
+        torch.tensor([5.0, -5.0]), files.data.graph, GATES
+    )
+    table = score_table(files, scores)
+    assert table.column_names == [*rows, *SCORES]
+    assert table.column("log_alpha").to_pylist() == [5.0, -5.0, None]
+    assert table.column("gate").to_pylist() == [1.0, 0.0, 1.0]
+    assert table.column("kept").to_pylist() == [True, False, True]
+    assert table.column("probability").to_pylist()[2] == 1.0
+    assert table.column("attention").to_pylist() == [0.5, 0.0, 1.0]

@@ -15,7 +15,6 @@ from sgat.data.networkx_graph import from_networkx, prune_networkx
 from sgat.data.node_data import NodeData
 from sgat.data.pyg import from_pyg, prune_pyg
 from sgat.features import SparseFeatures
-from sgat.scored import EdgeScores
 
 NETWORKX_OPTIONS = ("label", "features", "split", "weight")
 COMMON_OPTIONS = ("validation", "classes", "seed")
@@ -81,27 +80,41 @@ def to_pruned(
     data: Any,
     edges: Any,
     graphs: Sequence[NodeData],
-    scores: Sequence[EdgeScores],
+    kept: Sequence[Tensor],
+    factors: Sequence[Tensor],
     edge_weight: Any,
     options: dict[str, Any],
 ) -> Any:
-    """What the user handed in, with the kept edges only."""
+    """The data as the user gave it, with the kept edges only.
+
+    Args:
+        data: As `to_node_data` took it.
+        edges: With plain arrays, the edges.
+        graphs: The graphs that `to_node_data` made of it.
+        kept: Whether each edge of each graph is kept, [E] bool.
+        factors: What the weight of each edge is multiplied by, [E].
+        edge_weight: With plain arrays, the weights of the edges.
+        options: The options the data was read with.
+    """
     if isinstance(data, list | tuple):
         parts = [
-            to_pruned(part, None, [graph], [score], None, options)
-            for part, graph, score in zip(data, graphs, scores, strict=False)
+            to_pruned(part, None, [graph], [mask], [factor], None, options)
+            for part, graph, mask, factor in zip(
+                data, graphs, kept, factors, strict=False
+            )
         ]
         return type(data)(parts)
-    graph, score = graphs[0], scores[0]
+    graph, mask, factor = graphs[0], kept[0], factors[0]
     if isinstance(data, NodeData):
-        weight = score.gate * data.graph.edge_weight
-        return _with_graph(data, data.graph.select(score.kept, weight))
+        weight = factor * data.graph.edge_weight
+        smaller = data.graph.select(mask, weight)
+        return dataclasses.replace(data, graph=smaller, edge_features=None)
     if is_pyg(data):
-        return prune_pyg(data, graph.graph, score)
+        return prune_pyg(data, graph.graph, mask, factor)
     if is_networkx(data):
         name = options.get("weight", "weight")
-        return prune_networkx(data, graph, score, weight=name)
-    return _pruned_arrays(edges, graph, score, edge_weight)
+        return prune_networkx(data, graph, mask, factor, weight=name)
+    return _pruned_arrays(edges, graph, mask, factor, edge_weight)
 
 
 def _check_options(options: dict[str, Any], known: Sequence[str], what: str) -> None:
@@ -161,20 +174,16 @@ def _common_classes(labels: Sequence[Any]) -> tuple[int, ...] | None:
     return tuple(range(max(int(label.max()) for label in tensors) + 1))
 
 
-def _with_graph(data: NodeData, graph: Any) -> NodeData:
-    return dataclasses.replace(data, graph=graph, edge_features=None)
-
-
 def _pruned_arrays(
-    edges: Any, data: NodeData, scores: EdgeScores, edge_weight: Any
+    edges: Any, data: NodeData, mask: Tensor, factor: Tensor, edge_weight: Any
 ) -> tuple[Any, Any]:
-    kept = data.graph.to_input(scores.kept, loop=True)
-    gate = data.graph.to_input(scores.gate, loop=1.0)
+    kept = data.graph.to_input(mask, loop=True)
+    weight = data.graph.to_input(factor, loop=1.0)
     if edge_weight is not None:
-        gate = gate * torch.as_tensor(np.asarray(edge_weight)).to(gate)
+        weight = weight * torch.as_tensor(np.asarray(edge_weight)).to(weight)
     if isinstance(edges, Tensor):
-        return edges[:, kept.to(edges.device)], gate[kept].to(edges.device)
+        return edges[:, kept.to(edges.device)], weight[kept].to(edges.device)
     given = np.asarray(edges)
     turned = as_edge_index(edges).shape != given.shape
     rows = given[kept.numpy()] if turned else given[:, kept.numpy()]
-    return rows, gate[kept].numpy()
+    return rows, weight[kept].numpy()

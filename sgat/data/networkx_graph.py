@@ -11,7 +11,6 @@ from sgat.data.arrays import as_features, as_labels, held_out
 from sgat.data.node_data import NodeData
 from sgat.data.splits import from_column
 from sgat.graph import Graph
-from sgat.scored import EdgeScores
 
 
 def from_networkx(
@@ -71,20 +70,25 @@ def from_networkx(
 
 
 def prune_networkx(
-    graph: Any, data: NodeData, scores: EdgeScores, *, weight: str = "weight"
+    graph: Any,
+    data: NodeData,
+    mask: torch.Tensor,
+    factor: torch.Tensor,
+    *,
+    weight: str = "weight",
 ) -> Any:
-    """The graph with only the kept edges, weighted by A_ij z_ij, attributes and all.
+    """The graph with only the edges of the mask, weights multiplied by the factor.
 
-    An undirected edge has a gate per direction and is as open as the more open one.
+    Attributes stay. An undirected edge has a value per direction; the larger counts.
     """
-    kept, gate = scores.kept.cpu(), scores.gate.cpu()
+    kept, factor = mask.cpu(), factor.cpu()
     if not graph.is_directed():
-        kept, gate = (data.graph.larger_direction(value) for value in (kept, gate))
+        kept, factor = (data.graph.larger_direction(value) for value in (kept, factor))
     kept = data.graph.to_input(kept, loop=True)
-    gate = data.graph.to_input(gate, loop=1.0)
+    factor = data.graph.to_input(factor, loop=1.0)
     small = graph.copy()
     edges = list(graph.edges(keys=True) if graph.is_multigraph() else graph.edges())
-    for edge, is_kept, value in zip(edges, kept.tolist(), gate.tolist(), strict=True):
+    for edge, is_kept, value in zip(edges, kept.tolist(), factor.tolist(), strict=True):
         if is_kept:
             attributes = small.edges[edge]
             attributes[weight] = float(attributes.get(weight, 1.0)) * value

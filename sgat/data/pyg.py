@@ -12,7 +12,6 @@ from torch import Tensor
 from sgat.data.arrays import as_features, as_labels, held_out
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
-from sgat.scored import EdgeScores
 
 MASKS = {"train": "train_mask", "val": "val_mask", "test": "test_mask"}
 
@@ -61,14 +60,14 @@ def from_pyg(
     )
 
 
-def prune_pyg(data: Any, graph: Graph, scores: EdgeScores) -> Any:
-    """The `Data` with only the kept edges, weighted by A_ij z_ij.
+def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
+    """The `Data` with only the edges of the mask, weights multiplied by the factor.
 
     Everything else is as it was; attributes with one row per edge lose the rows of the
     removed edges. The weights are in `edge_weight`.
     """
-    kept = graph.to_input(scores.kept.cpu(), loop=True)
-    gate = graph.to_input(scores.gate.cpu(), loop=1.0)
+    kept = graph.to_input(mask.cpu(), loop=True)
+    factor = graph.to_input(factor.cpu(), loop=1.0)
     weight = _weight(data)
     small = copy.copy(data)
     position = kept.nonzero().squeeze(1)
@@ -77,7 +76,7 @@ def prune_pyg(data: Any, graph: Graph, scores: EdgeScores) -> Any:
         small[key] = value.index_select(
             data.__cat_dim__(key, value), position.to(value.device)
         )
-    small.edge_weight = (gate if weight is None else gate * weight)[kept].to(
+    small.edge_weight = (factor if weight is None else factor * weight)[kept].to(
         data.edge_index.device
     )
     return small

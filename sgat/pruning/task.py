@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from sgat.data.files.export import SCORES
 from sgat.pruning import expression
 from sgat.pruning.expression import Scoring
 from sgat.pruning.node_scores import NodeScores
 from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import StoredTable
+from sgat.scored import SCORES
 
 Missing = Literal["refuse", "keep", "drop"]
 

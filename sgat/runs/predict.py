@@ -17,7 +17,6 @@ from sgat.data.files import (
     FileOptions,
     prediction_table,
     read_graph,
-    score_table,
 )
 from sgat.data.files.source import SUFFIXES
 from sgat.data.node_data import NodeData
@@ -26,7 +25,7 @@ from sgat.models import SGAT
 from sgat.runs.files import arrow_table, read_parquet
 from sgat.runs.finished_run import FinishedRun, open_model
 from sgat.runs.folder import RunFolder
-from sgat.scored import edge_scores, edge_table
+from sgat.scored import edge_scores, edge_table, score_table
 from sgat.training import metrics
 from sgat.training.evaluate import score_nodes
 from sgat.training.loop import chosen_device

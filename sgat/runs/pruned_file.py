@@ -39,12 +39,11 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
     if not path.absolute().parent.is_dir():
         raise ValueError(f"`--pruned` must be in a folder that exists, got {path}.")
     open_ = torch.ones(loaded.graphs[0].graph.num_edges)
-    scores = EdgeScores(open_, open_, open_, open_.bool())
     trial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.trial")
     graph = loaded.files or from_node_data(loaded.graphs[0])
     try:
         with _silent(logging.getLogger(write_graph.__module__)):
-            write_pruned(graph, scores, trial, format)
+            write_pruned(graph, open_.bool(), open_, trial, format)
     except (ValueError, OSError) as error:
         if isinstance(error, OSError):
             error.filename = str(path)
@@ -56,7 +55,8 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
 
 def write_pruned_file(loaded: Loaded, scores: EdgeScores, path: Path) -> None:
     """Write the first graph without the edges that the scores remove."""
-    write_pruned(loaded.files or from_node_data(loaded.graphs[0]), scores, path)
+    graph = loaded.files or from_node_data(loaded.graphs[0])
+    write_pruned(graph, scores.kept, scores.gate, path)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ from typing import Any
 
 from sgat.config import Config, default_config
 from sgat.data.configured import Loaded, load_configured
-from sgat.data.files import score_table
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.explaining.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
@@ -21,7 +20,7 @@ from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
 from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
-from sgat.scored import EdgeScores, edge_scores
+from sgat.scored import EdgeScores, edge_scores, score_table
 from sgat.training.loop import EpochRecord, Result, Training
 
 

@@ -3,8 +3,6 @@ import pytest
 import torch
 
 from sgat.data.networkx_graph import from_networkx, prune_networkx
-from sgat.gates import HardConcrete
-from sgat.scored import EdgeScores
 
 
 def test_names_of_any_kind_weights_and_missing_labels():
@@ -21,16 +19,12 @@ def test_names_of_any_kind_weights_and_missing_labels():
     assert data.graph.is_undirected
 
 
-@pytest.mark.parametrize(
-    ("log_alpha", "kept"), [([5.0, -5.0], True), ([-5.0, -5.0], False)]
-)
-def test_an_undirected_edge_is_as_open_as_its_more_open_direction(log_alpha, kept):
+@pytest.mark.parametrize(("factor", "kept"), [([1.0, 0.0], True), ([0.0, 0.0], False)])
+def test_an_undirected_edge_is_as_open_as_its_more_open_direction(factor, kept):
     graph = nx.Graph([(0, 1)])
     data = from_networkx(graph)
-    scores = EdgeScores.from_log_alpha(
-        torch.tensor(log_alpha), data.graph, HardConcrete()
-    )
-    small = prune_networkx(graph, data, scores)
+    value = torch.tensor(factor)
+    small = prune_networkx(graph, data, value > 0, value)
     assert small.has_edge(0, 1) == kept
     if kept:
         assert small.edges[0, 1]["weight"] == 1.0
@@ -39,11 +33,10 @@ def test_an_undirected_edge_is_as_open_as_its_more_open_direction(log_alpha, kep
 def test_directed_edges_stay_or_go_alone():
     graph = nx.DiGraph([(0, 1), (1, 0), (1, 1)])
     data = from_networkx(graph)
-    scores = EdgeScores.from_log_alpha(
-        torch.tensor([5.0, -5.0]), data.graph, HardConcrete()
-    )
-    # Edges by (dst, src): 1→0 open, 0→1 closed; the loop always stays.
-    assert set(prune_networkx(graph, data, scores).edges) == {(1, 0), (1, 1)}
+    # Edges by (dst, src): 1→0 stays, 0→1 goes; the loop always stays.
+    factor = torch.tensor([1.0, 0.0])
+    small = prune_networkx(graph, data, factor > 0, factor)
+    assert set(small.edges) == {(1, 0), (1, 1)}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from support.small_data import block_graph
 
 from sgat.data.fetch import pyg_class
 from sgat.data.pyg import from_pyg, prune_pyg
-from sgat.gates import HardConcrete
-from sgat.scored import EdgeScores
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +21,8 @@ def test_order_loops_and_duplicates_survive_pruning(make):
     data = make(x=torch.eye(3), edge_index=EDGES, edge_weight=torch.arange(5.0) + 1)
     node_data = from_pyg(data)
     # Edges of the graph by (dst, src): 2→0, 0→1 (twice given), 1→2.
-    log_alpha = torch.tensor([5.0, -5.0, 5.0])
-    scores = EdgeScores.from_log_alpha(log_alpha, node_data.graph, HardConcrete())
-    small = prune_pyg(data, node_data.graph, scores)
+    factor = torch.tensor([1.0, 0.0, 1.0])
+    small = prune_pyg(data, node_data.graph, factor > 0, factor)
     assert small.edge_index.tolist() == [[2, 1, 1], [0, 1, 2]]
     assert small.edge_weight.tolist() == [1.0, 3.0, 4.0]
 

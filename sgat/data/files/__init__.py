@@ -4,7 +4,7 @@ from sgat.data.files.encoding import Encoding, FeatureColumn
 from sgat.data.files.export import (
     convert,
     pruned_table,
-    score_table,
+    with_columns,
     write_pruned,
 )
 from sgat.data.files.file_graph import FileGraph
@@ -12,10 +12,8 @@ from sgat.data.files.options import FileOptions
 from sgat.data.files.predictions import prediction_table
 from sgat.data.files.read import from_node_data, from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
-from sgat.scored import EdgeScores
 
 __all__ = [
-    "EdgeScores",
     "Encoding",
     "FeatureColumn",
     "FileGraph",
@@ -26,7 +24,7 @@ __all__ = [
     "prediction_table",
     "pruned_table",
     "read_graph",
-    "score_table",
+    "with_columns",
     "write_graph",
     "write_pruned",
     "write_table",

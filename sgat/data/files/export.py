@@ -1,17 +1,16 @@
-"""Scores of edges to tables and to smaller graphs, with the user's ids and columns."""
+"""Values of edges to the user's tables and to smaller graphs, with ids and columns."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
 from torch import Tensor
 
 from sgat.data.files.file_graph import FileGraph
@@ -20,49 +19,49 @@ from sgat.data.files.options import FileOptions
 from sgat.data.files.read import read_graph
 from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
-from sgat.scored import EdgeScores
-
-SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
-"""Columns of a score table, after those of the input."""
 
 logger = logging.getLogger(__name__)
 
 
-def score_table(graph: FileGraph, scores: EdgeScores) -> Any:
-    """The rows of the edge table, in their order, with five columns more.
+def with_columns(
+    graph: FileGraph,
+    values: Mapping[str, Tensor | None],
+    loops: Mapping[str, float | Tensor],
+) -> Any:
+    """The rows of the edge table, in their order, with one more column per value.
 
-    Rows that were merged into one edge all get its scores. Where a row stands for both
-    directions it gets the larger score of the two: an undirected edge is as open as its
-    more open direction. A self-loop has no log α, and probability, gate and `kept` are
-    1, 1 and true. Columns of the input that have the name of a score are replaced.
+    Rows that were merged into one edge all get its value. Where a row stands for both
+    directions it gets the larger value of the two. Columns of the input that have the
+    name of a new one are replaced.
 
     Args:
         graph: The graph and its edge table of M rows.
-        scores: Scores of its E edges.
+        values: Name of each new column and its values, [E]; None for a column of nulls.
+        loops: What the columns hold at a self-loop: one number, or one per node, [N].
+            Those that are not named are null there.
 
     Returns:
         A `pyarrow.Table` of M rows.
 
     Raises:
-        ValueError: If the scores are not one per edge.
+        ValueError: If there is not one value per edge.
     """
     edge = _input_edge(graph)
     is_loop = edge < 0
     table = graph.edges
-    replaced = [name for name in SCORES if name in table.column_names]
+    replaced = [name for name in values if name in table.column_names]
     if replaced:
         logger.warning("the columns %s are replaced by new ones.", ", ".join(replaced))
         table = table.drop_columns(replaced)
-    at_loops = {"log_alpha": None, "probability": 1.0, "gate": 1.0, "kept": True}
-    for name in SCORES:
-        value = getattr(scores, name)
+    for name, value in values.items():
         if value is None:
             column = pa.nulls(len(edge), pa.float64())
         else:
-            given = _per_row(graph, _per_edge(graph, name, value), edge)
-            loop = at_loops.get(name)
-            if name == "attention":
-                loop, given = _loop_attention(graph, scores, given, is_loop)
+            given, loop = _per_row(graph, name, value, edge), loops.get(name)
+            if isinstance(loop, Tensor):
+                ends = graph.edges.column(graph.options.src)
+                nodes = positions(pc.filter(ends, pa.array(is_loop)), _ids(graph))
+                given[is_loop] = loop.numpy(force=True)[nodes]
             elif loop is not None:
                 given[is_loop] = loop
             column = pa.array(given, mask=is_loop if loop is None else None)
@@ -71,13 +70,18 @@ def score_table(graph: FileGraph, scores: EdgeScores) -> Any:
 
 
 def pruned_table(
-    graph: FileGraph, scores: EdgeScores, *, columns: Sequence[str] | None = None
+    graph: FileGraph,
+    kept: Tensor,
+    factor: Tensor,
+    *,
+    columns: Sequence[str] | None = None,
 ) -> Any:
-    """The rows that are kept, with the weight A_ij z_ij in the weight column.
+    """The rows that are kept, their weights multiplied by the factors.
 
     Args:
         graph: The graph and its edge table.
-        scores: Scores of its edges.
+        kept: Whether each edge is kept, [E] bool; self-loops always are.
+        factor: What the weight of each edge is multiplied by, [E].
         columns: Further columns of the edge table to keep; None keeps all.
 
     Returns:
@@ -85,14 +89,12 @@ def pruned_table(
         called `weight` and comes last if the input has none.
     """
     edge = _input_edge(graph)
-    kept = _per_row(graph, _per_edge(graph, "kept", scores.kept), edge).astype(bool)
-    gate = _per_row(graph, _per_edge(graph, "gate", scores.gate), edge)
-    gate, kept = gate.astype(np.float64), kept.copy()
-    gate[edge < 0], kept[edge < 0] = 1, True
+    stays = _per_row(graph, "kept", kept, edge).astype(bool)
+    weight = _per_row(graph, "factor", factor, edge).astype(np.float64)
+    weight[edge < 0], stays[edge < 0] = 1, True
     table = graph.edges
-    weight = gate
     if graph.weight is not None:
-        weight = gate * table.column(graph.weight).cast(pa.float64()).to_numpy()
+        weight = weight * table.column(graph.weight).cast(pa.float64()).to_numpy()
     name = graph.weight or "weight"
     if graph.weight is None and name in table.column_names:
         if columns is None or name in columns:
@@ -107,31 +109,26 @@ def pruned_table(
     else:
         table = table.append_column(name, pa.array(weight))
     if columns is not None:
-        for column in columns:
-            if column not in table.column_names:
-                raise ValueError(
-                    f"{graph.edges_path or 'edges'}: no column {column!r} to keep;"
-                    f" the columns are {listed(graph.edges.column_names)}."
-                )
-        wanted = {graph.options.src, graph.options.dst, name, *columns}
-        table = table.select([c for c in table.column_names if c in wanted])
-    return table.filter(pa.array(kept))
+        table = _selected(graph, table, name, columns)
+    return table.filter(pa.array(stays))
 
 
 def write_pruned(
     graph: FileGraph,
-    scores: EdgeScores,
+    kept: Tensor,
+    factor: Tensor,
     path: str | Path,
     format: str | None = None,
     *,
     nodes: str | Path | None = None,
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Write the smaller graph: the rows that are kept, with weights A_ij z_ij.
+    """Write the smaller graph: the rows of `pruned_table`.
 
     Args:
         graph: The graph and its tables.
-        scores: Scores of its edges.
+        kept: Whether each edge is kept, [E] bool.
+        factor: What the weight of each edge is multiplied by, [E].
         path: The file; see `write_graph` for what each format holds.
         format: Its format; None goes by its suffix, or is that of the input if the
             path has none.
@@ -144,7 +141,7 @@ def write_pruned(
     """
     if format is None and not Path(path).suffix:
         format = graph.edges_format
-    table = pruned_table(graph, scores, columns=columns)
+    table = pruned_table(graph, kept, factor, columns=columns)
     write_graph(graph, path, nodes=nodes, format=format, edges=table)
 
 
@@ -186,16 +183,23 @@ def convert(
     graph = read_graph(edges, nodes, options=passive)
     table = graph.edges
     if columns is not None:
-        wanted = {options.src, options.dst, graph.weight, *columns}
-        for column in columns:
-            if column not in table.column_names:
-                raise ValueError(
-                    f"{edges}: no column {column!r} to keep;"
-                    f" the columns are {listed(table.column_names)}."
-                )
-        table = table.select([c for c in table.column_names if c in wanted])
+        table = _selected(graph, table, graph.weight, columns)
     write_graph(graph, out, nodes=nodes_out, format=format, edges=table)
     return graph
+
+
+def _selected(
+    graph: FileGraph, table: Any, weight: str | None, columns: Sequence[str]
+) -> Any:
+    """The ids, the weight and the named columns of the table, in its order."""
+    for column in columns:
+        if column not in table.column_names:
+            raise ValueError(
+                f"{graph.edges_path or 'edges'}: no column {column!r} to keep;"
+                f" the columns are {listed(graph.edges.column_names)}."
+            )
+    wanted = {graph.options.src, graph.options.dst, weight, *columns}
+    return table.select([name for name in table.column_names if name in wanted])
 
 
 def _input_edge(graph: FileGraph) -> np.ndarray[Any, Any]:
@@ -203,34 +207,22 @@ def _input_edge(graph: FileGraph) -> np.ndarray[Any, Any]:
     return graph.data.graph.input_edge.cpu().numpy()
 
 
-def _per_edge(graph: FileGraph, name: str, value: Tensor) -> np.ndarray[Any, Any]:
-    array = value.numpy(force=True)
-    if array.shape != (graph.data.graph.num_edges,):
-        raise ValueError(
-            f"`{name}` must have one entry for each of the"
-            f" {graph.data.graph.num_edges} edges, got shape {list(array.shape)}."
-        )
-    return array
+def _ids(graph: FileGraph) -> Any:
+    return pa.array(graph.data.node_ids)
 
 
 def _per_row(
-    graph: FileGraph, value: np.ndarray[Any, Any], edge: np.ndarray[Any, Any]
+    graph: FileGraph, name: str, value: Tensor, edge: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """The value of the edge of each row; anything at a loop."""
+    if value.shape != (graph.data.graph.num_edges,):
+        raise ValueError(
+            f"`{name}` must have one entry for each of the"
+            f" {graph.data.graph.num_edges} edges, got shape {list(value.shape)}."
+        )
+    value = value.detach().cpu()
     if not len(value):
-        return np.zeros(len(edge), value.dtype)
+        return np.zeros(len(edge), value.numpy().dtype)
     if graph.undirected:
-        both = graph.data.graph.to("cpu").larger_direction(torch.from_numpy(value))
-        value = both.numpy()
-    return np.asarray(value[edge])
-
-
-def _loop_attention(
-    graph: FileGraph, scores: EdgeScores, given: Any, is_loop: Any
-) -> tuple[float | None, Any]:
-    if scores.loop_attention is None or not is_loop.any():
-        return None, given
-    loops = pc.filter(graph.edges.column(graph.options.src), pa.array(is_loop))
-    share = scores.loop_attention.numpy(force=True)
-    given[is_loop] = share[positions(loops, pa.array(graph.data.node_ids))]
-    return 1.0, given
+        value = graph.data.graph.to("cpu").larger_direction(value)
+    return np.asarray(value.numpy()[edge])
