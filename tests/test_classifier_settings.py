@@ -47,8 +47,8 @@ def test_numpy_numbers_and_devices_are_settings():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"hidden": "8"}, "`hidden` must be int, got"),
-        ({"keep": "0.3"}, "`keep` must be float, got"),
+        ({"hidden": "8"}, "`hidden` must be a whole number, got"),
+        ({"keep": "0.3"}, "`keep` must be a number, got"),
         ({"keep": 1.2}, "`keep` must be in (0, 1], got 1.2."),
         ({"train": {"epoch": 3}}, "unknown key 'epoch'; did you mean 'epochs'?"),
     ],

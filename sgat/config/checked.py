@@ -1,0 +1,161 @@
+"""Settings: frozen dataclasses whose values are checked against their types.
+
+msgspec compares values with types. It says "Expected `int` >= 1"; the sentences here
+name the setting and the value, as all errors of this package do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+import msgspec
+from msgspec import Meta
+
+MOST = sys.float_info.max
+"""The largest finite number; msgspec takes no infinite bounds."""
+
+# The description completes an error: "`hidden` must be at least 1, got 0."
+Count = Annotated[int, Meta(ge=1, description="at least 1")]
+CountOrZero = Annotated[int, Meta(ge=0, description="at least 0")]
+Rank = Annotated[int, Meta(ge=1, le=64, description="from 1 to 64")]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="in [0, 2**63)")]
+Share = Annotated[float, Meta(ge=0, le=1, description="in [0, 1]")]
+ShareLeft = Annotated[float, Meta(gt=0, le=1, description="in (0, 1]")]
+ShareDropped = Annotated[float, Meta(ge=0, lt=1, description="in [0, 1)")]
+Price = Annotated[float, Meta(ge=0, le=MOST, description="at least 0 and finite")]
+Rate = Annotated[float, Meta(gt=0, le=MOST, description="positive and finite")]
+
+KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    tuple: "a list of strings",
+    dict: "a table",
+}
+"""Types in the words of an error."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """The type of one setting, taken apart.
+
+    Attributes:
+        hint: The type as it is declared.
+        kind: The type of its values without bounds, None and help: int, tuple, …
+        bounds: The bounds in words; empty if there are none.
+        choices: The values of a `Literal`; empty for other types.
+        help: The help text; empty if there is none.
+    """
+
+    hint: Any
+    kind: Any
+    bounds: str
+    choices: tuple[str, ...]
+    help: str
+
+    @classmethod
+    def from_hint(cls, hint: Any) -> Setting:
+        """Take apart `Annotated[Annotated[int, Meta(ge=1)] | None, "Help."]`."""
+        kind, bounds, text = hint, "", ""
+        while typing.get_origin(kind) in (Annotated, typing.Union, types.UnionType):
+            kind, *notes = (k for k in typing.get_args(kind) if k is not types.NoneType)
+            for note in notes:
+                if isinstance(note, Meta):
+                    bounds = note.description or ""
+                else:
+                    text = note
+        is_choice = typing.get_origin(kind) is Literal
+        choices = typing.get_args(kind) if is_choice else ()
+        kind = str if is_choice else typing.get_origin(kind) or kind
+        return cls(hint, kind, bounds, choices, text)
+
+    def checked(self, name: str, value: Any) -> Any:
+        """A value in its type; a list becomes a tuple, a whole number a float.
+
+        Raises:
+            ValueError: If it is of another type or out of bounds.
+        """
+        if isinstance(self.kind, type) and issubclass(self.kind, Settings):
+            return value
+        if getattr(value, "shape", None) == ():
+            value = value.item()  # a number of numpy or torch
+        try:
+            return msgspec.convert(value, self.hint)
+        except msgspec.ValidationError:
+            wanted = self._wanted(value)
+            raise ValueError(f"`{name}` must be {wanted}, got {value!r}.") from None
+
+    def _wanted(self, value: Any) -> str:
+        """The reason why a value is refused: it is no choice, its bounds, its type."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        try:
+            msgspec.convert(value, self.kind)
+            return self.bounds or KINDS[self.kind]
+        except msgspec.ValidationError:
+            return KINDS[self.kind]
+
+
+@functools.cache
+def _declared(kind: Any) -> Mapping[str, Setting]:
+    """Cached, for reading the types takes longer than checking the values."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {name: Setting.from_hint(hint) for name, hint in hints.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """A group of settings; values are checked against the types of the fields."""
+
+    def __post_init__(self) -> None:
+        """Refuse values of another type or out of bounds."""
+        for name, setting in self.declared().items():
+            value = setting.checked(name, getattr(self, name))
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def declared(cls) -> Mapping[str, Setting]:
+        """The settings of the group by name, taken apart."""
+        return _declared(typing.cast(Any, cls))
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], *, where: str = "config") -> Self:
+        """Build from a table, perhaps with tables in it.
+
+        Args:
+            content: The values by name; what is left out has its default.
+            where: Where they come from, for messages.
+
+        Raises:
+            ValueError: If a key is unknown, or a value is refused.
+        """
+        known, values = cls.declared(), {}
+        for key, value in content.items():
+            if key not in known:
+                raise ValueError(f"{where}: {_unknown(key, list(known))}")
+            kind = known[key].kind
+            if issubclass(kind, Settings):
+                if not isinstance(value, Mapping):
+                    message = f"`{key}` must be a table, got {value!r}."
+                    raise ValueError(f"{where}: {message}")
+                value = kind.from_dict(value, where=f"{where} [{key}]")
+            values[key] = value
+        try:
+            return cls(**values)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}."
+    return f"unknown key {key!r}; {hint}"
