@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from sgat.graph.compressed_rows import pointers, to_scipy
+
 NARROW = 16
 
 
@@ -46,9 +48,7 @@ class SparseFeatures:
     def from_dense(cls, x: Tensor) -> SparseFeatures:
         """Keep the non-zero entries of a dense matrix, [N, K]."""
         row, column = x.nonzero(as_tuple=True)
-        count = torch.bincount(row, minlength=len(x))
-        row_ptr = torch.cat([count.new_zeros(1), count.cumsum(0)])
-        return cls(row_ptr, column, x[row, column], x.shape[1])
+        return cls(pointers(row, len(x)), column, x[row, column], x.shape[1])
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> SparseFeatures:
@@ -102,6 +102,13 @@ class SparseFeatures:
             self.value.to(device),
             self.num_columns,
         )
+
+    def to_scipy(self, dtype: Any = None) -> Any:
+        """The same matrix as a SciPy array, with values of this type, [N, K]."""
+        value = self.value.numpy(force=True)
+        if dtype is not None:
+            value = value.astype(dtype)
+        return to_scipy(self.row_ptr, self.column, value, self.shape)
 
     def to_dense(self) -> Tensor:
         """The full matrix, [N, K]."""

@@ -55,8 +55,7 @@ def links(graph: Graph) -> Links:
     """The links of a graph, in the order of its edges."""
     of_edge = torch.arange(graph.num_edges, device=graph.device)
     if graph.is_undirected:
-        # Sorted by source, the edges stand in the order of their reverse edges.
-        first = torch.minimum(of_edge, graph.by_source.edge)
+        first = torch.minimum(of_edge, graph.reverse_edge)
         edge, of_edge = first.unique(return_inverse=True)
     else:
         edge = of_edge
@@ -170,9 +169,7 @@ def similarity(x: Features, one: Array, other: Array) -> Array:
 def _scipy_rows(x: Features) -> Any:
     if not isinstance(x, SparseFeatures):
         return sparse.csr_array(x.numpy(force=True).astype(np.float64))
-    value = x.value.numpy(force=True).astype(np.float64)
-    column, row_ptr = (part.numpy(force=True) for part in (x.column, x.row_ptr))
-    rows = sparse.csr_array((value, column, row_ptr), shape=x.shape)
+    rows = x.to_scipy(np.float64)
     rows.eliminate_zeros()
     return rows
 

@@ -52,6 +52,14 @@ def test_scipy_duplicates_are_added_and_the_original_is_left_alone():
     assert matrix.indices.tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("dtype", [None, np.float64])
+def test_scipy_gets_the_same_matrix(dtype: type | None):
+    x = bag_of_words()
+    found = SparseFeatures.from_dense(x).to_scipy(dtype)
+    assert found.dtype == (dtype or np.float32)
+    assert (found.toarray() == x.numpy()).all()
+
+
 def test_identity():
     assert torch.equal(SparseFeatures.identity(7).to_dense(), torch.eye(7))
 

@@ -65,18 +65,10 @@ def component_of_nodes(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int64
 
     Components are numbered by their first node.
     """
-    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    adjacency = csr_array(
-        (
-            np.ones(graph.num_edges, dtype=np.int8),
-            graph.src.cpu().numpy(),
-            graph.row_ptr.cpu().numpy(),
-        ),
-        shape=(graph.num_nodes, graph.num_nodes),
-    )
-    component = connected_components(adjacency, directed=True, connection="weak")[1]
+    edges = graph.to_scipy()
+    component = connected_components(edges, directed=True, connection="weak")[1]
     return np.asarray(component, dtype=np.int64)
 
 

@@ -139,7 +139,7 @@ def estimate_memory(
 
 def _describe_one(data: NodeData) -> Statistics:
     graph = data.graph
-    neighbours = graph if graph.is_undirected else _undirected(graph)
+    neighbours = graph.undirected()
     degree = neighbours.row_ptr.diff()
     component = component_of_nodes(graph)
     node_homophily, edge_homophily, note = _homophily(data, neighbours)
@@ -164,10 +164,6 @@ def _describe_one(data: NodeData) -> Statistics:
         },
         memory=estimate_memory(data),
     )
-
-
-def _undirected(graph: Graph) -> Graph:
-    return Graph.from_edges(graph.edge_index, graph.num_nodes, make_undirected=True)
 
 
 def _class_sizes(data: NodeData) -> dict[str, int]:

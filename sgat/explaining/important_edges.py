@@ -73,8 +73,7 @@ def both_ways(data: NodeData, edge: Tensor) -> Tensor:
     """The edge, and its reverse where edges have no direction."""
     if data.has_directions:
         return edge
-    # Sorted by source, the edges stand in the order of their reverse edges.
-    return torch.cat([edge, data.graph.by_source.edge[edge]])
+    return torch.cat([edge, data.graph.reverse_edge[edge]])
 
 
 def _candidates(model: SGAT, data: NodeData, scores: EdgeScores, top: int) -> Tensor:
@@ -82,7 +81,7 @@ def _candidates(model: SGAT, data: NodeData, scores: EdgeScores, top: int) -> Te
     effect, graph = estimated_effects(model, data, scores), data.graph
     edge = scores.kept.nonzero().squeeze(1)
     if not data.has_directions:
-        effect = effect + effect[graph.by_source.edge]
+        effect = effect + effect[graph.reverse_edge]
         edge = edge[graph.src[edge] < graph.dst[edge]]
     order = effect[edge].abs().argsort(descending=True, stable=True)
     return edge[order[:top]]

@@ -206,18 +206,7 @@ def _homophily(data: NodeData, graph: Graph) -> tuple[float | None, float | None
 
 def _neighbours(graph: Graph) -> Any:
     """Who is joined to whom, in either direction, as 0/1 rows without loops."""
-    size = graph.num_nodes
-    rows = sparse.csr_array(
-        (
-            np.ones(graph.num_edges, dtype=np.float32),
-            graph.src.numpy(force=True),
-            graph.row_ptr.numpy(force=True),
-        ),
-        shape=(size, size),
-    )
-    joined = (rows + rows.T).tocsr()
-    joined.data[:] = 1
-    return joined
+    return graph.undirected().to_scipy(np.float32)
 
 
 def _agreement(
@@ -302,8 +291,7 @@ def _cosines(x: Features, one: Array, other: Array) -> Array | None:
     column = x.column.numpy(force=True)
     if len(np.unique(column)) == len(column):
         return None
-    value, row_ptr = x.value.double().numpy(force=True), x.row_ptr.numpy(force=True)
-    rows = sparse.csr_array((value, column, row_ptr), shape=x.shape)
+    rows = x.to_scipy(np.float64)
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     return _ratio(_products(rows, one, other), length[one] * length[other])
 

@@ -70,7 +70,7 @@ class Agreement:
             # said; a softmax of rows this short would take three times as long.
             total = total - total.amax(dim=1, keepdim=True)
             for part in slices(graph.num_edges):
-                back = graph.by_source.edge[part]
+                back = graph.reverse_edge[part]
                 said = (total[graph.src[part]] - heard[back]).exp_()
                 said /= said.sum(dim=1, keepdim=True)
                 self.message[part] = torch.lerp(said, self.message[part], DAMPING)
@@ -86,9 +86,7 @@ class Agreement:
     def of_edges(self) -> Tensor:
         """φ of each edge, [E]."""
         parts = [
-            self._agree(
-                self.message[part], self.message[self.graph.by_source.edge[part]]
-            )
+            self._agree(self.message[part], self.message[self.graph.reverse_edge[part]])
             for part in slices(self.graph.num_edges)
         ]
         return torch.cat(parts) if parts else self.message.new_empty(0)

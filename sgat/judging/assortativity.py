@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sgat.judging.beliefs import beliefs, choose_classes, fit_classes, joint
 from sgat.judging.embedding import fit_embedding
-from sgat.judging.neighbourhood import random_pairs, undirected
+from sgat.judging.neighbourhood import random_pairs
 
 if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
@@ -40,7 +40,7 @@ def assortativity(data: NodeData, *, seed: int = 0) -> float:
     of its features. So it can be known from few labels, and is nearer to 0 than the
     truth where features say little. 1 if edges join one class only, 0 as by chance.
     """
-    graph = undirected(data.graph)
+    graph = data.graph.undirected()
     known = data.train & (data.y >= 0)
     label = F.one_hot(data.y.clamp(min=0), data.num_classes).double()
     ends = graph.dst.long(), graph.src.long()
@@ -97,7 +97,7 @@ def says_nothing(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
         known = data.train & (data.y >= 0) if not data.is_multilabel else None
         if known is None or not bool(known.any()):
             continue
-        graph = undirected(data.graph)
+        graph = data.graph.undirected()
         place = known.long().cumsum(0) - 1
         ends = graph.dst.long(), graph.src.long()
         pairs = random_pairs(graph, NUM_PAIRS, seed=seed)

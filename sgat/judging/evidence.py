@@ -19,7 +19,6 @@ from sgat.judging.neighbourhood import (
     NUM_FEATURES,
     Neighbourhood,
     random_pairs,
-    undirected,
 )
 
 if TYPE_CHECKING:
@@ -212,7 +211,7 @@ class EdgeEvidence(nn.Module):
     @torch.no_grad()
     def forward(self, x: Features, graph: Graph) -> Tensor:
         """Log-odds that each edge is real, the same in both directions, [E]."""
-        view = undirected(graph)
+        view = graph.undirected()
         vector = self._vectors(x)
         features = Neighbourhood.of(vector, view).features(
             view.dst, view.src, are_edges=True
@@ -229,14 +228,10 @@ class EdgeEvidence(nn.Module):
                 full = torch.cat([features, column], dim=1)
                 odds = self._mixture(number).log_odds(full)
         # Both directions are the same to rounding, and now to the bit.
-        odds = (odds + odds[view.by_source.edge]) / 2
+        odds = (odds + odds[view.reverse_edge]) / 2
         if view.num_edges == graph.num_edges:
             return odds
-        size = max(graph.num_nodes, 1)
-        place = torch.searchsorted(
-            view.dst.long() * size + view.src, graph.dst.long() * size + graph.src
-        )
-        return odds[place]
+        return odds[view.find(graph.src, graph.dst)]
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -252,7 +247,7 @@ class _View:
 
     def __init__(self, data: NodeData, seed: int) -> None:
         self.data = data
-        self.graph = undirected(data.graph)
+        self.graph = data.graph.undirected()
         self.pairs = random_pairs(self.graph, MOST_PAIRS, seed=seed)
         self.odds: Tensor | None = None
         generator = torch.Generator().manual_seed(seed)

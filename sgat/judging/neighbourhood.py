@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from sgat import ops
@@ -16,14 +14,6 @@ from sgat.ops.common_neighbours import Neighbours
 
 PAIRS_AT_ONCE = 1 << 18
 NUM_FEATURES = 6
-
-
-def undirected(graph: Graph) -> Graph:
-    """The edges in both directions, without weights and names."""
-    if not graph.is_undirected:
-        both = torch.cat([graph.edge_index, graph.edge_index.flip(0)], dim=1)
-        graph = Graph.from_edges(both, graph.num_nodes, say_merged=False)
-    return dataclasses.replace(graph, weight=None, loop_weight=None)
 
 
 def neighbour_sum(x: Tensor, graph: Graph) -> Tensor:
@@ -108,9 +98,5 @@ def random_pairs(graph: Graph, number: int, *, seed: int = 0) -> tuple[Tensor, T
     generator = torch.Generator().manual_seed(seed)
     size = max(graph.num_nodes, 1)
     a, b = torch.randint(size, (2, number), generator=generator).to(graph.device)
-    # Ascending, so that a pair is looked up without sorting all edges once more; the
-    # last one is larger than any.
-    joined = F.pad(graph.dst.long() * size + graph.src, (0, 1), value=size * size)
-    pair = a * size + b
-    free = (joined[torch.searchsorted(joined, pair)] != pair) & (a != b)
+    free = (graph.find(b, a) < 0) & (a != b)
     return a[free], b[free]

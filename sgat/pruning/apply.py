@@ -89,13 +89,15 @@ def find_protected(protect: Any, data: NodeData) -> Array | None:
     if protect is None:
         return None
     src, dst = _numbers(protect, data)
-    graph = data.graph
-    key = (graph.dst.long() * graph.num_nodes + graph.src.long()).numpy(force=True)
-    wanted = dst * graph.num_nodes + src
-    mask = np.isin(key, wanted)
-    is_there = np.isin(wanted, key) | (src == dst)
+    graph = data.graph.to("cpu")
+    ends = torch.from_numpy(src), torch.from_numpy(dst)
+    place = graph.find(*ends).numpy()
+    is_there = (place >= 0) | (src == dst)
+    mask = np.zeros(graph.num_edges, dtype=bool)
+    mask[place[place >= 0]] = True
     if not data.has_directions:
-        mask |= np.isin(key, src * graph.num_nodes + dst)
+        place = graph.find(*ends[::-1]).numpy()
+        mask[place[place >= 0]] = True
     if not is_there.all():
         logger.warning(
             "%d of the %d protected edges are not in the graph.",

@@ -56,13 +56,7 @@ def row_scores(task: Task, engine: Engine) -> Any:
     )
     with torch.no_grad():
         score = model.score_edges(task.nodes.x, graph).float().numpy(force=True)
-    columns = graph.src.numpy(), graph.dst.numpy()
-    key, reverse = (
-        one.astype(np.int64) * graph.num_nodes + other
-        for one, other in (columns[::-1], columns)
-    )
-    place = np.minimum(np.searchsorted(key, reverse), max(len(key) - 1, 0))
-    backward = pa.array(score[place], mask=key[place] != reverse)
-    return pa.table(
-        {"src": columns[0], "dst": columns[1], "forward": score, "backward": backward}
-    )
+    reverse = graph.find(graph.dst, graph.src).numpy()
+    backward = pa.array(score[reverse], mask=reverse < 0)
+    ends = {"src": graph.src.numpy(), "dst": graph.dst.numpy()}
+    return pa.table({**ends, "forward": score, "backward": backward})

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from sgat.config import ModelConfig
@@ -109,15 +108,12 @@ def train_classifier(data: NodeData, *, hidden: int, hops: int) -> EdgeClassifie
 
 def two_hops(graph: Graph, most: int) -> Tensor:
     """Pairs j, i with a path j → · → i but no edge, where i hears fewer than `most`."""
-    size = graph.num_nodes
-    src, dst = graph.src.numpy(), graph.dst.numpy()
-    matrix = csr_array((np.ones(len(src), dtype=np.int32), (dst, src)), (size, size))
+    matrix = graph.to_scipy(np.int32)
     row = np.flatnonzero(np.diff(matrix.indptr) < most)
     far = (matrix[row] @ matrix).tocoo()
-    pairs = np.stack([far.coords[1], row[far.coords[0]]]).astype(np.int64)
-    known = dst.astype(np.int64) * size + src
-    is_new = ~np.isin(pairs[1] * size + pairs[0], known) & (pairs[0] != pairs[1])
-    return torch.from_numpy(pairs[:, is_new])
+    ends = np.stack([far.coords[1], row[far.coords[0]]]).astype(np.int64)
+    pairs = torch.from_numpy(ends)
+    return pairs[:, (graph.find(*pairs) < 0) & (pairs[0] != pairs[1])]
 
 
 @torch.no_grad()

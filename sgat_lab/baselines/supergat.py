@@ -40,8 +40,6 @@ def pairs_without_edge(graph: Graph, number: int) -> Tensor:
         return_inverse=True, return_counts=True
     )[1:]
     start = size.cumsum(0) - size
-    edge_src, edge_dst = pyg_edges(graph)
-    key = edge_dst * graph.num_nodes + edge_src  # ascending, as the edges are
     found: list[Tensor] = []
     missing = number
     for _ in range(ROUNDS):
@@ -51,17 +49,10 @@ def pairs_without_edge(graph: Graph, number: int) -> Tensor:
         among = owner[dst]
         share = torch.rand(missing, dtype=torch.double, device=graph.device)
         src = start[among] + (share * size[among]).long()
-        is_free = (src != dst) & ~_is_in(dst * graph.num_nodes + src, key)
+        is_free = (src != dst) & (graph.find(src, dst) < 0)
         found.append(torch.stack([src, dst])[:, is_free])
         missing -= found[-1].shape[1]
     return torch.cat(found, dim=1) if found else pyg_edges(graph)[:, :0]
-
-
-def _is_in(value: Tensor, ascending: Tensor) -> Tensor:
-    if not len(ascending):
-        return torch.zeros_like(value, dtype=torch.bool)
-    place = torch.searchsorted(ascending, value).clamp(max=len(ascending) - 1)
-    return ascending[place] == value
 
 
 class SuperGAT(Baseline):

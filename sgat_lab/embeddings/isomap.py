@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.sparse.linalg import eigsh
 
@@ -44,8 +43,7 @@ def isomap(graph: Graph) -> Plane:
     """
     check_size(graph, MOST_NODES, "isomap")
     size = graph.num_nodes
-    src, dst = graph.src.numpy(force=True), graph.dst.numpy(force=True)
-    matrix = csr_array((np.ones(len(src), dtype=np.int8), (dst, src)), (size, size))
+    matrix = graph.to_scipy()
     count, component = connected_components(matrix, directed=False)
     places = np.zeros((size, 2))
     order = np.argsort(component, kind="stable")

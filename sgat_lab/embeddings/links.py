@@ -40,9 +40,5 @@ class Links(NamedTuple):
 
 def links(graph: Graph) -> Links:
     """The links of a graph; weights, directions and self-loops are left out."""
-    size = graph.num_nodes
-    src, dst = graph.src.numpy(force=True), graph.dst.numpy(force=True)
-    ends = np.concatenate([dst, src]), np.concatenate([src, dst])
-    matrix = csr_array((np.ones(len(ends[0])), ends), (size, size))
-    matrix.sum_duplicates()
-    return Links(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
+    both = graph.undirected()
+    return Links(both.row_ptr.numpy(force=True), both.src.long().numpy(force=True))

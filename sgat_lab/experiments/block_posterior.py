@@ -105,7 +105,7 @@ def propagate(
     Returns:
         The beliefs; after `MOST_ROUNDS` rounds as they are.
     """
-    dst, src, back = graph.dst.long(), graph.src.long(), graph.by_source.edge
+    dst, src, back = graph.dst.long(), graph.src.long(), graph.reverse_edge
     belief = start
     message = start[src]  # [E, C], from src to dst
     rounds, change = 0, 1.0

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
-from sgat.graph import Graph
 from sgat.training.evaluate import evaluate
 from sgat.training.loop import Result
 from sgat_lab.baselines.gat import GAT
@@ -121,7 +120,7 @@ def _judged(trained: Trained) -> Judged:
     truth = torch.cat([mask.cpu() for mask in trained.added])
     scores, removed = [], []
     for data, given in zip(trained.graphs, trained.given, strict=True):
-        is_left = torch.isin(_keys(given.graph), _keys(data.graph).cpu())
+        is_left = torch.isin(given.graph.keys, data.graph.keys.cpu())
         with torch.no_grad():
             score = model.score_edges(data.x, data.graph)
         gone = ~is_left
@@ -170,10 +169,6 @@ def _auc(score: Tensor, is_added: Tensor) -> float:
 
     rank = score.unique(return_inverse=True)[1]
     return float(roc_auc_score(~is_added, rank))
-
-
-def _keys(graph: Graph) -> Tensor:
-    return graph.dst.long() * graph.num_nodes + graph.src
 
 
 def edge_scores(trained: Trained) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from sgat.graph import Graph
 from sgat.judging import agreement, neighbourhood
 from sgat.judging.agreement import DAMPING, FLOOR, LEAST, STEPS, Agreement
-from sgat.judging.neighbourhood import random_pairs, undirected
+from sgat.judging.neighbourhood import random_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def by_loops(
 
 @pytest.mark.parametrize("num_known", [0, 7])
 def test_messages_are_those_of_loops(num_known: int, seed: int):
-    graph = undirected(scattered(17, 61))
+    graph = scattered(17, 61).undirected()
     belief = torch.rand(17, 3).softmax(dim=1)
     is_known = torch.arange(17) < num_known
     sure = F.one_hot(torch.arange(17) % 3).float()

@@ -14,7 +14,6 @@ from sgat.judging.neighbourhood import (
     Neighbourhood,
     neighbour_sum,
     random_pairs,
-    undirected,
 )
 
 
@@ -51,7 +50,7 @@ def few_pairs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["isolated node", "chain", "random directed", "dense"])
 def test_features_of_an_edge_are_those_of_the_graph_without_it(name: str, seed: int):
     graph = scattered(17, 101) if name == "dense" else GRAPHS[name]()
-    view = undirected(graph)
+    view = graph.undirected()
     vector = torch.randn(graph.num_nodes, 5, dtype=torch.float64)
     around = Neighbourhood.of(vector, view)
     found = around.features(view.dst, view.src, are_edges=True)
@@ -65,7 +64,7 @@ def test_features_of_an_edge_are_those_of_the_graph_without_it(name: str, seed: 
 
 
 def test_features_of_other_pairs_are_those_of_the_graph_as_it_is(seed: int):
-    graph = undirected(scattered(17, 61))
+    graph = scattered(17, 61).undirected()
     vector = torch.randn(17, 5, dtype=torch.float64)
     joined = adjacency(graph)
     a, b = (joined == 0).fill_diagonal_(False).nonzero().T
@@ -76,7 +75,7 @@ def test_features_of_other_pairs_are_those_of_the_graph_as_it_is(seed: int):
 
 
 def test_both_directions_have_the_same_features_to_the_bit(seed: int):
-    graph = undirected(scattered(53, 401))
+    graph = scattered(53, 401).undirected()
     around = Neighbourhood.of(torch.randn(53, 5), graph)
     for ends, are_edges in (
         ((graph.dst, graph.src), True),
@@ -95,16 +94,6 @@ def test_no_pairs_have_no_features():
 
 
 @pytest.mark.parametrize("name", list(GRAPHS))
-def test_directions_weights_and_loops_are_left_aside(name: str):
-    graph = GRAPHS[name]()
-    view = undirected(graph)
-    assert view.is_undirected and view.weight is None and view.loop_weight is None
-    joined = adjacency(graph)
-    assert view.num_edges == int(joined.sum())
-    assert torch.equal(adjacency(view), joined)
-
-
-@pytest.mark.parametrize("name", list(GRAPHS))
 def test_the_sum_over_neighbours_is_a_product_with_the_weights(name: str, seed: int):
     graph = GRAPHS[name]()
     x = torch.randn(graph.num_nodes, 3)
@@ -115,7 +104,7 @@ def test_the_sum_over_neighbours_is_a_product_with_the_weights(name: str, seed: 
 
 
 def test_random_pairs_are_different_nodes_that_no_edge_joins(seed: int):
-    graph = undirected(scattered(23, 151))
+    graph = scattered(23, 151).undirected()
     a, b = random_pairs(graph, 5003, seed=seed)
     joined = adjacency(graph).bool()
     assert not joined[a, b].any() and not (a == b).any()
@@ -132,7 +121,7 @@ def test_random_pairs_are_different_nodes_that_no_edge_joins(seed: int):
 
 @pytest.mark.parametrize("name", list(GRAPHS))
 def test_random_pairs_are_all_that_were_drawn_and_no_edge_joins(name: str, seed: int):
-    graph = undirected(GRAPHS[name]())
+    graph = GRAPHS[name]().undirected()
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(graph.num_nodes, (2, 211), generator=generator)
     joined = adjacency(graph).bool()

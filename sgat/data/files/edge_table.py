@@ -94,5 +94,5 @@ def edge_features(
     count = torch.bincount(edge, minlength=graph.num_edges)[:, None]
     mean = total / count.clamp(min=1)
     if mirror:
-        mean = torch.where(count > 0, mean, mean[graph.by_source.edge])
+        mean = torch.where(count > 0, mean, mean[graph.reverse_edge])
     return mean

@@ -9,11 +9,11 @@ from sgat.data.splits import random_fractions
 from sgat.data.synthetic.pairs import (
     class_space,
     front_space,
-    graph_from_edges,
     graph_from_pairs,
     sample_pairs,
 )
 from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
+from sgat.graph import Graph
 
 
 def contextual_block_model(
@@ -110,7 +110,7 @@ def contextual_block_model(
     if undirected:
         graph, is_signal = graph_from_pairs(key, is_signal, num_nodes)
     else:
-        graph = graph_from_edges(key, num_nodes)
+        graph = Graph.from_keys(key, num_nodes)
 
     train, val, test = random_fractions(y, fractions, seed=[seed, 2]).masks()
     data = NodeData(

@@ -14,7 +14,6 @@ from sgat.data.synthetic.pairs import (
     PairSpace,
     class_space,
     front_space,
-    graph_from_edges,
     sample_pairs,
 )
 from sgat.data.synthetic.truth import generator_for
@@ -82,8 +81,7 @@ def inject(
     graph = data.graph
     total = round(rate * graph.num_edges / (2 if undirected else 1))
     generator = generator_for(seed, 0, graph.device)
-    old = graph.dst.long() * graph.num_nodes + graph.src  # [E]
-    taken = old
+    old = taken = graph.keys
     if undirected:
         low, high = torch.minimum(graph.dst, graph.src), graph.dst.maximum(graph.src)
         taken = (low.long() * graph.num_nodes + high).unique()
@@ -116,7 +114,7 @@ def _merged(data: NodeData, old: Tensor, new: Tensor, template: Tensor) -> Injec
     graph = data.graph
     key, order = torch.cat([old, new]).sort()
     added = order >= len(old)
-    merged = graph_from_edges(key, graph.num_nodes)
+    merged = Graph.from_keys(key, graph.num_nodes)
     weight = graph.weight
     if weight is not None:
         weight = torch.cat([weight, weight.new_ones(len(new))])[order]

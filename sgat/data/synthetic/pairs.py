@@ -194,19 +194,6 @@ def sample_pairs(
     return chosen.sort().values
 
 
-def graph_from_edges(key: Tensor, num_nodes: int) -> Graph:
-    """The graph of directed edges with ascending keys dst · N + src, [E]."""
-    dst = torch.div(key, num_nodes, rounding_mode="floor")
-    src = key - dst * num_nodes
-    count = torch.bincount(dst, minlength=num_nodes)
-    return Graph(
-        num_nodes=num_nodes,
-        dst=dst.to(torch.int32),
-        src=src.to(torch.int32),
-        row_ptr=torch.cat([count.new_zeros(1), count.cumsum(0)]),
-    )
-
-
 def graph_from_pairs(key: Tensor, mark: Tensor, num_nodes: int) -> tuple[Graph, Tensor]:
     """The graph with both directions of each pair, built without sorting the edges.
 

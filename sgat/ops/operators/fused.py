@@ -59,12 +59,8 @@ class OpenEdges(NamedTuple):
     @property
     def edge(self) -> Tensor:
         """Positions of the open edges in the graph, ascending, [O]."""
-        graph, filled = self.graph, self._filled
-        dst, num_nodes = graph.dst.long(), graph.num_nodes
-        key = dst * num_nodes + graph.src
-        return torch.searchsorted(
-            key, dst[filled] * num_nodes + self.rows.src[filled].long()
-        )
+        filled = self._filled
+        return self.graph.find(self.rows.src[filled], self.graph.dst[filled])
 
     @property
     def gate(self) -> Tensor:

@@ -9,7 +9,6 @@ from sgat.data.synthetic.pairs import (
     class_space,
     contains,
     front_space,
-    graph_from_edges,
     graph_from_pairs,
     sample_pairs,
 )
@@ -108,7 +107,7 @@ def test_graphs_from_keys_equal_graphs_from_edges(num_nodes, pairs):
         assert torch.equal(getattr(graph, field), getattr(expected, field))
         assert getattr(graph, field).dtype == getattr(expected, field).dtype
 
-    directed = graph_from_edges(key, num_nodes)
+    directed = Graph.from_keys(key, num_nodes)
     expected = Graph.from_edges(index.flip(0), num_nodes)
     for field in ("dst", "src", "row_ptr"):
         assert torch.equal(getattr(directed, field), getattr(expected, field))

@@ -1,13 +1,13 @@
-"""Graph: order, merging, loops, the way back to the input, and what is refused."""
+"""Graph: order, merging, finding edges, both directions, the way back to the input."""
 
 import dataclasses
-import logging
 import re
 from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
-from support.awkward import GRAPHS, random_edges
+from support.awkward import GRAPHS
 
 from sgat.graph import Graph
 from sgat.ops.operators.passes import SPLIT
@@ -34,68 +34,6 @@ def test_edges_are_sorted_by_target_then_source():
     assert graph.edge_index.dtype == torch.int64
 
 
-def test_weights_follow_their_edges():
-    graph = graph_of((4, 1), (0, 1), (2, 0), edge_weight=torch.tensor([4.0, 0.5, 2.0]))
-    assert graph.weight.tolist() == [2.0, 0.5, 4.0]
-
-
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64])
-def test_any_integer_type_gives_the_same_graph(dtype: torch.dtype):
-    edges = random_edges(23, 127)
-    graph = Graph.from_edges(edges.to(dtype), 23)
-    assert torch.equal(graph.edge_index, Graph.from_edges(edges, 23).edge_index)
-
-
-def test_duplicates_become_one_edge_with_the_sum_of_weights(
-    caplog: pytest.LogCaptureFixture,
-):
-    weight = torch.tensor([1.0, 2.0, 4.0, 8.0])
-    with caplog.at_level(logging.WARNING, "sgat.graph"):
-        graph = graph_of((1, 0), (2, 0), (1, 0), (1, 0), edge_weight=weight)
-    assert graph.edge_index.tolist() == [[1, 2], [0, 0]]
-    assert graph.weight.tolist() == [13.0, 2.0]
-    assert graph.num_merged == 2
-    assert caplog.messages == [
-        "2 duplicate edges were merged; their weights were added."
-    ]
-
-
-def test_duplicates_without_weights_are_told_to_weigh_double(caplog):
-    with caplog.at_level(logging.WARNING, "sgat.graph"):
-        graph_of((1, 0), (2, 0), (1, 0))
-    assert caplog.messages == [
-        "1 duplicate edges were merged; an edge named twice weighs double."
-    ]
-
-
-def test_duplicates_without_weights_count():
-    graph = graph_of((1, 0), (2, 0), (1, 0))
-    assert graph.weight.tolist() == [2.0, 1.0]
-
-
-def test_without_duplicates_nothing_is_logged_and_no_weights_are_made(
-    caplog: pytest.LogCaptureFixture,
-):
-    graph = graph_of((1, 0), (0, 1))
-    assert graph.weight is None and graph.num_merged == 0
-    assert caplog.messages == []
-
-
-def test_loops_are_set_apart_and_replace_the_default_weight():
-    weight = torch.tensor([0.5, 3.0, 0.25, 0.25, 0.0])
-    graph = graph_of((1, 1), (0, 1), (2, 2), (2, 2), (3, 3), edge_weight=weight)
-    assert graph.edge_index.tolist() == [[0], [1]]
-    assert graph.weight.tolist() == [3.0]
-    assert graph.loop_weight.tolist() == [1.0, 0.5, 0.5, 0.0]
-    assert graph.input_edge.tolist() == [-1, 0, -1, -1, -1]
-    assert graph.num_merged == 0
-
-
-def test_a_loop_without_weights_weighs_one():
-    graph = graph_of((1, 1), (0, 1))
-    assert graph.loop_weights.tolist() == [1.0, 1.0]
-
-
 def test_weights_are_ones_where_none_were_given():
     graph = graph_of((1, 0), (2, 0))
     assert graph.edge_weight.tolist() == [1.0, 1.0]
@@ -106,52 +44,6 @@ def test_ones_have_the_type_of_the_weights_beside_them():
     double = torch.tensor([2.0], dtype=torch.float64)
     assert graph_of((1, 0), edge_weight=double).loop_weights.dtype == torch.float64
     assert graph_of((0, 0), edge_weight=double).edge_weight.dtype == torch.float64
-
-
-def test_integer_weights_become_floats():
-    graph = graph_of((1, 0), edge_weight=torch.tensor([3]))
-    assert graph.weight.dtype == torch.get_default_dtype()
-    assert graph.weight.tolist() == [3.0]
-
-
-def test_make_undirected_gives_both_directions_the_larger_weight():
-    weight = torch.tensor([1.0, 5.0, 2.0])
-    edges = (0, 1), (1, 0), (1, 2)
-    graph = graph_of(*edges, edge_weight=weight, make_undirected=True)
-    assert graph.edge_index.tolist() == [[1, 0, 2, 1], [0, 1, 1, 2]]
-    assert graph.weight.tolist() == [5.0, 5.0, 2.0, 2.0]
-    assert graph.is_undirected
-
-
-@pytest.mark.parametrize("other", [(0, 1), (1, 0)])
-def test_make_undirected_takes_the_largest_however_a_pair_is_spelled(other, caplog):
-    edges = (0, 1), other, (2, 1)
-    graph = graph_of(*edges, make_undirected=True)
-    assert graph.weight is None and graph.num_edges == 4
-    said = "1 duplicate edges were merged; each pair counts once."
-    assert [r.getMessage() for r in caplog.records] == [said] * (other == (0, 1))
-    weight = torch.tensor([3.0, 5.0, 2.0])
-    for given in (weight, weight[[1, 0, 2]]):
-        graph = graph_of(*edges, edge_weight=given, make_undirected=True)
-        assert graph.edge_index.tolist() == [[1, 0, 2, 1], [0, 1, 1, 2]]
-        assert graph.weight.tolist() == [5.0, 5.0, 2.0, 2.0]
-    if other == (0, 1):
-        said = "1 duplicate edges were merged; the largest weight counts."
-        assert caplog.records[-1].getMessage() == said
-
-
-def test_make_undirected_leaves_an_undirected_graph_as_it_is():
-    once = GRAPHS["random undirected"]()
-    twice = Graph.from_edges(once.edge_index, 29, once.weight, make_undirected=True)
-    assert torch.equal(twice.edge_index, once.edge_index)
-    assert torch.equal(twice.weight, once.weight)
-
-
-def test_make_undirected_keeps_the_way_back_to_the_input():
-    edges = (2, 1), (1, 1), (0, 2), (1, 2)
-    graph = graph_of(*edges, make_undirected=True)
-    found = graph.edge_index[:, graph.input_edge]
-    assert found[:, [0, 2, 3]].T.tolist() == [[2, 1], [0, 2], [1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -218,33 +110,11 @@ def test_an_input_of_loops_alone_goes_back():
     assert back.tolist() == [1.0, 1.0] and back.dtype == torch.float64
 
 
-def test_edge_order_does_not_matter(seed: int):
-    edges, weight = random_edges(23, 127), torch.rand(127)
-    order = torch.randperm(127)
-    graph = Graph.from_edges(edges, 23, weight)
-    other = Graph.from_edges(edges[:, order], 23, weight[order])
-    assert torch.equal(graph.edge_index, other.edge_index)
-    assert torch.equal(graph.weight, other.weight)
-
-
-def test_an_edge_index_of_pyg_is_accepted(pyg: ModuleType):
-    edges = random_edges(23, 127)
-    index = pyg.EdgeIndex(edges, sparse_size=(23, 23))
-    graph = Graph.from_edges(index.sort_by("col").values)
-    assert torch.equal(graph.edge_index, Graph.from_edges(edges, 23).edge_index)
-    assert type(graph.src) is torch.Tensor
-
-
 def test_the_edge_index_goes_into_pyg_data(pyg: ModuleType):
     graph = GRAPHS["random undirected"]()
     data = pyg.data.Data(edge_index=graph.edge_index, num_nodes=29)
     assert data.is_undirected() and not data.has_self_loops()
     assert data.validate(raise_on_error=True)
-
-
-def test_the_number_of_nodes_is_the_largest_id_plus_one():
-    assert graph_of((1, 6)).num_nodes == 7
-    assert graph_of((1, 6), num_nodes=11).num_nodes == 11
 
 
 @pytest.mark.parametrize("num_nodes", [None, 0, 3])
@@ -347,98 +217,10 @@ def test_repr_is_one_line_of_counts():
     assert repr(weighted) == "Graph(2 nodes, 1 edges, weighted)"
 
 
-NAN, INF = float("nan"), float("inf")
-PAIR = torch.tensor([[0, 1], [1, 0]])
-
-
-@pytest.mark.parametrize(
-    ("edges", "num_nodes", "weight", "sentence"),
-    [
-        (
-            torch.zeros(3, 5),
-            None,
-            None,
-            "`edge_index` must have shape [2, E], got [3, 5].",
-        ),
-        (torch.zeros(7), None, None, "`edge_index` must have shape [2, E], got [7]."),
-        (
-            PAIR.float(),
-            None,
-            None,
-            "`edge_index` must hold integers, got torch.float32.",
-        ),
-        (PAIR.bool(), None, None, "`edge_index` must hold integers, got torch.bool."),
-        (
-            PAIR.to(torch.complex64),
-            None,
-            None,
-            "`edge_index` must hold integers, got torch.complex64.",
-        ),
-        (PAIR[:, :0], -1, None, "`num_nodes` must be at least 0, got -1."),
-        (
-            torch.tensor([[0, 1], [1, 7]]),
-            5,
-            None,
-            "`edge_index` must name nodes 0 to 4, got 7 as target of edge 1.",
-        ),
-        (
-            torch.tensor([[0, 1, -3], [1, 1, 0]]),
-            None,
-            None,
-            "`edge_index` must name nodes 0 to 1, got -3 as source of edge 2.",
-        ),
-        (PAIR, None, torch.ones(3), "`edge_weight` must have shape [2], got [3]."),
-        (
-            PAIR,
-            None,
-            torch.ones(2, 1),
-            "`edge_weight` must have shape [2], got [2, 1].",
-        ),
-        (
-            PAIR,
-            None,
-            torch.tensor([1.0, -0.5]),
-            "`edge_weight` must be finite and at least 0, got -0.5 at edge 1.",
-        ),
-        (
-            PAIR,
-            None,
-            torch.tensor([NAN, 1.0]),
-            "`edge_weight` must be finite and at least 0, got nan at edge 0.",
-        ),
-        (
-            PAIR,
-            None,
-            torch.tensor([1.0, INF]),
-            "`edge_weight` must be finite and at least 0, got inf at edge 1.",
-        ),
-        (
-            PAIR,
-            None,
-            torch.tensor([1, -2]),
-            "`edge_weight` must be finite and at least 0, got -2.0 at edge 1.",
-        ),
-    ],
-)
-def test_bad_edges_are_refused_with_a_sentence(edges, num_nodes, weight, sentence):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        Graph.from_edges(edges, num_nodes, weight)
-
-
 def test_merging_no_graphs_is_refused():
     sentence = "`graphs` must hold at least one graph, got none."
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         Graph.merge([])
-
-
-@pytest.mark.gpu
-def test_a_graph_built_on_the_gpu_equals_one_moved_there():
-    edges, weight = random_edges(23, 127), torch.rand(127)
-    built = Graph.from_edges(edges.cuda(), 23, weight.cuda(), make_undirected=True)
-    moved = Graph.from_edges(edges, 23, weight, make_undirected=True).to("cuda")
-    assert built.device.type == moved.device.type == "cuda"
-    assert torch.equal(built.edge_index, moved.edge_index)
-    assert torch.equal(built.weight, moved.weight)
 
 
 def test_a_merged_graph_merges_again_without_sharing_noise():
@@ -472,30 +254,6 @@ def test_features_of_edges_go_where_their_edges_go():
     ]
 
 
-def test_the_reverse_of_an_edge_has_its_features_unless_it_has_its_own():
-    edges = torch.tensor([[0, 1, 2], [1, 0, 0]])
-    feature = torch.tensor([[1.0], [2], [3]])
-    graph = Graph.from_edges(edges, 3, edge_feature=feature, make_undirected=True)
-    assert graph.edge_index.tolist() == [[1, 2, 0, 0], [0, 0, 1, 2]]
-    assert graph.feature.tolist() == [[2], [3], [1], [3]]
-
-
-@pytest.mark.parametrize(
-    ("feature", "sentence"),
-    [
-        (torch.ones(3, 2), "`edge_feature` must have shape [2, F], got [3, 2]."),
-        (torch.ones(2), "`edge_feature` must have shape [2, F], got [2]."),
-        (
-            torch.ones(2, 1, dtype=torch.int64),
-            "`edge_feature` must hold floating-point numbers, got torch.int64.",
-        ),
-    ],
-)
-def test_features_of_another_shape_are_refused(feature, sentence):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), edge_feature=feature)
-
-
 def test_graphs_with_different_features_are_not_merged():
     edges = torch.tensor([[0, 1], [1, 0]])
     with_two = Graph.from_edges(edges, edge_feature=torch.ones(2, 2))
@@ -525,3 +283,64 @@ def test_judged_and_other_graphs_are_not_merged():
     sentence = "`graphs` must all have `log_odds`, or none of them; got 1 of 2 with."
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         Graph.merge([judged, graph])
+
+
+def test_keys_ascend_and_make_the_same_graph(awkward_graph: Graph):
+    graph = awkward_graph
+    assert (graph.keys.diff() > 0).all()
+    size = max(graph.num_nodes, 1)
+    assert torch.equal(graph.keys // size, graph.dst.long())
+    assert torch.equal(graph.keys % size, graph.src.long())
+    again = Graph.from_keys(graph.keys, graph.num_nodes, weight=graph.weight)
+    for field in ("dst", "src", "row_ptr"):
+        assert torch.equal(getattr(again, field), getattr(graph, field))
+    assert again.weight is graph.weight
+
+
+def test_find_says_where_an_edge_is_or_that_there_is_none(awkward_graph: Graph):
+    graph, size = awkward_graph, awkward_graph.num_nodes
+    edges = list(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
+    nodes = torch.arange(min(size, 37))
+    src, dst = torch.cartesian_prod(nodes, nodes).T
+    pairs = zip(src.tolist(), dst.tolist(), strict=True)
+    place = {pair: position for position, pair in enumerate(edges)}
+    assert graph.find(src, dst).tolist() == [place.get(pair, -1) for pair in pairs]
+    assert graph.find(graph.src, graph.dst).tolist() == list(range(graph.num_edges))
+
+
+def test_find_takes_the_largest_and_the_smallest_pair():
+    graph = graph_of((1, 0), (3, 4), num_nodes=5)
+    src, dst = torch.tensor([0, 4, 3, 1]), torch.tensor([0, 4, 4, 0])
+    assert graph.find(src, dst).tolist() == [-1, -1, 1, 0]
+
+
+def test_the_reverse_of_every_edge_of_an_undirected_graph():
+    graph = GRAPHS["random undirected"]()
+    reverse = graph.reverse_edge
+    assert torch.equal(graph.src[reverse], graph.dst)
+    assert torch.equal(graph.dst[reverse], graph.src)
+    assert reverse.tolist() == graph.find(graph.dst, graph.src).tolist()
+
+
+def test_the_undirected_view_has_both_directions_and_no_weights(awkward_graph: Graph):
+    graph, view = awkward_graph, awkward_graph.undirected()
+    assert view.is_undirected and view.weight is None and view.loop_weight is None
+    edges = {*zip(graph.src.tolist(), graph.dst.tolist(), strict=True)}
+    both = edges | {(dst, src) for src, dst in edges}
+    assert {*zip(view.src.tolist(), view.dst.tolist(), strict=True)} == both
+    assert view.num_edges == len(both) and view.num_nodes == graph.num_nodes
+
+
+def test_the_undirected_view_of_a_plain_undirected_graph_is_the_graph():
+    graph = GRAPHS["star"]()
+    assert graph.undirected() is graph
+
+
+def test_scipy_gets_a_one_for_every_edge(awkward_graph: Graph):
+    graph = awkward_graph
+    matrix = graph.to_scipy(np.float32)
+    assert matrix.dtype == np.float32 and matrix.shape == (graph.num_nodes,) * 2
+    expected = np.zeros(matrix.shape)
+    expected[graph.dst.numpy(), graph.src.numpy()] = 1
+    assert (matrix.toarray() == expected).all()
+    assert graph.to_scipy().dtype == np.int8

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-import logging
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-logger = logging.getLogger(__name__)
+from sgat.graph.compressed_rows import by_column, index_type, pointers, to_scipy
+from sgat.graph.edge_list import merged_edges, picked
 
 
 class SourceOrder(NamedTuple):
@@ -104,71 +105,33 @@ class Graph:
             ValueError: If a shape, type, id or weight is not as described; the message
                 names it.
         """
-        edge_index = _checked_edge_index(edge_index)
-        num_nodes = _checked_num_nodes(edge_index, num_nodes)
-        if edge_weight is not None:
-            edge_weight = _checked_weight(edge_weight, edge_index)
-        if edge_feature is not None:
-            _check_feature(edge_feature, edge_index)
-        src, dst = edge_index[0].long(), edge_index[1].long()
-
-        is_loop = src == dst
-        loop_weight = None
-        if bool(is_loop.any()):
-            loop_weight = _loop_weights(
-                src[is_loop], num_nodes, _pick(edge_weight, is_loop)
-            )
-        edge = (~is_loop).nonzero().squeeze(1)
-        key = dst[edge] * num_nodes + src[edge]
-        unique_key, position = key.unique(return_inverse=True)
-        num_merged = len(key) - len(unique_key)
-        if num_merged and say_merged:
-            logger.warning(
-                "%d duplicate edges were merged; %s.",
-                num_merged,
-                _merging(edge_weight is not None, make_undirected),
-            )
-
-        weight = None
-        if edge_weight is not None:
-            weight = edge_weight.new_zeros(len(unique_key)).scatter_reduce(
-                0, position, edge_weight[edge], "amax" if make_undirected else "sum"
-            )
-        elif num_merged and not make_undirected:
-            weight = torch.bincount(position, minlength=len(unique_key)).to(
-                torch.get_default_dtype()
-            )
-        feature = None
-        if edge_feature is not None:
-            feature = _mean(edge_feature[edge], position, len(unique_key))
-        if make_undirected:
-            unique_key, weight, feature, new_position = _symmetrised(
-                unique_key, weight, feature, num_nodes
-            )
-            position = new_position[position]
-
-        input_edge = torch.full_like(src, -1)
-        input_edge[edge] = position
-        return cls._from_sorted_keys(
-            unique_key,
+        found = merged_edges(
+            edge_index,
             num_nodes,
-            weight=weight,
-            loop_weight=loop_weight,
-            input_edge=input_edge,
-            num_merged=num_merged,
-            feature=feature,
+            edge_weight,
+            edge_feature,
+            make_undirected=make_undirected,
+            say_merged=say_merged,
         )
+        return cls.from_keys(**found._asdict())
 
     @classmethod
-    def _from_sorted_keys(cls, key: Tensor, num_nodes: int, **fields: Any) -> Graph:
-        dtype = torch.int32 if num_nodes < 2**31 else torch.int64
+    def from_keys(cls, key: Tensor, num_nodes: int, **fields: Any) -> Graph:
+        """The graph of edges with different, ascending keys dst · N + src, [E].
+
+        Args:
+            key: The keys, [E] int64.
+            num_nodes: Number of nodes N.
+            fields: Further attributes of the graph, in the order of the keys.
+        """
+        dtype = index_type(num_nodes)
         dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
         src = key - dst * num_nodes
         return cls(
             num_nodes=num_nodes,
             dst=dst.to(dtype),
             src=src.to(dtype),
-            row_ptr=_pointers(dst, num_nodes),
+            row_ptr=pointers(dst, num_nodes),
             **fields,
         )
 
@@ -288,13 +251,34 @@ class Graph:
             else torch.arange(self.num_nodes, device=self.device)
         )
 
+    @property
+    def keys(self) -> Tensor:
+        """Key dst · N + src of each edge, ascending, [E] int64."""
+        return self.dst.long() * self.num_nodes + self.src
+
+    def find(self, src: Tensor, dst: Tensor) -> Tensor:
+        """Position of each edge src → dst in the graph, -1 if it has none, [P] int64.
+
+        Args:
+            src: Source of each wanted edge, a node of the graph, [P].
+            dst: Target of each, [P].
+        """
+        key, wanted = self.keys, dst.long() * self.num_nodes + src
+        if not len(key):
+            return torch.full_like(wanted, -1)
+        place = torch.searchsorted(key, wanted).clamp(max=len(key) - 1)
+        return torch.where(key[place] == wanted, place, -1)
+
     @cached_property
     def by_source(self) -> SourceOrder:
         """The edges sorted by source, for passes over what each node sends."""
-        edge = (self.src.long() * self.num_nodes + self.dst.long()).argsort()
-        return SourceOrder(
-            _pointers(self.src[edge].long(), self.num_nodes), self.dst[edge], edge
-        )
+        return SourceOrder(*by_column(self.row_ptr, self.src, self.num_nodes))
+
+    @property
+    def reverse_edge(self) -> Tensor:
+        """Position of the reverse of each edge of an undirected graph, [E]."""
+        # Sorted by source, the edges stand in the order of their reverse edges.
+        return self.by_source.edge
 
     @cached_property
     def is_undirected(self) -> bool:
@@ -306,6 +290,21 @@ class Graph:
         return same_ends and (
             self.weight is None or torch.equal(self.weight, self.weight[order.edge])
         )
+
+    def undirected(self) -> Graph:
+        """The edges in both directions, without weights."""
+        if not self.is_undirected:
+            return Graph.from_edges(
+                self.edge_index, self.num_nodes, make_undirected=True, say_merged=False
+            )
+        if self.weight is None and self.loop_weight is None:
+            return self
+        return dataclasses.replace(self, weight=None, loop_weight=None)
+
+    def to_scipy(self, dtype: Any = np.int8) -> Any:
+        """SciPy array with a 1 for every edge, row by target, [N, N]."""
+        ones, size = np.ones(self.num_edges, dtype), self.num_nodes
+        return to_scipy(self.row_ptr, self.src, ones, (size, size))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -326,7 +325,7 @@ class Graph:
 
     def larger_direction(self, value: Tensor) -> Tensor:
         """Per edge the larger value of its two directions, [E]; undirected graphs."""
-        return torch.maximum(value, value[self.by_source.edge])
+        return torch.maximum(value, value[self.reverse_edge])
 
     def select(self, keep: Tensor, weight: Tensor | None = None) -> Graph:
         """The graph of the edges marked in `keep`, [E], with new weights if given."""
@@ -335,11 +334,11 @@ class Graph:
             self,
             dst=self.dst[keep],
             src=self.src[keep],
-            row_ptr=_pointers(self.dst[keep].long(), self.num_nodes),
-            weight=_pick(new_weight, keep),
+            row_ptr=pointers(self.dst[keep].long(), self.num_nodes),
+            weight=picked(new_weight, keep),
             input_edge=None,
-            feature=_pick(self.feature, keep),
-            log_odds=_pick(self.log_odds, keep),
+            feature=picked(self.feature, keep),
+            log_odds=picked(self.log_odds, keep),
         )
 
     def to_input(self, value: Tensor, *, loop: float | bool) -> Tensor:
@@ -355,121 +354,6 @@ class Graph:
         """One line: counts and what the graph carries."""
         weighted = ", weighted" if self.weight is not None else ""
         return f"Graph({self.num_nodes} nodes, {self.num_edges} edges{weighted})"
-
-
-def _checked_edge_index(edge_index: Tensor) -> Tensor:
-    if hasattr(edge_index, "as_tensor"):
-        edge_index = edge_index.as_tensor()
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise ValueError(
-            f"`edge_index` must have shape [2, E], got {list(edge_index.shape)}."
-        )
-    if (
-        edge_index.is_floating_point()
-        or edge_index.is_complex()
-        or edge_index.dtype == torch.bool
-    ):
-        raise ValueError(f"`edge_index` must hold integers, got {edge_index.dtype}.")
-    return edge_index
-
-
-def _checked_num_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
-    largest = int(edge_index.max()) if edge_index.numel() else -1
-    if num_nodes is None:
-        num_nodes = largest + 1
-    if num_nodes < 0:
-        raise ValueError(f"`num_nodes` must be at least 0, got {num_nodes}.")
-    out_of_range = (edge_index < 0) | (edge_index >= num_nodes)
-    if bool(out_of_range.any()):
-        row, column = (int(i) for i in out_of_range.nonzero()[0])
-        raise ValueError(
-            f"`edge_index` must name nodes 0 to {num_nodes - 1},"
-            f" got {int(edge_index[row, column])}"
-            f" as {('source', 'target')[row]} of edge {column}."
-        )
-    return num_nodes
-
-
-def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
-    if edge_weight.shape != edge_index.shape[1:]:
-        raise ValueError(
-            f"`edge_weight` must have shape [{edge_index.shape[1]}],"
-            f" got {list(edge_weight.shape)}."
-        )
-    if not edge_weight.is_floating_point():
-        edge_weight = edge_weight.to(torch.get_default_dtype())
-    bad = ~(edge_weight.isfinite() & (edge_weight >= 0))
-    if bool(bad.any()):
-        edge = int(bad.nonzero()[0])
-        raise ValueError(
-            f"`edge_weight` must be finite and at least 0,"
-            f" got {float(edge_weight[edge])} at edge {edge}."
-        )
-    return edge_weight
-
-
-def _loop_weights(node: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor:
-    given = torch.zeros(num_nodes, dtype=torch.bool, device=node.device)
-    given[node] = True
-    weight = _ones(len(node), None, node.device) if weight is None else weight
-    total = weight.new_zeros(num_nodes).index_add(0, node, weight)
-    return torch.where(given, total, torch.ones_like(total))
-
-
-def _merging(is_weighted: bool, is_undirected: bool) -> str:
-    """What became of the weights of edges that are given more than once."""
-    if is_undirected:
-        return "the largest weight counts" if is_weighted else "each pair counts once"
-    if is_weighted:
-        return "their weights were added"
-    return "an edge named twice weighs double"
-
-
-def _symmetrised(
-    key: Tensor, weight: Tensor | None, feature: Tensor | None, num_nodes: int
-) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor]:
-    """Keys, weights of A_ij = max(A_ij, A_ji), features; where each old key went."""
-    dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
-    reverse = (key - dst * num_nodes) * num_nodes + dst
-    both, position = torch.cat([key, reverse]).unique(return_inverse=True)
-    if weight is not None:
-        weight = weight.new_zeros(len(both)).scatter_reduce(
-            0, position, weight.repeat(2), "amax"
-        )
-    if feature is not None:
-        wide = feature.new_empty(len(both), feature.shape[1])
-        wide[position[len(key) :]] = feature
-        wide[position[: len(key)]] = feature
-        feature = wide
-    return both, weight, feature, position[: len(key)]
-
-
-def _check_feature(edge_feature: Tensor, edge_index: Tensor) -> None:
-    num_edges = edge_index.shape[1]
-    if edge_feature.dim() != 2 or len(edge_feature) != num_edges:
-        raise ValueError(
-            f"`edge_feature` must have shape [{num_edges}, F],"
-            f" got {list(edge_feature.shape)}."
-        )
-    if not edge_feature.is_floating_point():
-        raise ValueError(
-            "`edge_feature` must hold floating-point numbers,"
-            f" got {edge_feature.dtype}."
-        )
-
-
-def _mean(value: Tensor, position: Tensor, size: int) -> Tensor:
-    total = value.new_zeros(size, value.shape[1]).index_add(0, position, value)
-    return total / torch.bincount(position, minlength=size)[:, None].to(value)
-
-
-def _pointers(sorted_id: Tensor, num_nodes: int) -> Tensor:
-    count = torch.bincount(sorted_id, minlength=num_nodes)
-    return torch.cat([count.new_zeros(1), count.cumsum(0)])
-
-
-def _pick(value: Tensor | None, mask: Tensor) -> Tensor | None:
-    return None if value is None else value[mask]
 
 
 def _ones(size: int, like: Tensor | None, device: torch.device) -> Tensor:

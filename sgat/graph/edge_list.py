@@ -1,0 +1,202 @@
+"""Edges as somebody gives them: checked, sorted, duplicates merged, loops set apart."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+logger = logging.getLogger(__name__)
+
+
+class MergedEdges(NamedTuple):
+    """Given edges, each once and in the order of a `Graph`.
+
+    Attributes:
+        key: Keys dst · N + src, ascending, [E] int64.
+        num_nodes: Number of nodes N.
+        weight: Weights, [E]; None if all are 1.
+        loop_weight: Weights of the self-loops, [N]; None if all are 1.
+        input_edge: Where each given edge went, [M]; -1 for a self-loop.
+        num_merged: How many given edges were duplicates of another.
+        feature: Features of each edge, [E, F]; None if there are none.
+    """
+
+    key: Tensor
+    num_nodes: int
+    weight: Tensor | None
+    loop_weight: Tensor | None
+    input_edge: Tensor
+    num_merged: int
+    feature: Tensor | None
+
+
+def _checked_edge_index(edge_index: Tensor) -> Tensor:
+    if hasattr(edge_index, "as_tensor"):
+        edge_index = edge_index.as_tensor()
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ValueError(
+            f"`edge_index` must have shape [2, E], got {list(edge_index.shape)}."
+        )
+    if (
+        edge_index.is_floating_point()
+        or edge_index.is_complex()
+        or edge_index.dtype == torch.bool
+    ):
+        raise ValueError(f"`edge_index` must hold integers, got {edge_index.dtype}.")
+    return edge_index
+
+
+def _checked_num_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
+    largest = int(edge_index.max()) if edge_index.numel() else -1
+    if num_nodes is None:
+        num_nodes = largest + 1
+    if num_nodes < 0:
+        raise ValueError(f"`num_nodes` must be at least 0, got {num_nodes}.")
+    out_of_range = (edge_index < 0) | (edge_index >= num_nodes)
+    if bool(out_of_range.any()):
+        row, column = (int(i) for i in out_of_range.nonzero()[0])
+        raise ValueError(
+            f"`edge_index` must name nodes 0 to {num_nodes - 1},"
+            f" got {int(edge_index[row, column])}"
+            f" as {('source', 'target')[row]} of edge {column}."
+        )
+    return num_nodes
+
+
+def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
+    if edge_weight.shape != edge_index.shape[1:]:
+        raise ValueError(
+            f"`edge_weight` must have shape [{edge_index.shape[1]}],"
+            f" got {list(edge_weight.shape)}."
+        )
+    if not edge_weight.is_floating_point():
+        edge_weight = edge_weight.to(torch.get_default_dtype())
+    bad = ~(edge_weight.isfinite() & (edge_weight >= 0))
+    if bool(bad.any()):
+        edge = int(bad.nonzero()[0])
+        raise ValueError(
+            f"`edge_weight` must be finite and at least 0,"
+            f" got {float(edge_weight[edge])} at edge {edge}."
+        )
+    return edge_weight
+
+
+def _check_feature(edge_feature: Tensor, edge_index: Tensor) -> None:
+    num_edges = edge_index.shape[1]
+    if edge_feature.dim() != 2 or len(edge_feature) != num_edges:
+        raise ValueError(
+            f"`edge_feature` must have shape [{num_edges}, F],"
+            f" got {list(edge_feature.shape)}."
+        )
+    if not edge_feature.is_floating_point():
+        raise ValueError(
+            "`edge_feature` must hold floating-point numbers,"
+            f" got {edge_feature.dtype}."
+        )
+
+
+def _loop_weights(node: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor:
+    given = torch.zeros(num_nodes, dtype=torch.bool, device=node.device)
+    given[node] = True
+    weight = torch.ones(len(node), device=node.device) if weight is None else weight
+    total = weight.new_zeros(num_nodes).index_add(0, node, weight)
+    return torch.where(given, total, torch.ones_like(total))
+
+
+def _merging(is_weighted: bool, is_undirected: bool) -> str:
+    """What became of the weights of edges that are given more than once."""
+    if is_undirected:
+        return "the largest weight counts" if is_weighted else "each pair counts once"
+    if is_weighted:
+        return "their weights were added"
+    return "an edge named twice weighs double"
+
+
+def _mean(value: Tensor, position: Tensor, size: int) -> Tensor:
+    total = value.new_zeros(size, value.shape[1]).index_add(0, position, value)
+    return total / torch.bincount(position, minlength=size)[:, None].to(value)
+
+
+def _symmetrised(
+    key: Tensor, weight: Tensor | None, feature: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor]:
+    """Keys, weights of A_ij = max(A_ij, A_ji), features; where each old key went."""
+    dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
+    reverse = (key - dst * num_nodes) * num_nodes + dst
+    both, position = torch.cat([key, reverse]).unique(return_inverse=True)
+    if weight is not None:
+        weight = weight.new_zeros(len(both)).scatter_reduce(
+            0, position, weight.repeat(2), "amax"
+        )
+    if feature is not None:
+        wide = feature.new_empty(len(both), feature.shape[1])
+        wide[position[len(key) :]] = feature
+        wide[position[: len(key)]] = feature
+        feature = wide
+    return both, weight, feature, position[: len(key)]
+
+
+def merged_edges(
+    edge_index: Tensor,
+    num_nodes: int | None,
+    edge_weight: Tensor | None,
+    edge_feature: Tensor | None,
+    *,
+    make_undirected: bool,
+    say_merged: bool,
+) -> MergedEdges:
+    """Check the edges, sort them, merge duplicates; see `Graph.from_edges`."""
+    edge_index = _checked_edge_index(edge_index)
+    num_nodes = _checked_num_nodes(edge_index, num_nodes)
+    if edge_weight is not None:
+        edge_weight = _checked_weight(edge_weight, edge_index)
+    if edge_feature is not None:
+        _check_feature(edge_feature, edge_index)
+    src, dst = edge_index[0].long(), edge_index[1].long()
+
+    is_loop = src == dst
+    loop_weight = None
+    if bool(is_loop.any()):
+        given = picked(edge_weight, is_loop)
+        loop_weight = _loop_weights(src[is_loop], num_nodes, given)
+    edge = (~is_loop).nonzero().squeeze(1)
+    key, position = (dst[edge] * num_nodes + src[edge]).unique(return_inverse=True)
+    num_merged = len(edge) - len(key)
+    if num_merged and say_merged:
+        logger.warning(
+            "%d duplicate edges were merged; %s.",
+            num_merged,
+            _merging(edge_weight is not None, make_undirected),
+        )
+
+    weight = None
+    if edge_weight is not None:
+        weight = edge_weight.new_zeros(len(key)).scatter_reduce(
+            0, position, edge_weight[edge], "amax" if make_undirected else "sum"
+        )
+    elif num_merged and not make_undirected:
+        weight = torch.bincount(position, minlength=len(key)).to(
+            torch.get_default_dtype()
+        )
+    feature = None
+    if edge_feature is not None:
+        feature = _mean(edge_feature[edge], position, len(key))
+    if make_undirected:
+        key, weight, feature, new_position = _symmetrised(
+            key, weight, feature, num_nodes
+        )
+        position = new_position[position]
+
+    input_edge = torch.full_like(src, -1)
+    input_edge[edge] = position
+    return MergedEdges(
+        key, num_nodes, weight, loop_weight, input_edge, num_merged, feature
+    )
+
+
+def picked(value: Tensor | None, mask: Tensor) -> Tensor | None:
+    """The marked entries of what may not be there."""
+    return None if value is None else value[mask]
