@@ -58,5 +58,5 @@ def row_scores(task: Task, engine: Engine) -> Any:
         score = model.score_edges(task.nodes.x, graph).float().numpy(force=True)
     reverse = graph.find(graph.dst, graph.src).numpy()
     backward = pa.array(score[reverse], mask=reverse < 0)
-    ends = {"src": graph.src.numpy(), "dst": graph.dst.numpy()}
-    return pa.table({**ends, "forward": score, "backward": backward})
+    columns = {"src": graph.src.numpy(), "dst": graph.dst.numpy()}
+    return pa.table({**columns, "forward": score, "backward": backward})
