@@ -93,7 +93,7 @@ def write_table(table: Any, path: Path) -> None:
     from sgat.runs.files import arrow_table
 
     if path.suffix.lower() == ".md":
-        from sgat_lab.experiments.text_table import aligned
+        from sgat.cli.text_table import aligned
 
         values = table.to_numpy().tolist()
         cells = [[_cell(value, 6, longest=None) for value in row] for row in values]

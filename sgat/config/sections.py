@@ -25,6 +25,11 @@ from sgat.config.checked import (
 )
 from sgat.config.toml import toml_value
 
+Readout = Literal["linear", "attention", "diffusion", "beliefs", "auto"]
+Scorer = Literal[
+    "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class DataConfig(Settings):
@@ -56,11 +61,7 @@ class DataConfig(Settings):
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig(Settings):
-    """Shape of the network; see also `sgat.SGAT`.
-
-    `method` names another model of `sgat_lab.baselines`; it takes from the entries
-    those it has a use for, and `options` holds what is its own.
-    """
+    """Shape of the network; see also `sgat.SGAT`."""
 
     hidden: Annotated[Count, "Width of each attention head."] = 64
     heads: Annotated[Count, "Number of attention heads."] = 2
@@ -70,7 +71,7 @@ class ModelConfig(Settings):
         " many steps, perhaps 0. The read-out diffusion uses `steps` instead.",
     ] = 2
     readout: Annotated[
-        Literal["linear", "attention", "diffusion", "beliefs", "auto"],
+        Readout,
         "How nodes get their class scores. linear (the paper): a classifier on top of"
         " the layers. attention: one more attention layer, often better with few"
         " labels. diffusion: scores averaged along the edges. beliefs: for graphs"
@@ -102,9 +103,7 @@ class ModelConfig(Settings):
         " every edge of one graph has a gate of its own.",
     ] = "inductive"
     scorer: Annotated[
-        Literal[
-            "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
-        ],
+        Scorer,
         "What gates depend on. evidence: the odds that an edge is real, learned"
         " before training from features, neighbourhoods and classes; for graphs with"
         " wrong edges. additive (the paper): each end by itself, so that all nodes"
@@ -139,8 +138,6 @@ class ModelConfig(Settings):
         Literal["auto", "reference", "cpu", "gpu"],
         "Implementation of the operations: auto, reference, cpu or gpu.",
     ] = "auto"
-    method: str = "sgat"
-    options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse values that no network can have."""

@@ -83,11 +83,6 @@ def run(
         assert pruned is not None
         _prune_finished(folder, root, pruned)
         return _finished_before(folder, f"only {pruned} was written")
-    if settings.model.method != "sgat":
-        raise ValueError(
-            f"`method` must be sgat for a run with scores of edges, got"
-            f" {settings.model.method!r}; `sgat reproduce` trains the others."
-        )
     tensorboard = tensorboard or (resume and folder.draft.tensorboard.is_dir())
     if tensorboard:
         check_tensorboard(folder)

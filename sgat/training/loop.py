@@ -62,6 +62,10 @@ class EpochRecord:
     seconds: float
 
 
+Build = Callable[[NodeData], NodeClassifier]
+"""Makes another model than SGAT for data of these sizes; weights are drawn later."""
+
+
 class Snapshot(NamedTuple):
     """Scores and predictions on the first graph at one epoch.
 
@@ -152,27 +156,28 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
 
 
 def _fresh_model(
-    model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
+    model: ModelConfig,
+    graphs: Sequence[NodeData],
+    train: TrainConfig,
+    build: Build | None,
 ) -> NodeClassifier:
-    make = _fresh_sgat if model.method == "sgat" else _fresh_baseline
     # Layers draw weights when they are made; torch's generator is not ours to move.
     with torch.random.fork_rng(devices=[]):
-        fresh = make(model, graphs, train)
+        if build is None:
+            fresh: NodeClassifier = _fresh_sgat(model, graphs, train)
+        else:
+            fresh = _fresh_other(build, graphs, train)
     fresh.reset_parameters(torch.Generator().manual_seed(train.seed))
     return fresh
 
 
-def _fresh_baseline(
-    model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
+def _fresh_other(
+    build: Build, graphs: Sequence[NodeData], train: TrainConfig
 ) -> NodeClassifier:
-    from sgat_lab.baselines import find_method
-
     for name, value in {"keep": train.keep, "snapshots": train.snapshots}.items():
         if value:
-            raise ValueError(
-                f"`{name}` goes with the method 'sgat', not {model.method!r}."
-            )
-    return find_method(model.method).build(model, graphs[0])
+            raise ValueError(f"`{name}` must be left out with `build`, got {value}.")
+    return build(graphs[0])
 
 
 def _fresh_sgat(
@@ -202,15 +207,20 @@ class Training:
     """
 
     def __init__(
-        self, graphs: Sequence[NodeData], model: ModelConfig, train: TrainConfig
+        self,
+        graphs: Sequence[NodeData],
+        model: ModelConfig,
+        train: TrainConfig,
+        *,
+        build: Build | None = None,
     ) -> None:
-        """Check the data, build the model and its optimiser."""
+        """Check the data, build the model and its optimiser; see `fit`."""
         check(graphs)
         self.config = train
         device = chosen_device(train.device)
         self.graphs = [data.to(device) for data in name_in_noise(graphs)]
         self.model_config = resolved(model, graphs)
-        self.model = _fresh_model(self.model_config, graphs, train).to(device)
+        self.model = _fresh_model(self.model_config, graphs, train, build).to(device)
         training = [data for data in self.graphs if bool(data.train.any())]
         self.model.observe(training, train.seed, keep=train.keep)
         self.epochs = Epochs(self.model, self.graphs, train)
@@ -407,6 +417,7 @@ def fit(
     model: ModelConfig | None = None,
     train: TrainConfig | None = None,
     *,
+    build: Build | None = None,
     checkpoint_path: Path | None = None,
     resume: bool = False,
     on_epoch: Callable[[EpochRecord], None] | None = None,
@@ -421,6 +432,7 @@ def fit(
         graphs: The data; every graph may have training, validation and test nodes.
         model: Shape of the network.
         train: How to train.
+        build: Makes another model to train in place of SGAT; None for SGAT.
         checkpoint_path: Where to save the state of training every so often.
         resume: Continue from the checkpoint, if there is one.
         on_epoch: Called with the record of each epoch, restored ones included.
@@ -431,7 +443,8 @@ def fit(
     Raises:
         ValueError: If the data or the settings cannot be trained with.
     """
-    training = Training(graphs, model or ModelConfig(), train or TrainConfig())
+    model, train = model or ModelConfig(), train or TrainConfig()
+    training = Training(graphs, model, train, build=build)
     return training.run(
         checkpoint_path=checkpoint_path, resume=resume, on_epoch=on_epoch
     )

@@ -1,11 +1,17 @@
 """Competing methods: one per file, the same contract as `sgat.models.SGAT`.
 
 A method is trained by the trainer of SGAT and judged by the same records; its name goes
-into `ModelConfig.method`.
+into `MethodConfig.method`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
+from sgat.config import TrainConfig
+from sgat.data.node_data import NodeData
+from sgat.training import loop
 from sgat_lab.baselines import (
     bayesian_dropedge,
     dropedge,
@@ -24,6 +30,7 @@ from sgat_lab.baselines import (
     supergat,
 )
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 METHODS: dict[str, Method] = {
     "mlp": mlp.METHOD,
@@ -56,3 +63,23 @@ def find_method(name: str) -> Method:
             f"Unknown method {name!r}; choose sgat or one of {', '.join(METHODS)}."
         )
     return METHODS[name]
+
+
+def prepare(
+    graphs: Sequence[NodeData], model: MethodConfig, seed: int
+) -> list[NodeData]:
+    """The data as the method changes it before training; most leave it as it is."""
+    change = None if model.method == "sgat" else find_method(model.method).prepare
+    return list(graphs) if change is None else change(graphs, model, seed)
+
+
+def fit(
+    graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig
+) -> loop.Result:
+    """Train SGAT or another method on prepared data, with the same trainer."""
+    if model.method == "sgat":
+        return loop.fit(graphs, model, train)
+    method = find_method(model.method)
+    if method.fit is not None:
+        return method.fit(graphs, model, train)
+    return loop.fit(graphs, model, train, build=partial(method.build, model))

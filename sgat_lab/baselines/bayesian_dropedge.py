@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -25,6 +24,7 @@ from sgat.ops import Seed, noise
 from sgat_lab.baselines.baseline import pyg_edges
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 MASKS = 10 << 16
 """First stream of the noise of the masks; the layer's number is added."""
@@ -172,7 +172,7 @@ class BayesianDropEdge(GCN):
         return masks
 
 
-def build(config: ModelConfig, data: NodeData) -> BayesianDropEdge:
+def build(config: MethodConfig, data: NodeData) -> BayesianDropEdge:
     """A Bayesian DropEdge-GCN of the sizes in the config."""
     return BayesianDropEdge(
         data.num_features,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -17,6 +16,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
 from sgat_lab.baselines.gcn import GCN, normalised
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 DROPPED_EDGES = 9 << 16
 """Stream of the noise that chooses edges."""
@@ -80,7 +80,7 @@ class DropEdge(GCN):
         return output._replace(num_used=kept.sum())
 
 
-def build(config: ModelConfig, data: NodeData) -> DropEdge:
+def build(config: MethodConfig, data: NodeData) -> DropEdge:
     """A DropEdge-GCN of the sizes in the config."""
     return DropEdge(
         data.num_features,

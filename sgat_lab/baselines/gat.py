@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -19,6 +18,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 
 class GAT(Baseline):
@@ -124,7 +124,7 @@ def _drop_values(rate: float, conv: GATConv, given: tuple[Any, ...]) -> tuple[An
     return edge_index, size, {**parts, "x": (source, target)}
 
 
-def build(config: ModelConfig, data: NodeData) -> GAT:
+def build(config: MethodConfig, data: NodeData) -> GAT:
     """A GAT of the sizes in the config and with its own options."""
     return GAT(
         data.num_features,

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.utils import softmax
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.node_classifier import Output
 from sgat.ops import Seed, noise, project
+from sgat.training import loop
+from sgat.training.loop import Result
 from sgat_lab.baselines.baseline import pyg_edges
 from sgat_lab.baselines.gat import GAT
 from sgat_lab.baselines.method import Method
-
-if TYPE_CHECKING:
-    from sgat.training.loop import Result
+from sgat_lab.config import MethodConfig
 
 When = Literal["start", "converged"]
 Rank = Literal["score", "relative"]
@@ -170,7 +171,7 @@ class GATTopK(GAT):
         return self.ranking(x, graph)
 
 
-def build(config: ModelConfig, data: NodeData) -> GATTopK:
+def build(config: MethodConfig, data: NodeData) -> GATTopK:
     """A GAT of the sizes in the config that removes edges as its options say."""
     return GATTopK(
         data.num_features,
@@ -187,21 +188,19 @@ def build(config: ModelConfig, data: NodeData) -> GATTopK:
     )
 
 
-def fit(graphs: Sequence[NodeData], model: ModelConfig, train: TrainConfig) -> Result:
+def fit(graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig) -> Result:
     """Train; with `when="converged"` a second time on what the first training leaves.
 
     The second training starts from the selected weights of the first, with an optimiser
     and noise of its own and as many epochs again. The records are those of both, and
     the selected epoch is one of the second.
     """
-    # `sgat.training.loop` stands above the models.
-    from sgat.training import loop as trainer
-
-    first = trainer.fit(graphs, model, train)
+    fresh = partial(build, model)
+    first = loop.fit(graphs, model, train, build=fresh)
     if METHOD.options(model)["when"] == "start" or first.interrupted:
         return first
     again = dataclasses.replace(train, seed=noise.derive(train.seed, train.epochs))
-    training = trainer.Training(graphs, model, again)
+    training = loop.Training(graphs, model, again, build=fresh)
     pruned = training.model
     assert isinstance(pruned, GATTopK)
     pruned.load_state_dict(first.model.state_dict())

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -21,6 +20,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 _matrices: weakref.WeakKeyDictionary[Graph, Tensor] = weakref.WeakKeyDictionary()
 
@@ -108,7 +108,7 @@ class GCN(Baseline):
         return Output(logits, hidden)
 
 
-def build(config: ModelConfig, data: NodeData) -> GCN:
+def build(config: MethodConfig, data: NodeData) -> GCN:
     """A GCN of the sizes in the config."""
     return GCN(
         data.num_features,

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 import torch
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat_lab.baselines import gcn
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 from sgat_lab.sparsifiers import similarity
 
 
 def prepare(
-    graphs: Sequence[NodeData], config: ModelConfig, seed: int
+    graphs: Sequence[NodeData], config: MethodConfig, seed: int
 ) -> list[NodeData]:
     """Remove edges whose ends have features of a similarity up to the threshold.
 
@@ -36,7 +36,7 @@ def prepare(
     return smaller
 
 
-def build(config: ModelConfig, data: NodeData) -> GCN:
+def build(config: MethodConfig, data: NodeData) -> GCN:
     """A GCN of the sizes in the config."""
     METHOD.options(config)
     return gcn.build(config, data)

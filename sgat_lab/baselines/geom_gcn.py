@@ -16,7 +16,6 @@ import torch
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -25,6 +24,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 from sgat_lab.embeddings.disc import Disc
 from sgat_lab.embeddings.links import Array, Integers
 from sgat_lab.embeddings.named import EMBEDDINGS
@@ -163,7 +163,7 @@ class GeomGCN(Baseline):
         return Output(torch.stack(sums).mean(dim=0), hidden)
 
 
-def build(config: ModelConfig, data: NodeData) -> GeomGCN:
+def build(config: MethodConfig, data: NodeData) -> GeomGCN:
     """A Geom-GCN of the sizes in the config.
 
     Raises:

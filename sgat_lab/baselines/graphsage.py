@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -23,6 +22,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
 from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 AGGREGATORS = {"mean": "mean", "pool": "max"}
 """The aggregators of the paper that are offered, and what PyG calls them."""
@@ -166,7 +166,7 @@ class _Bias(nn.Module):
         return x + self.bias
 
 
-def build(config: ModelConfig, data: NodeData) -> GraphSAGE:
+def build(config: MethodConfig, data: NodeData) -> GraphSAGE:
     """A GraphSAGE of the sizes in the config."""
     return GraphSAGE(
         data.num_features,

@@ -15,7 +15,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData, merge
 from sgat.features import Features
 from sgat.graph import Graph
@@ -23,6 +22,7 @@ from sgat_lab.baselines import gcn
 from sgat_lab.baselines.baseline import Projection, seeded
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 STEPS, LR, WEIGHT_DECAY, DROPOUT = 100, 0.01, 5e-4, 0.5
 MOST_PAIRS = 10_000
@@ -168,7 +168,7 @@ def with_edges(graph: Graph, new: Tensor, *, make_undirected: bool) -> Graph:
 
 
 def prepare(
-    graphs: Sequence[NodeData], config: ModelConfig, seed: int
+    graphs: Sequence[NodeData], config: MethodConfig, seed: int
 ) -> list[NodeData]:
     """Train one classifier on the training nodes of all graphs, and refine each."""
     options = METHOD.options(config)
@@ -194,7 +194,7 @@ def prepare(
     ]
 
 
-def build(config: ModelConfig, data: NodeData) -> GCN:
+def build(config: MethodConfig, data: NodeData) -> GCN:
     """A GCN of the sizes in the config."""
     METHOD.options(config)
     return gcn.build(config, data)

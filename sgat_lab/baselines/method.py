@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.node_classifier import NodeClassifier
-
-if TYPE_CHECKING:
-    from sgat.training.loop import Result
+from sgat.training.loop import Result
+from sgat_lab.config import MethodConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,19 +23,19 @@ class Method:
             the training nodes at most; None leaves it as it is.
         fit: Trains on prepared data where that takes more than one training; None for
             `sgat.training.loop.fit`.
-        defaults: Entries of `ModelConfig.options` and their defaults.
+        defaults: Entries of `MethodConfig.options` and their defaults.
         is_transductive: Whether a model only knows the graph it was trained on.
     """
 
-    build: Callable[[ModelConfig, NodeData], NodeClassifier]
-    prepare: Callable[[Sequence[NodeData], ModelConfig, int], list[NodeData]] | None = (
-        None
-    )
-    fit: Callable[[Sequence[NodeData], ModelConfig, TrainConfig], Result] | None = None
+    build: Callable[[MethodConfig, NodeData], NodeClassifier]
+    prepare: (
+        Callable[[Sequence[NodeData], MethodConfig, int], list[NodeData]] | None
+    ) = None
+    fit: Callable[[Sequence[NodeData], MethodConfig, TrainConfig], Result] | None = None
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_transductive: bool = False
 
-    def options(self, config: ModelConfig) -> dict[str, Any]:
+    def options(self, config: MethodConfig) -> dict[str, Any]:
         """The method's own options, the defaults filled in.
 
         Raises:

@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -17,6 +16,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 
 class MLP(Baseline):
@@ -57,7 +57,7 @@ class MLP(Baseline):
         return Output(logits, hidden, num_used=torch.zeros((), device=graph.device))
 
 
-def build(config: ModelConfig, data: NodeData) -> MLP:
+def build(config: MethodConfig, data: NodeData) -> MLP:
     """An MLP of as many layers as the config has, the read-out included."""
     return MLP(
         data.num_features,

@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.gates import HardConcrete
@@ -26,6 +25,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 POWER_ITERATIONS = 10
 """Rounds towards the leading singular vectors."""
@@ -215,7 +215,7 @@ class PTDNet(Baseline):
         return torch.stack(log_alphas).amax(dim=0)
 
 
-def build(config: ModelConfig, data: NodeData) -> PTDNet:
+def build(config: MethodConfig, data: NodeData) -> PTDNet:
     """A PTDNet of the sizes in the config."""
     return PTDNet(
         data.num_features,

@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -24,6 +23,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 
 class ResidualGAT(Baseline):
@@ -119,7 +119,7 @@ class ResidualGAT(Baseline):
         return torch.cat(coefficients, dim=1).mean(dim=1) * degree
 
 
-def build(config: ModelConfig, data: NodeData) -> ResidualGAT:
+def build(config: MethodConfig, data: NodeData) -> ResidualGAT:
     """A network of the sizes in the config; its entry `residual` changes nothing."""
     return ResidualGAT(
         data.num_features,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.ops import noise
 from sgat_lab.baselines import gcn
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 from sgat_lab.sparsifiers import find_sparsifier
 
 
 def prepare(
-    graphs: Sequence[NodeData], config: ModelConfig, seed: int
+    graphs: Sequence[NodeData], config: MethodConfig, seed: int
 ) -> list[NodeData]:
     """Keep the share of edges the option `keep` says, as `how` chooses them.
 
@@ -30,7 +30,7 @@ def prepare(
     return smaller
 
 
-def build(config: ModelConfig, data: NodeData) -> GCN:
+def build(config: MethodConfig, data: NodeData) -> GCN:
     """A GCN of the sizes in the config."""
     METHOD.options(config)
     return gcn.build(config, data)

@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import SuperGATConv
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
@@ -23,6 +22,7 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 ROUNDS = 16
 """How often pairs are drawn at most until there are enough without an edge."""
@@ -177,7 +177,7 @@ class SuperGAT(Baseline):
         return torch.cat(coefficients, dim=1).mean(dim=1) * degree
 
 
-def build(config: ModelConfig, data: NodeData) -> SuperGAT:
+def build(config: MethodConfig, data: NodeData) -> SuperGAT:
     """A SuperGAT of the sizes in the config and with its own options."""
     return SuperGAT(
         data.num_features,

@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from sgat.config import ModelConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.node_classifier import NodeClassifier
@@ -24,6 +23,7 @@ from sgat_lab.baselines import find_method
 from sgat_lab.compare.allocations import Allocations
 from sgat_lab.compare.plan import FULL, RETRAINED, Comparison, Place
 from sgat_lab.compare.pruners import select
+from sgat_lab.config import MethodConfig
 from sgat_lab.experiments.record import Store
 
 ROUNDS = 301
@@ -113,7 +113,7 @@ def _read(path: Path, key: str) -> Costs | None:
 
 
 def costs(
-    config: ModelConfig,
+    config: MethodConfig,
     variants: Mapping[float, Sequence[NodeData]],
     device: torch.device,
 ) -> dict[float, Cost]:
@@ -165,7 +165,9 @@ def costs(
     }
 
 
-def _fresh(config: ModelConfig, data: NodeData, device: torch.device) -> NodeClassifier:
+def _fresh(
+    config: MethodConfig, data: NodeData, device: torch.device
+) -> NodeClassifier:
     with torch.random.fork_rng(devices=[]):
         model = find_method(config.method).build(config, data)
     model.reset_parameters(torch.Generator().manual_seed(0))

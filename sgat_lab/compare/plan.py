@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sgat.config import Config, DataConfig
+from sgat.config import DataConfig
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
 from sgat.data.node_data import NodeData, check, fingerprint
@@ -23,6 +23,7 @@ from sgat_lab.compare.pruners import (
     PrunedTask,
     kept_edges,
 )
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.probes import unpacked
 from sgat_lab.experiments.record import Store
@@ -149,7 +150,7 @@ class Comparison:
             return CATALOGUE[self.data.name].default_split
         return self.data.split
 
-    def config(self, model: str, seed: int, budget: float | None = None) -> Config:
+    def config(self, model: str, seed: int, budget: float | None = None) -> LabConfig:
         """The settings of a model, the same whatever chose the edges.
 
         They are those of the tables for this data set and protocol, or what the tables

@@ -8,13 +8,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sgat.cli.text_table import aligned
 from sgat_lab.compare.inference import Costs
 from sgat_lab.compare.outcome import Outcome
 from sgat_lab.compare.plan import FREE, FULL, MLP, RETRAINED, Comparison, Place
 from sgat_lab.compare.pruners import PRUNERS, SGATS
 from sgat_lab.compare.results import Results, budget_name, itself, summary
 from sgat_lab.compare.shapes import Shape, Shapes
-from sgat_lab.experiments.text_table import aligned, heading, percent
+from sgat_lab.experiments.text_table import heading, percent
 
 WIDTH = 88
 """Of text on a terminal."""

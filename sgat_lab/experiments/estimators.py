@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sgat.config import Config
+from sgat.cli.text_table import aligned
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import aligned, heading, percent
+from sgat_lab.experiments.text_table import heading, percent
 
 DATA = {"cora": "Cora", "texas": "Texas"}
 ROW = "sgat-2head"
@@ -68,7 +69,7 @@ def _groups(records: list[Record]) -> dict[tuple[float | None, str], list[Record
     """Records by the share to keep and the estimator, in the order planned."""
     found: dict[tuple[float | None, str], list[Record]] = {}
     for record in records:
-        config = Config.from_dict(record.settings)
+        config = LabConfig.from_dict(record.settings)
         key = config.train.keep, config.model.gate_gradient
         found.setdefault(key, []).append(record)
     return found

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from sgat.cli.text_table import aligned
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import STYLES, panels
 from sgat_lab.experiments.probes import BINS, RANGE
 from sgat_lab.experiments.record import Store, Task
 from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import aligned, heading
+from sgat_lab.experiments.text_table import heading
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer"}
 

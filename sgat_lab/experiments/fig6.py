@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgat.config import Config
+from sgat.cli.text_table import aligned
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import band, legend_below, panels
 from sgat_lab.experiments.published import FIGURES
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import aligned, heading, percent
+from sgat_lab.experiments.text_table import heading, percent
 
 DATA = {"cora": "Cora", "photo": "Photo", "texas": "Texas"}
 ROW = "sgat-2head"
@@ -41,7 +42,7 @@ def _tasks(data: str, price: float, options: Options) -> list[Task]:
 def _by_price(records: list[Record]) -> dict[float, list[Record]]:
     found: dict[float, list[Record]] = {}
     for record in records:
-        price = Config.from_dict(record.settings).train.l0_weight
+        price = LabConfig.from_dict(record.settings).train.l0_weight
         found.setdefault(price, []).append(record)
     return found
 

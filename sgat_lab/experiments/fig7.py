@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgat.config import Config
+from sgat.cli.text_table import aligned
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import band, legend_below, panels
 from sgat_lab.experiments.published import FIGURES
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import aligned, heading, percent
+from sgat_lab.experiments.text_table import heading, percent
 
 DATA = {"cora": "Cora", "texas": "Texas"}
 ROWS = {"sgat-2head": "SGAT", "gat-2head": "GAT"}
@@ -38,7 +39,7 @@ def _groups(records: list[Record]) -> dict[str, dict[int, list[float]]]:
     """Test scores by row and number of heads."""
     found: dict[str, dict[int, list[float]]] = {}
     for record in records:
-        heads = Config.from_dict(record.settings).model.heads
+        heads = LabConfig.from_dict(record.settings).model.heads
         by_heads = found.setdefault(record.row, {})
         by_heads.setdefault(heads, []).append(record.test)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from sgat.config import Config
+from sgat_lab.config import LabConfig
 
 QUICK_EPOCHS = 20
 
@@ -52,7 +52,7 @@ class Options:
         """Whether an experiment with these rows and data sets is asked for at all."""
         return not self.only or any(name in names for name in self.only)
 
-    def applied(self, config: Config) -> Config:
+    def applied(self, config: LabConfig) -> LabConfig:
         """The settings, with fewer epochs if it is to be quick."""
         if not self.quick:
             return config

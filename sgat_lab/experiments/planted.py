@@ -6,14 +6,15 @@ import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sgat.config import Config
+from sgat.cli.text_table import aligned
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments.block_models import auc_ceiling
 from sgat_lab.experiments.block_posterior import BEST_POSSIBLE
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import STYLES, band, legend_below, panels
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings, title
-from sgat_lab.experiments.text_table import aligned, heading, percent
+from sgat_lab.experiments.text_table import heading, percent
 
 DATA = {
     "block-20": "20 classes, degree 20",
@@ -83,7 +84,7 @@ def _task(
         made["shuffled"] = True
     if row == BEST_POSSIBLE:
         entries = {"data": {"name": data, "options": made}, "train": {"seed": seed}}
-        return Task(row, Config.from_dict(entries))
+        return Task(row, LabConfig.from_dict(entries))
     config = settings(row, data, seed=seed)
     config = config.replace(data={"options": made}, train={"epochs": EPOCHS})
     return Task(row, options.applied(config), probe="planted_edges")
@@ -96,7 +97,7 @@ def _cells(options: Options, store: Store) -> dict[Study, Cells]:
         record = store.find(task)
         if record is None:
             continue
-        made = Config.from_dict(record.settings).data.options
+        made = LabConfig.from_dict(record.settings).data.options
         signal = SHUFFLED if "shuffled" in made else f"{made['feature_signal']:g}"
         cells = found.setdefault((record.data, record.row), {})
         by_share = cells.setdefault(signal, {})

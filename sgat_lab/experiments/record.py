@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgat.config import Config
 from sgat.data.files.atomic import replacing
+from sgat_lab.config import LabConfig
 
 if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
@@ -24,9 +24,9 @@ FORMAT = 1
 """Counted up when a training with the same settings would give other numbers."""
 
 
-def differences(config: Config) -> dict[str, Any]:
+def differences(config: LabConfig) -> dict[str, Any]:
     """Entries that are not the defaults, by section; device and seed left out."""
-    default = dataclasses.asdict(Config())
+    default = dataclasses.asdict(LabConfig())
     return {
         section: {
             name: value
@@ -51,7 +51,7 @@ class Task:
     """
 
     row: str
-    config: Config
+    config: LabConfig
     noise: tuple[str, float] | None = None
     probe: str = ""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sgat.cli.text_table import aligned
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.plots import band, legend_below, panels
 from sgat_lab.experiments.record import Record, Store, Task
 from sgat_lab.experiments.settings import settings, title
-from sgat_lab.experiments.text_table import aligned, heading, percent, with_error
+from sgat_lab.experiments.text_table import heading, percent, with_error
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo"}
 ROWS = (

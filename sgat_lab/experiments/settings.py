@@ -7,7 +7,7 @@ import tomllib
 from importlib import resources
 from typing import Any
 
-from sgat.config import Config
+from sgat_lab.config import LabConfig
 
 FOLDER = "configs/methods"
 COMMON = "_common"
@@ -57,7 +57,7 @@ def settings(
     seed: int = 0,
     *,
     noisy: bool = False,
-) -> Config:
+) -> LabConfig:
     """The settings of a row for a data set, what the search chose on top.
 
     Args:
@@ -77,7 +77,9 @@ def settings(
     return _built(row, data, split, seed, found)
 
 
-def unsearched(row: str, data: str, split: str | None = None, seed: int = 0) -> Config:
+def unsearched(
+    row: str, data: str, split: str | None = None, seed: int = 0
+) -> LabConfig:
     """The settings of a row for a data set as they are before the search.
 
     Those under `all` hold for every data set; those under its own name come on top. A
@@ -88,7 +90,7 @@ def unsearched(row: str, data: str, split: str | None = None, seed: int = 0) -> 
 
 def _built(
     row: str, data: str, split: str | None, seed: int, found: dict[str, Any]
-) -> Config:
+) -> LabConfig:
     sections: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "train": {}}
     parts = [
         _content(file).get(name, {}) for file in (COMMON, row) for name in ("all", data)
@@ -104,4 +106,4 @@ def _built(
     if split is not None:
         sections["data"]["split"] = split
     sections["train"]["seed"] = seed
-    return Config.from_dict(sections, where=f"{FOLDER}/{row}.toml")
+    return LabConfig.from_dict(sections, where=f"{FOLDER}/{row}.toml")

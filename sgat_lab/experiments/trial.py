@@ -13,14 +13,15 @@ from typing import Any
 from torch import Tensor
 
 import sgat
-from sgat.config import Config, DataConfig
+from sgat.config import DataConfig
 from sgat.data.configured import load_configured
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.runs.provenance import device_name, versions
 from sgat.training.evaluate import evaluate
-from sgat.training.loop import Result, chosen_device, fit
-from sgat_lab.baselines import find_method
+from sgat.training.loop import Result, chosen_device
+from sgat_lab.baselines import fit, prepare
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
 from sgat_lab.experiments.block_posterior import BEST_POSSIBLE, judged_best
 from sgat_lab.experiments.probes import PROBES, Trained
@@ -70,7 +71,7 @@ def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:
     )
 
 
-def _judged_best(task: Task, config: Config) -> Record:
+def _judged_best(task: Task, config: LabConfig) -> Record:
     """What the best judge of a block model makes of it; nothing is trained."""
     assert config.data.name in BLOCK_MODELS, "nobody knows how other graphs were made"
     found = judged_best(config.data.name, config.train.seed, **config.data.options)
@@ -84,7 +85,7 @@ def _judged_best(task: Task, config: Config) -> Record:
     )
 
 
-def _written(task: Task, config: Config, **found: Any) -> Record:
+def _written(task: Task, config: LabConfig, **found: Any) -> Record:
     """A record of what was found, with what was asked for and the circumstances."""
     return Record(
         key=task.key,
@@ -103,14 +104,10 @@ def _written(task: Task, config: Config, **found: Any) -> Record:
     )
 
 
-def train(graphs: list[NodeData], config: Config) -> tuple[list[NodeData], Result]:
+def train(graphs: list[NodeData], config: LabConfig) -> tuple[list[NodeData], Result]:
     """Prepare the data as the method does, and train; returns both."""
-    if config.model.method == "sgat":
-        return graphs, fit(graphs, config.model, config.train)
-    method = find_method(config.model.method)
-    if method.prepare is not None:
-        graphs = method.prepare(graphs, config.model, config.train.seed)
-    return graphs, (method.fit or fit)(graphs, config.model, config.train)
+    graphs = prepare(graphs, config.model, config.train.seed)
+    return graphs, fit(graphs, config.model, config.train)
 
 
 def noisy(

@@ -1,9 +1,14 @@
-"""A record of a training that never was."""
+"""A record of a training that never was, and a process that claims its task."""
 
-from sgat.config import Config, DataConfig
-from sgat_lab.experiments.record import Record, Task
+import time
+from multiprocessing.queues import Queue
+from pathlib import Path
 
-TASK = Task("gcn", Config(data=DataConfig(name="karate")))
+from sgat.config import DataConfig
+from sgat_lab.config import LabConfig
+from sgat_lab.experiments.record import Record, Store, Task
+
+TASK = Task("gcn", LabConfig(data=DataConfig(name="karate")))
 
 
 def record(task: Task = TASK, **changes) -> Record:
@@ -33,3 +38,10 @@ def record(task: Task = TASK, **changes) -> Record:
         "versions": {},
     }
     return Record(**(values | changes))
+
+
+def hold(folder: Path, seconds: float, held: Queue) -> None:
+    """Claim the task for a while, and report whether that worked."""
+    with Store(folder).claim(TASK) as is_mine:
+        held.put(is_mine)
+        time.sleep(seconds)

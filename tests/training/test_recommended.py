@@ -11,7 +11,6 @@ from sgat.pruning import row_scores
 from sgat.runs.request import Request
 from sgat.training.loop import fit, resolved
 from sgat.training.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
-from sgat_lab.experiments.settings import settings
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1])
@@ -41,9 +40,6 @@ def test_all_ways_to_the_recommended_settings_are_one():
     by_python = sgat.SGATClassifier()._config().model
     by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings().model
     assert by_python == by_files == ModelConfig(**RECOMMENDED)
-    row = settings("sgat-recommended", "").model
-    filled = resolved(by_files, [block_graph()])
-    assert (row.scorer, row.readout) == (filled.scorer, by_files.readout)
     assert ModelConfig() == dataclasses.replace(
         by_files, scorer="additive", readout="linear"
     )

@@ -8,10 +8,10 @@ from scipy.integrate import quad
 from support.awkward import random_edges
 from support.small_data import block_graph
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.graph import Graph
 from sgat.ops import noise
-from sgat.training.loop import fit
+from sgat_lab.baselines import fit
 from sgat_lab.baselines.bayesian_dropedge import (
     MASKS,
     METHOD,
@@ -19,6 +19,7 @@ from sgat_lab.baselines.bayesian_dropedge import (
     KeepRates,
     relaxed_mask,
 )
+from sgat_lab.config import MethodConfig
 
 N, K, D, C = 23, 7, 5, 3
 SHAPES = [(0.8, 1.0), (1.7, 0.9), (3.0, 2.0), (0.5, 1.5)]
@@ -135,7 +136,7 @@ def test_rates_are_learned_and_a_high_price_takes_them_to_the_prior():
     data = block_graph()
     prior = 0.25
     options = {"prior": prior, "kl_weight": 100.0, "start_keep": 0.9}
-    config = ModelConfig(method="bayesian_dropedge", hidden=8, options=options)
+    config = MethodConfig(method="bayesian_dropedge", hidden=8, options=options)
     train = TrainConfig(epochs=80, lr=0.1, device="cpu", select="last")
     model = fit([data], config, train).model
     expected = prior / (1 + prior)
@@ -144,7 +145,7 @@ def test_rates_are_learned_and_a_high_price_takes_them_to_the_prior():
 
 def test_options_reach_the_model():
     options = {"prior": 2, "start_keep": 0.9, "kl_weight": 0.5, "temperature": 0.1}
-    config = ModelConfig(method="bayesian_dropedge", hidden=8, options=options)
+    config = MethodConfig(method="bayesian_dropedge", hidden=8, options=options)
     model = METHOD.build(config, block_graph())
     model.reset_parameters()
     assert (model.kl_weight, model.temperature) == (0.5, 0.1)

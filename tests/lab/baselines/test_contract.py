@@ -6,14 +6,15 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.training.evaluate import evaluate
-from sgat.training.loop import Training, fit
-from sgat_lab.baselines import METHODS, find_method
+from sgat_lab.baselines import METHODS, find_method, fit
+from sgat_lab.baselines import prepare as prepare_all
 from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
 
 VARIANTS = {
     f"geom_gcn, {embedding}": ("geom_gcn", {"embedding": embedding})
@@ -23,9 +24,9 @@ NAMES = ["sgat", *METHODS, *VARIANTS]
 TRAIN = TrainConfig(epochs=8, device="cpu", l0_weight=1e-4)
 
 
-def config(name: str) -> ModelConfig:
+def config(name: str) -> MethodConfig:
     method, options = VARIANTS.get(name, (name, {}))
-    return ModelConfig(
+    return MethodConfig(
         method=method,
         hidden=8,
         dropout=0.2,
@@ -40,14 +41,11 @@ def method_of(name: str) -> Method:
 
 
 def prepared(name: str, data: NodeData, seed: int = 0) -> NodeData:
-    prepare = None if name == "sgat" else method_of(name).prepare
-    return data if prepare is None else prepare([data], config(name), seed)[0]
+    return prepare_all([data], config(name), seed)[0]
 
 
 def trained(name: str, data: NodeData, **changes):
-    settings = dataclasses.replace(TRAIN, **changes)
-    train = fit if name == "sgat" else method_of(name).fit or fit
-    return train([data], config(name), settings)
+    return fit([data], config(name), dataclasses.replace(TRAIN, **changes))
 
 
 @pytest.fixture(params=NAMES)
@@ -146,7 +144,7 @@ def test_another_seed_is_another_training(name, data):
 
 def test_weights_saved_and_loaded_give_the_same_scores(name, data):
     result = trained(name, data)
-    fresh = Training([data], config(name), TRAIN).model
+    fresh = trained(name, data, seed=1, epochs=2).model
     fresh.load_state_dict(result.model.state_dict())
     assert torch.equal(logits(fresh, data), logits(result.model, data))
 

@@ -5,10 +5,11 @@ import torch
 from support.awkward import random_edges
 from support.small_data import block_graph
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.graph import Graph
-from sgat.training.loop import fit
+from sgat_lab.baselines import fit
 from sgat_lab.baselines.dropedge import METHOD, DropEdge, draw_edges
+from sgat_lab.config import MethodConfig
 
 N, K, D, C = 23, 7, 5, 3
 
@@ -72,7 +73,7 @@ def test_three_nodes_by_hand():
 
 def test_epochs_draw_anew_and_evaluation_uses_all():
     data = block_graph()
-    config = ModelConfig(method="dropedge", hidden=8, options={"rate": 0.7})
+    config = MethodConfig(method="dropedge", hidden=8, options={"rate": 0.7})
     result = fit([data], config, TrainConfig(epochs=3, device="cpu"))
     edges = data.graph.num_edges
     assert result.best.open_share == pytest.approx(round(0.3 * edges) / edges)

@@ -8,12 +8,13 @@ from support.awkward import GRAPHS, random_edges
 from support.small_data import block_graph, several_graphs
 from torch import Tensor
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.graph import Graph
 from sgat.training.evaluate import evaluate
 from sgat.training.loop import Training
 from sgat_lab.baselines.gat import GAT
 from sgat_lab.baselines.gat_topk import METHOD, GATTopK, fit, is_among_smallest
+from sgat_lab.config import MethodConfig
 
 N, K, D, C = 23, 7, 5, 3
 
@@ -36,8 +37,8 @@ def model(**options) -> GATTopK:
     return made.eval()
 
 
-def settings(**options) -> ModelConfig:
-    return ModelConfig(
+def settings(**options) -> MethodConfig:
+    return MethodConfig(
         method="gat_topk",
         hidden=8,
         dropout=0.2,
@@ -200,7 +201,7 @@ def test_the_removed_edges_stay_removed_whatever_the_weights_become(x, graph):
 def test_a_saved_ranking_removes_the_same(two_phases):
     data = block_graph()
     config = settings(remove=0.3, when="converged")
-    fresh = Training([data], config, TrainConfig(device="cpu")).model
+    fresh = METHOD.build(config, data)
     fresh.load_state_dict(two_phases.model.state_dict())
     with torch.no_grad():
         again, first = (

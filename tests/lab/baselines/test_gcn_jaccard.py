@@ -6,10 +6,10 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat_lab.baselines.gcn_jaccard import build, prepare
+from sgat_lab.config import MethodConfig
 
 
 def words_on_a_ring(num_nodes: int, num_words: int) -> NodeData:
@@ -25,7 +25,7 @@ def words_on_a_ring(num_nodes: int, num_words: int) -> NodeData:
 @pytest.mark.parametrize("threshold", [0.0, 0.01, 0.2])
 def test_edges_up_to_the_threshold_go(threshold, seed):
     data = words_on_a_ring(53, 11)
-    config = ModelConfig(method="gcn_jaccard", options={"threshold": threshold})
+    config = MethodConfig(method="gcn_jaccard", options={"threshold": threshold})
     (found,) = prepare([data], config, seed)
     words = [set(row.nonzero().squeeze(1).tolist()) for row in data.x]
     expected = []
@@ -41,6 +41,6 @@ def test_edges_up_to_the_threshold_go(threshold, seed):
 
 
 def test_an_unknown_option_is_refused_when_the_model_is_built():
-    config = ModelConfig(method="gcn_jaccard", options={"keep": 0.5})
+    config = MethodConfig(method="gcn_jaccard", options={"keep": 0.5})
     with pytest.raises(ValueError, match="no option 'keep'; it has threshold"):
         build(config, block_graph())

@@ -5,10 +5,10 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.config import ModelConfig
 from sgat.graph import Graph
 from sgat_lab.baselines import geom_gcn
 from sgat_lab.baselines.geom_gcn import GeomGCN, build, kinds_of, matrices
+from sgat_lab.config import MethodConfig
 from sgat_lab.embeddings.named import EMBEDDINGS
 from sgat_lab.embeddings.plane import Plane
 
@@ -70,12 +70,12 @@ def test_embeddings_of_one_graph_are_kept_apart():
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
 def test_the_option_says_where_nodes_are(embedding):
-    config = ModelConfig(method="geom_gcn", options={"embedding": embedding})
+    config = MethodConfig(method="geom_gcn", options={"embedding": embedding})
     assert build(config, block_graph()).embedding == embedding
 
 
 def test_unknown_embeddings_are_refused():
-    config = ModelConfig(method="geom_gcn", options={"embedding": "umap"})
+    config = MethodConfig(method="geom_gcn", options={"embedding": "umap"})
     with pytest.raises(
         ValueError, match="one of isomap, poincare, struc2vec, got 'umap'"
     ):

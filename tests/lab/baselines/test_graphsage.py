@@ -6,10 +6,11 @@ from support.awkward import GRAPHS, random_edges
 from support.small_data import block_graph
 from torch import Tensor
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.graph import Graph
-from sgat.training.loop import fit
+from sgat_lab.baselines import fit
 from sgat_lab.baselines.graphsage import METHOD, GraphSAGE, sample_neighbours
+from sgat_lab.config import MethodConfig
 
 N, K, D, C = 23, 7, 5, 3
 
@@ -151,13 +152,13 @@ def test_later_layers_take_the_last_number_and_none_means_everyone(x, graph, see
 
 def test_options_reach_the_model():
     options = {"aggregator": "pool", "samples": [4], "normalise": True}
-    config = ModelConfig(method="graphsage", hidden=8, options=options)
+    config = MethodConfig(method="graphsage", hidden=8, options=options)
     made = METHOD.build(config, block_graph())
     assert (made.aggregator, made.samples, made.normalise) == ("pool", (4,), True)
 
 
 def test_pooling_trains():
-    config = ModelConfig(method="graphsage", hidden=8, options={"aggregator": "pool"})
+    config = MethodConfig(method="graphsage", hidden=8, options={"aggregator": "pool"})
     data = block_graph(feature_signal=3.0)
     result = fit([data], config, TrainConfig(epochs=40, device="cpu"))
     assert result.best.val > 0.6

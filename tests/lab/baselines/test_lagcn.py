@@ -6,7 +6,6 @@ import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat_lab.baselines.lagcn import (
@@ -20,10 +19,11 @@ from sgat_lab.baselines.lagcn import (
     training_pairs,
     two_hops,
 )
+from sgat_lab.config import MethodConfig
 
 
-def config(**options) -> ModelConfig:
-    return ModelConfig(method="lagcn", options=options)
+def config(**options) -> MethodConfig:
+    return MethodConfig(method="lagcn", options=options)
 
 
 def directed_graph() -> Graph:

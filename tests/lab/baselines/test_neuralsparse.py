@@ -6,15 +6,16 @@ from support.awkward import GRAPHS, random_edges
 from support.small_data import block_graph, several_graphs
 from torch import Tensor
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.graph import Graph
-from sgat.training.loop import fit
+from sgat_lab.baselines import fit
 from sgat_lab.baselines.neuralsparse import (
     METHOD,
     NeuralSparse,
     drawn_weights,
     rank_in_row,
 )
+from sgat_lab.config import MethodConfig
 
 N, K, D, C = 23, 7, 5, 3
 
@@ -207,7 +208,7 @@ def test_draws_come_from_the_seed(x, graph):
 def test_it_learns_which_edges_to_keep():
     """Four of five edges are within a class, which the features show."""
     data = block_graph(feature_signal=3.0)
-    config = ModelConfig(method="neuralsparse", hidden=16, options={"k": 2})
+    config = MethodConfig(method="neuralsparse", hidden=16, options={"k": 2})
     train = TrainConfig(epochs=100, lr=0.02, device="cpu")
     result = fit([data], config, train)
     model = result.model
@@ -221,7 +222,7 @@ def test_it_learns_which_edges_to_keep():
 
 
 def test_several_graphs_train_in_batches():
-    config = ModelConfig(method="neuralsparse", hidden=4, options={"k": 2})
+    config = MethodConfig(method="neuralsparse", hidden=4, options={"k": 2})
     train = TrainConfig(epochs=2, device="cpu", batch_size=2)
     result = fit(several_graphs(), config, train)
     assert 0 < result.best.kept_share < 1
@@ -236,7 +237,7 @@ def test_several_graphs_train_in_batches():
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, message):
-    config = ModelConfig(method="neuralsparse", options=options)
+    config = MethodConfig(method="neuralsparse", options=options)
     with pytest.raises(ValueError) as error:
         METHOD.build(config, block_graph())
     assert str(error.value) == message

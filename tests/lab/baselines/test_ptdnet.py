@@ -7,11 +7,12 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
-from sgat.training.loop import fit
+from sgat_lab.baselines import fit
 from sgat_lab.baselines.ptdnet import METHOD, PTDNet, build, leading_singular_values
+from sgat_lab.config import MethodConfig
 
 
 def small_graph() -> Graph:
@@ -106,7 +107,7 @@ def test_a_higher_price_keeps_fewer_edges():
     kept = []
     for price in (0.0, 5.0):
         options = {"open_weight": price, "nuclear_weight": 0.0}
-        config = ModelConfig(method="ptdnet", hidden=8, options=options)
+        config = MethodConfig(method="ptdnet", hidden=8, options=options)
         result = fit([data], config, TrainConfig(epochs=60, lr=0.05, device="cpu"))
         kept.append(result.records[-1].kept_share)
     assert kept[1] < 0.5 * kept[0]
@@ -122,16 +123,16 @@ def test_gates_get_colder_as_training_goes_on():
 
 
 def test_gamma_of_the_published_code_is_refused():
-    config = ModelConfig(method="ptdnet", gamma=-0.0)
+    config = MethodConfig(method="ptdnet", gamma=-0.0)
     with pytest.raises(ValueError, match="at 0 no gate would ever close"):
         build(config, block_graph())
 
 
 def test_options_reach_the_model():
     options = dict.fromkeys(METHOD.defaults, 3)
-    model = build(ModelConfig(method="ptdnet", options=options), block_graph())
+    model = build(MethodConfig(method="ptdnet", options=options), block_graph())
     assert {getattr(model, name) for name in options if hasattr(model, name)} == {3}
     assert model.denoisers[0].score.in_features == 3
-    unknown = dataclasses.replace(ModelConfig(method="ptdnet"), options={"depth": 1})
+    unknown = dataclasses.replace(MethodConfig(method="ptdnet"), options={"depth": 1})
     with pytest.raises(ValueError, match="no option 'depth'"):
         build(unknown, block_graph())

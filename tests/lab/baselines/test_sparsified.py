@@ -6,15 +6,15 @@ import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig, TrainConfig
-from sgat.training.loop import fit
-from sgat_lab.baselines import gcn
+from sgat.config import TrainConfig
+from sgat_lab.baselines import fit, gcn
 from sgat_lab.baselines.sparsified import METHOD
+from sgat_lab.config import MethodConfig
 from sgat_lab.sparsifiers import SPARSIFIERS
 
 
-def config(**options) -> ModelConfig:
-    return ModelConfig(method="sparsified", hidden=8, options=options)
+def config(**options) -> MethodConfig:
+    return MethodConfig(method="sparsified", hidden=8, options=options)
 
 
 @pytest.mark.parametrize("how", SPARSIFIERS)
@@ -34,7 +34,7 @@ def test_training_is_that_of_a_gcn_on_the_smaller_graph():
     train = TrainConfig(epochs=4, device="cpu")
     (smaller,) = METHOD.prepare([block_graph()], config(how="jaccard", keep=0.3), 0)
     ours = fit([smaller], config(how="jaccard", keep=0.3), train)
-    plain = fit([smaller], ModelConfig(method="gcn", hidden=8), train)
+    plain = fit([smaller], MethodConfig(method="gcn", hidden=8), train)
     assert [r.loss for r in ours.records] == [r.loss for r in plain.records]
     assert isinstance(ours.model, gcn.GCN)
 

@@ -9,10 +9,11 @@ from support.awkward import GRAPHS, random_edges
 from support.small_data import block_graph, several_graphs
 from torch import Tensor
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.graph import Graph
-from sgat.training.loop import fit
+from sgat_lab.baselines import fit
 from sgat_lab.baselines.supergat import METHOD, SuperGAT, pairs_without_edge
+from sgat_lab.config import MethodConfig
 
 N, K, D, C, HEADS, OUTPUT_HEADS = 23, 7, 5, 3, 2, 4
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
@@ -214,7 +215,7 @@ def test_the_loss_on_edges_teaches_to_tell_them_apart():
     data = block_graph(feature_signal=3.0)
     made = {}
     for price in (0.0, 4.0):
-        config = ModelConfig(
+        config = MethodConfig(
             method="supergat", hidden=8, dropout=0.0, options={"edge_loss": price}
         )
         train = TrainConfig(epochs=20, lr=0.02, device="cpu", select="last")
@@ -228,7 +229,7 @@ def test_the_loss_on_edges_teaches_to_tell_them_apart():
 
 
 def test_several_graphs_train_in_batches():
-    config = ModelConfig(method="supergat", hidden=4)
+    config = MethodConfig(method="supergat", hidden=4)
     train = TrainConfig(epochs=2, device="cpu", batch_size=2)
     result = fit(several_graphs(), config, train)
     assert result.records[-1].loss > result.records[-1].data_loss
@@ -244,7 +245,7 @@ def test_several_graphs_train_in_batches():
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, message):
-    config = ModelConfig(method="supergat", options=options)
+    config = MethodConfig(method="supergat", options=options)
     with pytest.raises(ValueError) as error:
         METHOD.build(config, block_graph())
     assert str(error.value) == message

@@ -6,13 +6,14 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.config import DataConfig, ModelConfig
+from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
 from sgat_lab.compare import inference
 from sgat_lab.compare.allocations import Allocations
 from sgat_lab.compare.inference import Cost, costs, measure
 from sgat_lab.compare.plan import Comparison, Place
+from sgat_lab.config import MethodConfig
 from sgat_lab.experiments.record import Store
 
 CPU = torch.device("cpu")
@@ -45,7 +46,7 @@ def test_fewer_edges_take_less_memory(method):
     data = block_graph(num_nodes=997)
     kept = torch.arange(data.graph.num_edges) % 4 == 0
     variants = {1.0: [data], 0.25: [data.select_edges(kept)]}
-    found = costs(ModelConfig(method=method, hidden=8), variants, CPU)
+    found = costs(MethodConfig(method=method, hidden=8), variants, CPU)
     assert set(found) == {1.0, 0.25}
     assert found[1.0].time == found[1.0].memory == 1
     assert 0 < found[0.25].memory < 1 and found[0.25].time > 0
@@ -59,7 +60,7 @@ def test_memory_on_a_gpu_is_that_of_its_allocator():
     data = block_graph(num_nodes=997)
     kept = torch.arange(data.graph.num_edges) % 4 == 0
     variants = {1.0: [data], 0.25: [data.select_edges(kept)]}
-    config = ModelConfig(method="gat", hidden=8)
+    config = MethodConfig(method="gat", hidden=8)
     # As in a new process, where the first product takes a workspace of megabytes.
     torch._C._cuda_clearCublasWorkspaces()
     on_gpu = costs(config, variants, torch.device("cuda"))
@@ -80,7 +81,7 @@ def test_time_on_a_gpu_waits_for_it(monkeypatch):
     """A pass of many launches takes as long as the device needs for it."""
     data = block_graph(num_nodes=997)
     variants = {1.0: [data]}
-    config = ModelConfig(method="gat", hidden=8)
+    config = MethodConfig(method="gat", hidden=8)
     waited = []
     synchronize = torch.cuda.synchronize
     monkeypatch.setattr(
@@ -104,7 +105,7 @@ def test_graphs_take_turns(monkeypatch):
         return model
 
     monkeypatch.setattr(inference, "_fresh", watched)
-    costs(ModelConfig(method="gcn", hidden=4), {1.0: [data], 0.5: [half]}, CPU)
+    costs(MethodConfig(method="gcn", hidden=4), {1.0: [data], 0.5: [half]}, CPU)
     full, small = data.graph.num_edges, half.graph.num_edges
     rounds = seen[4:]
     assert seen[:4] == [full, full, small, small]

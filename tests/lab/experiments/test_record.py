@@ -1,14 +1,16 @@
 import dataclasses
 import fcntl
-import importlib
 import json
 import multiprocessing
-import time
+from pathlib import Path
 
 import pytest
-from support.records import TASK, record
+from support.records import TASK, hold, record
 
-from sgat_lab.experiments.record import Store
+from sgat_lab.config import LabConfig
+from sgat_lab.experiments.record import PACKED, Store, Task, differences, read_packed
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_a_record_saved_is_found_by_another_store(tmp_path):
@@ -34,6 +36,19 @@ def test_nothing_is_found_before(tmp_path):
 )
 def test_whatever_changes_the_training_changes_the_key(changed):
     assert changed.key != TASK.key
+
+
+def test_stored_records_are_found_by_the_keys_they_were_stored_under():
+    """Defaults of the library may change; those that keys are taken from may not."""
+    stored = read_packed(DOCS / "records" / PACKED)
+    assert len(stored) > 28_000
+    # One for every choice of settings, whatever the seed.
+    some = {(r.row, r.noise, r.probe, json.dumps(r.settings)): r for r in stored}
+    for found in some.values():
+        config = LabConfig.from_dict(found.settings)
+        config = config.replace(train={"seed": found.seed})
+        assert Task(found.row, config, found.noise, found.probe).key == found.key
+        assert differences(config) == found.settings
 
 
 def test_the_device_does_not_change_the_key():
@@ -105,17 +120,9 @@ def test_a_finished_task_cannot_be_claimed(tmp_path):
         assert not is_mine
 
 
-def _hold(folder, seconds, held):
-    with Store(folder).claim(TASK) as is_mine:
-        held.put(is_mine)
-        time.sleep(seconds)
-
-
 def test_a_claim_excludes_other_processes_and_ends_with_them(tmp_path):
     context = multiprocessing.get_context("spawn")
     held = context.Queue()
-    # By the name that a new process can import, however pytest was started.
-    hold = importlib.import_module("test_record")._hold
     other = context.Process(target=hold, args=(tmp_path, 60, held))
     other.start()
     assert held.get(timeout=120)

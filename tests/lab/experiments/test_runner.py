@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from sgat.config import Config, DataConfig
+from sgat.config import DataConfig
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments import trial
 from sgat_lab.experiments.record import Store, Task
 from sgat_lab.experiments.runner import _deaf_to_ctrl_c, run_planned, run_tasks
 
 
 def task(seed: int = 0, **train) -> Task:
-    config = Config(data=DataConfig(name="karate"))
+    config = LabConfig(data=DataConfig(name="karate"))
     settings = {"epochs": 3, "seed": seed, "device": "cpu", **train}
     model = {"method": "gcn", "hidden": 4, "symmetric": False}
     return Task("gcn", config.replace(train=settings, model=model))

@@ -1,6 +1,12 @@
-import pytest
+import dataclasses
 
-from sgat.config import find_config
+import pytest
+from support.small_data import block_graph
+
+from sgat.config import ModelConfig, find_config
+from sgat.training.loop import resolved
+from sgat.training.recommended import RECOMMENDED
+from sgat_lab.config import MethodConfig
 from sgat_lab.experiments import settings as module
 from sgat_lab.experiments.settings import settings, unsearched
 
@@ -44,4 +50,13 @@ def test_an_empty_choice_is_what_the_row_starts_from(chosen):
     ],
 )
 def test_the_tuned_config_of_a_data_set_is_that_of_the_tables(data):
-    assert find_config(f"tuned/{data}") == settings("sgat-2head", data)
+    tuned, row = find_config(f"tuned/{data}"), settings("sgat-2head", data)
+    assert (tuned.data, tuned.train) == (row.data, row.train)
+    model = MethodConfig(**dataclasses.asdict(tuned.model))
+    assert model == row.model
+
+
+def test_the_recommended_row_is_what_the_library_recommends():
+    row = settings("sgat-recommended", "").model
+    recommended = resolved(ModelConfig(**RECOMMENDED), [block_graph()])
+    assert (row.scorer, row.readout) == (recommended.scorer, RECOMMENDED["readout"])

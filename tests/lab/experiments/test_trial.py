@@ -4,14 +4,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from sgat.config import Config, DataConfig
+from sgat.config import DataConfig
 from sgat.data import load
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments import trial
 from sgat_lab.experiments.probes import unpacked
 from sgat_lab.experiments.record import Task
 from sgat_lab.experiments.settings import rows, settings
 
-KARATE = Config(data=DataConfig(name="karate")).replace(
+KARATE = LabConfig(data=DataConfig(name="karate")).replace(
     train={"epochs": 3}, model={"symmetric": False}
 )
 

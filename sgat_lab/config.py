@@ -1,0 +1,35 @@
+"""Settings of a training of the lab: those of the library, and which method."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from sgat.config import Config, ModelConfig
+from sgat.config.sections import Readout, Scorer
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodConfig(ModelConfig):
+    """Shape of a network of the lab, SGAT or another.
+
+    A method takes those entries of `ModelConfig` that it has a use for. The defaults
+    are fixed here where the library may recommend others some day: a stored record is
+    found by what differs from them (`sgat_lab.experiments.record`).
+
+    Attributes:
+        method: "sgat", or a name in `sgat_lab.baselines.METHODS`.
+        options: Entries that only this method has.
+    """
+
+    readout: Readout = "linear"
+    scorer: Scorer = "additive"
+    method: str = "sgat"
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class LabConfig(Config):
+    """Everything a training of the lab depends on besides the data itself."""
+
+    model: MethodConfig = MethodConfig()
