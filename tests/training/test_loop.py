@@ -294,3 +294,10 @@ def test_the_papers_ppi_settings_train_on_graphs_of_its_shape():
     result = fit(several_graphs(), model, train)
     assert len(result.records) == 3
     assert result.records[-1].data_loss < result.records[0].data_loss
+
+
+@pytest.mark.parametrize("given", [{"keep": 0.5}, {"snapshots": 3}])
+def test_another_model_has_no_gates_to_keep_a_share_or_scores_with(given):
+    (name,) = given
+    with pytest.raises(ValueError, match=f"`{name}` must be left out with `build`"):
+        fit([block_graph()], train=TrainConfig(**given), build=lambda data: None)

@@ -4,7 +4,7 @@ import tomllib
 import pytest
 from support.records import record
 
-from sgat.config import Config
+from sgat_lab.config import LabConfig
 from sgat_lab.experiments import robustness, search, table2, table3
 from sgat_lab.experiments.options import Options
 from sgat_lab.experiments.record import Store
@@ -126,7 +126,7 @@ def test_what_is_printed_is_read_as_settings(tmp_path):
     content = tomllib.loads(search.text(options, store))
     assert set(content["dropedge"]) == {"texas", "texas-geom-gcn"}
     for found in content["dropedge"].values():
-        Config.from_dict(found)
+        LabConfig.from_dict(found)
         assert found["model"]["options"] == {"rate": 0.8}
 
 
