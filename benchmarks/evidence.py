@@ -40,7 +40,7 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.judging import EdgeEvidence, assortativity
 from sgat.training.recommended import chosen_readout
-from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
 
 PLANTED = "planted"
 CALIBRATED = (

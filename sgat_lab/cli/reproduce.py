@@ -87,9 +87,9 @@ def reproduce(
     with counting("starting", quiet=quiet):
         from sgat.data.files.atomic import write_text
         from sgat.training.loop import chosen_device
-        from sgat_lab.experiments.document import render
-        from sgat_lab.experiments.options import Options
-        from sgat_lab.experiments.record import Store
+        from sgat_lab.tables.document import render
+        from sgat_lab.trials.options import Options
+        from sgat_lab.trials.record import Store
 
         modules = {
             name: import_module(f"sgat_lab.experiments.{name}")
@@ -161,7 +161,7 @@ def _train(
     name: str, plan: Any, store: Any, quiet: bool, training: dict[str, Any]
 ) -> None:
     from sgat.cli.progress import trainings_progress
-    from sgat_lab.experiments.runner import run_planned
+    from sgat_lab.trials.runner import run_planned
 
     with trainings_progress(name, quiet=quiet) as progress:
         run_planned(plan, store, progress=progress, **training)
@@ -169,8 +169,8 @@ def _train(
 
 def _section(name: str, module: Any, options: Any, store: Any, figures: Path) -> Any:
     """An experiment from what is in the store, its figure drawn."""
-    from sgat_lab.experiments.document import Section
-    from sgat_lab.experiments.notes import NOTES
+    from sgat_lab.tables.document import Section
+    from sgat_lab.tables.notes import NOTES
 
     found = [r for task in module.plan(options, store) if (r := store.find(task))]
     text = module.text(options, store, markdown=True)
@@ -183,8 +183,8 @@ def _section(name: str, module: Any, options: Any, store: Any, figures: Path) ->
 
 
 def _table1_section(root: Path | None) -> Any:
-    from sgat_lab.experiments.document import Section
-    from sgat_lab.experiments.notes import NOTES
+    from sgat_lab.tables.document import Section
+    from sgat_lab.tables.notes import NOTES
 
     text = f"## Table 1: the data sets\n\n{_table1(root, True, False, True)}"
     return Section("table1", text, (), None, NOTES.get("table1", ()))

@@ -9,7 +9,7 @@ from typing import Any
 from sgat_lab.compare.plan import FREE, FULL, MLP, RETRAINED, Comparison, Place
 from sgat_lab.compare.pruners import PRUNERS, SGATS
 from sgat_lab.compare.results import Results, itself
-from sgat_lab.experiments.plots import STYLES, panels
+from sgat_lab.tables.plots import STYLES, panels
 
 APART = 0.7
 """Per cent between the points of two methods, so that their bars can be told apart."""

@@ -24,11 +24,11 @@ from sgat_lab.compare.pruners import (
     kept_edges,
 )
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.probes import unpacked
-from sgat_lab.experiments.record import Store
-from sgat_lab.experiments.settings import settings
 from sgat_lab.sparsifiers import links
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.probes import unpacked
+from sgat_lab.trials.record import Store
+from sgat_lab.trials.row_settings import settings
 
 FULL, MLP = "full", "mlp"
 METHODS = (*PRUNERS, MLP)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.ops import noise
-from sgat_lab.experiments.record import Task
 from sgat_lab.sparsifiers import find_sparsifier, keep_best, links
+from sgat_lab.trials.record import Task
 
 UNLEARNED = {
     "random": "Random",

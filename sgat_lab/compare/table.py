@@ -15,7 +15,7 @@ from sgat_lab.compare.plan import FREE, FULL, MLP, RETRAINED, Comparison, Place
 from sgat_lab.compare.pruners import PRUNERS, SGATS
 from sgat_lab.compare.results import Results, budget_name, itself, summary
 from sgat_lab.compare.shapes import Shape, Shapes
-from sgat_lab.experiments.text_table import heading, percent
+from sgat_lab.tables.cells import heading, percent
 
 WIDTH = 88
 """Of text on a terminal."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Record, Store, Task
-from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import heading, percent
+from sgat_lab.tables.cells import heading, percent
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.row_settings import settings
 
 DATA = {"cora": "Cora", "texas": "Texas"}
 ROW = "sgat-2head"

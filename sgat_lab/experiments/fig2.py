@@ -11,10 +11,10 @@ from sgat.data import load
 from sgat.explaining.evolution import draw_evolution
 from sgat.gates import HardConcrete
 from sgat.training.loop import Snapshot
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.published import FIGURES
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.text_table import heading
+from sgat_lab.tables.cells import heading
+from sgat_lab.tables.published import FIGURES
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
 
 
 def names() -> list[str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from sgat.cli.text_table import aligned
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.plots import STYLES, panels
-from sgat_lab.experiments.probes import BINS, RANGE
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import heading
+from sgat_lab.tables.cells import heading
+from sgat_lab.tables.plots import STYLES, panels
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.probes import BINS, RANGE
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.row_settings import settings
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer"}
 

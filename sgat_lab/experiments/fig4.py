@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgat.cli.text_table import aligned
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.plots import band, legend_below, panels
-from sgat_lab.experiments.published import FIGURES
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import heading
+from sgat_lab.tables.cells import heading
+from sgat_lab.tables.plots import band, legend_below, panels
+from sgat_lab.tables.published import FIGURES
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.row_settings import settings
 
 DATA = {
     "cora": "Cora",

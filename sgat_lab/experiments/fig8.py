@@ -6,11 +6,11 @@ from pathlib import Path
 
 from sgat.cli.text_table import aligned
 from sgat.explaining.evolution import COLOURS
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.plots import panels
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.settings import settings
-from sgat_lab.experiments.text_table import heading
+from sgat_lab.tables.cells import heading
+from sgat_lab.tables.plots import panels
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.row_settings import settings
 
 DATA = {"cora": "Cora", "texas": "Texas"}
 ROWS = {"gat-2head": "GAT", "sgat-2head": "SGAT"}

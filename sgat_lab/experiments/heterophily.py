@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sgat_lab.experiments import method_table, table3
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Store, Task
+from sgat_lab.experiments import table3
+from sgat_lab.tables import method_table
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
 
 ROWS = (
     *("mlp", "gcn", "gat", "gat-2head", "residual-gat", "gcn-jaccard", "supergat-mx"),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments.block_models import auc_ceiling
-from sgat_lab.experiments.block_posterior import BEST_POSSIBLE
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.plots import STYLES, band, legend_below, panels
-from sgat_lab.experiments.record import Record, Store, Task
-from sgat_lab.experiments.settings import settings, title
-from sgat_lab.experiments.text_table import heading, percent
+from sgat_lab.synthetic.block_models import auc_ceiling
+from sgat_lab.synthetic.block_posterior import BEST_POSSIBLE
+from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.plots import STYLES, band, legend_below, panels
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.row_settings import settings, title
 
 DATA = {
     "block-20": "20 classes, degree 20",
@@ -181,7 +181,7 @@ TOLD = "best possible"
 TOLD_WHAT = (
     "Best possible: a judge who is told how the graph was made (class means, shares,"
     " degrees) and sees what the model sees removes the edges that are rather planted"
-    " than original (sgat_lab/experiments/block_posterior.py)."
+    " than original (sgat_lab/synthetic/block_posterior.py)."
 )
 BETWEEN = "AUC, planted between classes"
 MEASURES: dict[str, Callable[[list[Record]], str]] = {

@@ -10,11 +10,11 @@ from __future__ import annotations
 import statistics
 
 from sgat.cli.text_table import aligned
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.published import ELSEWHERE
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.settings import title, unsearched
-from sgat_lab.experiments.text_table import heading, percent
+from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.published import ELSEWHERE
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.row_settings import title, unsearched
 
 ROWS = ("gcn", "gat", "gat-authors")
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}

@@ -10,13 +10,14 @@ from __future__ import annotations
 import dataclasses
 
 from sgat.cli.text_table import aligned
-from sgat_lab.experiments import method_table, table2, table3
-from sgat_lab.experiments.method_table import Column
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.published import find_published
-from sgat_lab.experiments.record import Record, Store, Task
-from sgat_lab.experiments.settings import title
-from sgat_lab.experiments.text_table import heading, with_error
+from sgat_lab.experiments import table2, table3
+from sgat_lab.tables import method_table
+from sgat_lab.tables.cells import heading, with_error
+from sgat_lab.tables.method_table import Column
+from sgat_lab.tables.published import find_published
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.row_settings import title
 
 TIMES = 5
 """How many times the seeds of a table."""

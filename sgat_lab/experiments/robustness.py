@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgat.cli.text_table import aligned
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.plots import band, legend_below, panels
-from sgat_lab.experiments.record import Record, Store, Task
-from sgat_lab.experiments.settings import settings, title
-from sgat_lab.experiments.text_table import heading, percent, with_error
+from sgat_lab.tables.cells import heading, percent, with_error
+from sgat_lab.tables.plots import band, legend_below, panels
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.row_settings import settings, title
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo"}
 ROWS = (

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sgat_lab.experiments import heterophily, robustness, table2, table3
-from sgat_lab.experiments.method_table import TOP_K
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.settings import chosen_name, settings, unsearched
+from sgat_lab.tables.method_table import TOP_K
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.row_settings import chosen_name, settings, unsearched
 
 TRIALS = 10
 """Settings drawn for a row, besides those it starts from."""

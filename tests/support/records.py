@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sgat.config import DataConfig
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments.record import Record, Store, Task
+from sgat_lab.trials.record import Record, Store, Task
 
 TASK = Task("gcn", LabConfig(data=DataConfig(name="karate")))
 

@@ -14,7 +14,7 @@ from sgat.cli import main
 from sgat.training import recommended
 from sgat_lab.cli.compare import parse_budgets, parse_methods
 from sgat_lab.compare import inference
-from sgat_lab.experiments import trial
+from sgat_lab.trials import trial
 
 SMALL = ["--budgets", "0.5", "--epochs", "2", "--device", "cpu", "--quiet"]
 

@@ -83,7 +83,7 @@ def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
 def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, capsys):
     assert quick(tmp_path, "fig2") == 0
     first = capsys.readouterr().out
-    from sgat_lab.experiments import trial
+    from sgat_lab.trials import trial
 
     monkeypatch.setattr(trial, "run", None)
     assert quick(tmp_path, "fig2") == 0

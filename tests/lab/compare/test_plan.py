@@ -14,9 +14,9 @@ from sgat.training import recommended
 from sgat.training.loop import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select
-from sgat_lab.experiments.probes import unpacked
-from sgat_lab.experiments.record import Store, differences
-from sgat_lab.experiments.runner import run_planned, run_tasks
+from sgat_lab.trials.probes import unpacked
+from sgat_lab.trials.record import Store, differences
+from sgat_lab.trials.runner import run_planned, run_tasks
 
 KARATE = DataConfig(name="karate")
 
@@ -121,7 +121,7 @@ def test_a_graph_too_large_for_evidence_gets_the_gates_that_fit_gives_it(monkeyp
 def test_tables_settings_hold_for_the_data_and_its_split():
     texas = comparison(config=DataConfig(name="texas"))
     assert texas.split == "geom-gcn"
-    from sgat_lab.experiments.settings import settings
+    from sgat_lab.trials.row_settings import settings
 
     expected = settings("gcn", "texas", "geom-gcn", seed=3)
     assert texas.config("gcn", 3).model == expected.model

@@ -6,11 +6,12 @@ from sgat.data.node_data import NodeData
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.training.loop import Result
-from sgat_lab.experiments import planted, trial
-from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.probes import Trained, planted_edges
-from sgat_lab.experiments.record import Store, differences
+from sgat_lab.experiments import planted
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
+from sgat_lab.trials import trial
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.probes import Trained, planted_edges
+from sgat_lab.trials.record import Store, differences
 
 ONE = ("sgat-recommended", "block-5")
 BEST = ("best-possible",)

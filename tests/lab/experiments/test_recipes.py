@@ -1,9 +1,9 @@
 from support.records import record
 
 from sgat_lab.experiments import recipes
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Store
-from sgat_lab.experiments.settings import unsearched
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store
+from sgat_lab.trials.row_settings import unsearched
 
 
 def test_a_row_runs_with_what_its_paper_says():

@@ -2,9 +2,9 @@ import pytest
 from support.records import record
 
 from sgat_lab.experiments import repeats, table2, table3
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Store
-from sgat_lab.experiments.settings import title
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store
+from sgat_lab.trials.row_settings import title
 
 NOWHERE = Store("nowhere")
 

@@ -6,9 +6,9 @@ import pytest
 from support.records import record
 
 from sgat_lab.experiments import robustness
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.settings import settings, title
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.row_settings import settings, title
 
 ROW, OTHER = "sgat-recommended", "gat-2head"
 ONLY = ("cora", "mlp", OTHER, ROW)

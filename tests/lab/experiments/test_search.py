@@ -6,9 +6,9 @@ from support.records import record
 
 from sgat_lab.config import LabConfig
 from sgat_lab.experiments import robustness, search, table2, table3
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Store
-from sgat_lab.experiments.settings import unsearched
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store
+from sgat_lab.trials.row_settings import unsearched
 
 CORA = search.Place("cora", None)
 

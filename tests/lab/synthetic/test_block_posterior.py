@@ -9,8 +9,8 @@ import torch.nn.functional as F
 
 from sgat.data.synthetic.truth import class_means
 from sgat.graph import Graph
-from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
-from sgat_lab.experiments.block_posterior import (
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
+from sgat_lab.synthetic.block_posterior import (
     Chances,
     judged_best,
     original_probability,

@@ -7,8 +7,8 @@ from sgat.config import ModelConfig, find_config
 from sgat.training.loop import resolved
 from sgat.training.recommended import RECOMMENDED
 from sgat_lab.config import MethodConfig
-from sgat_lab.experiments import settings as module
-from sgat_lab.experiments.settings import settings, unsearched
+from sgat_lab.trials import row_settings as module
+from sgat_lab.trials.row_settings import settings, unsearched
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ from pathlib import Path
 
 from support.records import record
 
-from sgat_lab.experiments.document import Section, circumstances, render
-from sgat_lab.experiments.options import Options
+from sgat_lab.tables.document import Section, circumstances, render
+from sgat_lab.trials.options import Options
 
 
 def test_seeds_device_date_and_commit_are_named():

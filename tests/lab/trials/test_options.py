@@ -1,6 +1,6 @@
 import pytest
 
-from sgat_lab.experiments.options import Options
+from sgat_lab.trials.options import Options
 
 
 @pytest.mark.parametrize("quick", [False, True])

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from sgat_lab.experiments import trial
-from sgat_lab.experiments.record import Record, Store, Task
+from sgat_lab.trials import trial
+from sgat_lab.trials.record import Record, Store, Task
 
 POLL = 0.5
 """Seconds between looks at what other processes have done."""

@@ -7,10 +7,10 @@ import torch
 from sgat.config import DataConfig
 from sgat.data import load
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments import trial
-from sgat_lab.experiments.probes import unpacked
-from sgat_lab.experiments.record import Task
-from sgat_lab.experiments.settings import rows, settings
+from sgat_lab.trials import trial
+from sgat_lab.trials.probes import unpacked
+from sgat_lab.trials.record import Task
+from sgat_lab.trials.row_settings import rows, settings
 
 KARATE = LabConfig(data=DataConfig(name="karate")).replace(
     train={"epochs": 3}, model={"symmetric": False}

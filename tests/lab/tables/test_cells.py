@@ -1,6 +1,6 @@
 import pytest
 
-from sgat_lab.experiments.text_table import percent, with_error
+from sgat_lab.tables.cells import percent, with_error
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sgat.cli.text_table import aligned
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.published import Published, find_published
-from sgat_lab.experiments.record import Record, Store, Task
-from sgat_lab.experiments.settings import settings, title
-from sgat_lab.experiments.text_table import heading, percent, with_error
+from sgat_lab.tables.cells import heading, percent, with_error
+from sgat_lab.tables.published import Published, find_published
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.row_settings import settings, title
 
 TOP_K = "gat-2head-top-k"
 """Rows of this name remove as many edges as this row's gates closed:"""

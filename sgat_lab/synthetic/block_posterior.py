@@ -16,8 +16,8 @@ from torch import Tensor
 
 from sgat.data.synthetic.truth import class_means
 from sgat.graph import Graph
-from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
-from sgat_lab.experiments.probes import Judged, planted_told_apart
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
+from sgat_lab.trials.probes import Judged, planted_told_apart
 
 BEST_POSSIBLE = "best-possible"
 """The row of the judge who is told everything."""

@@ -3,7 +3,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from sgat.data.synthetic import contextual_block_model
-from sgat_lab.experiments.block_models import BLOCK_MODELS, auc_ceiling, block_model
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, auc_ceiling, block_model
 
 
 @pytest.mark.parametrize("name", BLOCK_MODELS)

@@ -11,9 +11,9 @@ import pytest
 
 from sgat.config import DataConfig
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments import trial
-from sgat_lab.experiments.record import Store, Task
-from sgat_lab.experiments.runner import _deaf_to_ctrl_c, run_planned, run_tasks
+from sgat_lab.trials import trial
+from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.runner import _deaf_to_ctrl_c, run_planned, run_tasks
 
 
 def task(seed: int = 0, **train) -> Task:

@@ -2,17 +2,17 @@ import pytest
 from support.records import record
 
 from sgat_lab.experiments import table2, table3
-from sgat_lab.experiments.method_table import (
+from sgat_lab.tables.method_table import (
     ARCHITECTURES,
     Column,
     paired,
     plan,
     render,
 )
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.published import find_published
-from sgat_lab.experiments.record import Store
-from sgat_lab.experiments.settings import settings
+from sgat_lab.tables.published import find_published
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Store
+from sgat_lab.trials.row_settings import settings
 
 CORA = Column("cora", None, "Cora")
 TEXAS = Column("texas", "geom-gcn", "Texas")

@@ -8,7 +8,7 @@ import pytest
 from support.records import TASK, hold, record
 
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments.record import PACKED, Store, Task, differences, read_packed
+from sgat_lab.trials.record import PACKED, Store, Task, differences, read_packed
 
 DOCS = Path(__file__).parents[3] / "docs"
 

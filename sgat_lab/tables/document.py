@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sgat_lab.experiments.options import Options
-from sgat_lab.experiments.record import Record
+from sgat_lab.trials.options import Options
+from sgat_lab.trials.record import Record
 
 PREFACE = """\
 # Reproduction

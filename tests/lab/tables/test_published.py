@@ -3,14 +3,14 @@
 import pytest
 
 from sgat_lab.experiments import table2, table3
-from sgat_lab.experiments.published import (
+from sgat_lab.tables.published import (
     ELSEWHERE,
     PAPER,
     TABLE2,
     TABLE3,
     find_published,
 )
-from sgat_lab.experiments.settings import rows
+from sgat_lab.trials.row_settings import rows
 
 # The bodies of tables 2 and 3; a star says that the authors trained it.
 TABLE_2 = """

@@ -22,11 +22,11 @@ from sgat.training.evaluate import evaluate
 from sgat.training.loop import Result, chosen_device
 from sgat_lab.baselines import fit, prepare
 from sgat_lab.config import LabConfig
-from sgat_lab.experiments.block_models import BLOCK_MODELS, block_model
-from sgat_lab.experiments.block_posterior import BEST_POSSIBLE, judged_best
-from sgat_lab.experiments.probes import PROBES, Trained
-from sgat_lab.experiments.record import Record, Task, differences
-from sgat_lab.experiments.stand_ins import STAND_INS
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
+from sgat_lab.synthetic.block_posterior import BEST_POSSIBLE, judged_best
+from sgat_lab.synthetic.stand_ins import STAND_INS
+from sgat_lab.trials.probes import PROBES, Trained
+from sgat_lab.trials.record import Record, Task, differences
 
 
 def run(task: Task, *, root: str | None = None, device: str = "auto") -> Record:

@@ -47,7 +47,7 @@ class Task:
         noise: Edges to add before training: "random" or "cross-class" and how many, as
             a share of those there are; None for none.
         probe: What to measure beyond the scores; a name in
-            `sgat_lab.experiments.probes`.
+            `sgat_lab.trials.probes`.
     """
 
     row: str

@@ -1,0 +1,1 @@
+"""Records laid out: cells, tables, plots, and the document beside published numbers."""

@@ -1,0 +1,1 @@
+"""Trainings: settings, the task, the runner, and the records they leave."""
