@@ -11,7 +11,6 @@ from support.small_data import block_graph, several_graphs
 
 import sgat
 from sgat import SGATClassifier
-from sgat.data.fetch import pyg_class
 
 COLUMNS = [
     *("src", "dst", "weight", "log_alpha", "probability", "gate", "kept", "attention")
@@ -19,12 +18,8 @@ COLUMNS = [
 
 
 @pytest.fixture(scope="module")
-def data_class():
-    """PyG's `Data`; its import warns, which the loader knows how to silence."""
-    pyg_class("Planetoid")
-    from torch_geometric.data import Data
-
-    return Data
+def data_class(pyg):
+    return pyg.data.Data
 
 
 def quick(**options):

@@ -11,6 +11,9 @@ import sgat
 
 HEAVY = [
     "torch_geometric",
+    "pooch",
+    "platformdirs",
+    "requests",
     "matplotlib",
     "numba",
     "triton",
@@ -48,6 +51,50 @@ def test_import_loads_nothing_heavy():
     extra = loaded_by("import sgat") - loaded_by("import torch")
     assert "sgat" in extra
     assert extra.isdisjoint(HEAVY)
+
+
+WITHOUT_PYG = """
+import sys
+sys.modules["torch_geometric"] = None  # an import of it fails
+"""
+
+
+def test_training_and_reading_need_no_pyg(tmp_path, csv_files):
+    edges, nodes = (str(tmp_path / csv_files[place]) for place in (1, 3))
+    code = f"""{WITHOUT_PYG}
+import sgat
+from sgat.cli import main
+from sgat.data import load
+from sgat.data.files import FileOptions, read_graph
+
+clf = sgat.SGATClassifier(epochs=2).fit(load("karate"))
+assert len(clf.edges_) == 156
+assert main(["fit", "karate", "--epochs", "2", "--out", {str(tmp_path / "run")!r}]) == 0
+files = read_graph({edges!r}, {nodes!r}, options=FileOptions(label="y"))
+print(files.data.num_nodes)
+"""
+    assert run_python(code).splitlines()[-1] == "30"
+    assert (tmp_path / "run" / "summary.json").is_file()
+
+
+def test_the_named_data_sets_need_no_pyg(benchmarks):
+    code = f"""{WITHOUT_PYG}
+from sgat.data import load
+
+for name in ("cora", "texas", "photo"):
+    print(load(name, root={str(benchmarks)!r})[0].num_nodes)
+"""
+    assert run_python(code).split() == ["2708", "183", "7650"]
+
+
+def test_methods_that_need_pyg_say_what_to_install():
+    code = f"""{WITHOUT_PYG}
+try:
+    import sgat_lab.baselines
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert "install it with `pip install 'sgat[lab]'`" in run_python(code)
 
 
 def test_the_command_line_helps_without_loading_torch():

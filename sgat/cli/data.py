@@ -45,9 +45,8 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
     root = data_root(data_root_)
     rows = []
     for name, benchmark in CATALOGUE.items():
-        missing = (
-            [] if benchmark.source is None else missing_files(benchmark.source, root)
-        )
+        raw = benchmark.raw
+        missing = [] if raw is None else missing_files(raw, root)
         rows.append(
             {
                 "name": name,
@@ -55,7 +54,7 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
                 "split": benchmark.default_split,
                 "normalised": benchmark.normalise,
                 "available": not missing,
-                "folder": benchmark.source and str(root / benchmark.source.folder),
+                "folder": raw and str(root / raw.folder),
             }
         )
     if as_json:

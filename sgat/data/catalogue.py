@@ -1,16 +1,19 @@
-"""The benchmarks by name: their files, and how they are prepared by default."""
+"""The data sets by name: their files, and how they are prepared by default."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
-from sgat.data.checksums import (
-    GEOM_GCN_PARTS,
-    PLANETOID_PARTS,
-    TEN,
-    TWITCH_COUNTRIES,
-)
-from sgat.data.fetch import Source
+from sgat.data.fetch import RawFiles
+
+PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
+GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
+AMAZON = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz"
+ARCHIVES = "https://data.dgl.ai/dataset"
+
+TWITCH_COUNTRIES = ("DE", "ENGB", "ES", "FR", "PTBR", "RU", "ZHTW")
+"""The graphs of the Twitch data, one file each."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,10 +21,11 @@ class Benchmark:
     """One named data set and how it is prepared unless the caller says otherwise.
 
     Attributes:
-        name: What `load` calls it.
+        name: Its name for `load`.
         title: One line for people.
         default_split: Split used if none is asked for.
-        source: Its files; None for data that needs none.
+        reader: Which function of `sgat.data.named` reads its files.
+        raw: Its files; None for data that needs none.
         undirected: Whether to add the reverse of every stored edge.
         normalise: Whether the rows of the features are scaled to sum to 1.
     """
@@ -29,67 +33,67 @@ class Benchmark:
     name: str
     title: str
     default_split: str
-    source: Source | None
+    reader: Literal[
+        "karate", "planetoid", "amazon", "webkb", "actor", "ppi", "reddit", "twitch"
+    ]
+    raw: RawFiles | None
     undirected: bool = True
     normalise: bool = False
 
 
 def _citation(name: str, spelling: str) -> Benchmark:
-    files = tuple(f"ind.{name}.{part}" for part in PLANETOID_PARTS)
-    # `split` is PyG's word for which files there are, not for our choice of nodes.
-    arguments = {"name": spelling, "split": "public"}
-    source = Source(f"Planetoid/{spelling}", files, "Planetoid", arguments)
+    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+    names = [f"ind.{name}.{part}" for part in parts]
+    raw = RawFiles(f"Planetoid/{spelling}", {n: f"{PLANETOID}/{n}" for n in names})
     title = f"{spelling}: papers, citations, bag of words"
-    return Benchmark(name, title, "public", source, normalise=True)
+    return Benchmark(name, title, "public", "planetoid", raw, normalise=True)
 
 
 def _amazon(name: str) -> Benchmark:
-    files = (f"amazon_electronics_{name}.npz",)
-    source = Source(f"Amazon/{name.capitalize()}", files, "Amazon", {"name": name})
+    file = f"amazon_electronics_{name}.npz"
+    raw = RawFiles(f"Amazon/{name.capitalize()}", {file: f"{AMAZON}/{file}"})
     title = f"Amazon {name.capitalize()}: goods bought together, words of reviews"
-    return Benchmark(name, title, "random-20", source)
+    return Benchmark(name, title, "random-20", "amazon", raw)
 
 
-def _geom_gcn_files(prefix: str) -> tuple[str, ...]:
-    return (
-        *(f"out1_{part}.txt" for part in GEOM_GCN_PARTS),
-        *(f"{prefix}_split_0.6_0.2_{number}.npz" for number in TEN),
-    )
+def _geom_gcn_files(prefix: str) -> dict[str, str | None]:
+    tables = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
+    splits = [f"{prefix}_split_0.6_0.2_{number}.npz" for number in range(10)]
+    return {
+        **{name: f"{GEOM_GCN}/new_data/{prefix}/{name}" for name in tables},
+        **{name: f"{GEOM_GCN}/splits/{name}" for name in splits},
+    }
 
 
-def _webkb(name: str, base: str = "WebKB") -> Benchmark:
-    school = name.partition("-")[0]
-    old = base != "WebKB"
-    source = Source(
-        f"{base}/{school}",
-        _geom_gcn_files(school),
-        "WebKB",
-        {"name": school},
-        downloads=not old,
-    )
+def _webkb(school: str) -> Benchmark:
+    raw = RawFiles(f"WebKB/{school}", _geom_gcn_files(school))
     title = f"{school.capitalize()}: web pages of a university, links, bag of words"
-    if old:
-        title += " (files before July 2022, with the features of Texas)"
-    return Benchmark(name, title, "geom-gcn", source)
+    return Benchmark(school, title, "geom-gcn", "webkb", raw)
 
 
-_ACTOR = Source("Actor", _geom_gcn_files("film"), "Actor")
-_PPI = Source(
+_OLD_CORNELL = RawFiles("WebKB-2020/cornell", dict.fromkeys(_geom_gcn_files("cornell")))
+_PPI = RawFiles(
     "PPI",
-    tuple(
-        f"{role}_{part}"
+    {
+        f"{role}_{part}": f"{ARCHIVES}/ppi.zip"
         for role in ("train", "valid", "test")
         for part in ("feats.npy", "graph_id.npy", "graph.json", "labels.npy")
-    ),
-    "PPI",
+    },
 )
-_REDDIT = Source("Reddit", ("reddit_data.npz", "reddit_graph.npz"), "Reddit")
-_TWITCH = Source("Twitch", tuple(f"twitch_{name}.npz" for name in TWITCH_COUNTRIES))
+_REDDIT = RawFiles(
+    "Reddit",
+    dict.fromkeys(("reddit_data.npz", "reddit_graph.npz"), f"{ARCHIVES}/reddit.zip"),
+)
+_TWITCH = RawFiles(
+    "Twitch", {f"twitch_{country}.npz": None for country in TWITCH_COUNTRIES}
+)
 
 CATALOGUE: dict[str, Benchmark] = {
     benchmark.name: benchmark
     for benchmark in (
-        Benchmark("karate", "Zachary's karate club; needs no files", "leaders", None),
+        Benchmark(
+            "karate", "Zachary's karate club; needs no files", "leaders", "karate", None
+        ),
         _citation("cora", "Cora"),
         _citation("citeseer", "CiteSeer"),
         _citation("pubmed", "PubMed"),
@@ -99,23 +103,34 @@ CATALOGUE: dict[str, Benchmark] = {
             "actor",
             "Actor: actors on the same page, words of their pages",
             "geom-gcn",
-            _ACTOR,
+            "actor",
+            RawFiles("Actor", _geom_gcn_files("film")),
             normalise=True,
         ),
         _webkb("cornell"),
         _webkb("texas"),
         _webkb("wisconsin"),
-        _webkb("cornell-2020", "WebKB-2020"),
-        Benchmark("ppi", "PPI: 24 protein graphs, 121 labels", "by-graph", _PPI),
+        Benchmark(
+            "cornell-2020",
+            f"{_webkb('cornell').title}"
+            " (files before July 2022, with the features of Texas)",
+            "geom-gcn",
+            "webkb",
+            _OLD_CORNELL,
+        ),
+        Benchmark("ppi", "PPI: 24 protein graphs, 121 labels", "by-graph", "ppi", _PPI),
         Benchmark(
             "reddit",
             "Reddit: posts with common commenters",
             "public",
+            "reddit",
             _REDDIT,
             # The file has both directions; adding them again would sort 229 M edges.
             undirected=False,
         ),
-        Benchmark("twitch", "Twitch: streamers of 7 countries", "by-graph", _TWITCH),
+        Benchmark(
+            "twitch", "Twitch: streamers of 7 countries", "by-graph", "twitch", _TWITCH
+        ),
     )
 }
 """Every named data set, in the order of the paper."""

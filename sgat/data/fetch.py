@@ -1,64 +1,58 @@
-"""Find the raw files of a benchmark, or download them through PyG, and check them."""
+"""Raw files of the named data sets: found, downloaded with pooch, and checked."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import io
+import logging
 import os
 import shutil
-import socket
-import sys
 import tempfile
-import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping
+from importlib import resources
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError
-
-from sgat.data.checksums import SHA256, copy_verified
+from typing import IO
 
 Progress = Callable[[int], None]
 """Called during a download with the number of bytes received so far."""
 
 TIMEOUT = 20.0
 """Seconds without an answer or without data after which a download is given up."""
+CHUNK = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
-    """Where the raw files of a data set lie, and the PyG class that knows them.
+class RawFiles:
+    """The files of a data set as they were published.
 
     Attributes:
         folder: Folder below the data root; the files are in its subfolder `raw`.
-        files: Names of the raw files.
-        reader: Class of `torch_geometric.datasets` that reads (and downloads) them;
-            None where there is none.
-        arguments: Arguments of that class besides the root.
-        downloads: Whether PyG's class downloads exactly these files.
+        addresses: Where each file can be downloaded, by its name: its own address, that
+            of a zip archive which holds it, or None for nowhere.
     """
 
     folder: str
-    files: tuple[str, ...]
-    reader: str | None = None
-    arguments: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    downloads: bool = True
+    addresses: Mapping[str, str | None]
 
-    def raw_folder(self, pyg_root: Path) -> Path:
-        """The folder in which the PyG class looks when its root is `pyg_root`."""
-        return pyg_root / self.folder.partition("/")[2] / "raw"
+    def key(self, name: str) -> str:
+        """The path of a file below the data root, as `checksums` has it."""
+        return f"{self.folder}/raw/{name}"
+
+
+def checksums() -> dict[str, str]:
+    """SHA-256 of published files by their path below the data root (checksums.txt)."""
+    text = resources.files("sgat.data").joinpath("checksums.txt").read_text("utf-8")
+    return {path: found for found, path in map(str.split, text.splitlines())}
 
 
 def user_cache() -> Path:
     """The user's folder for downloaded data, by the habit of the platform."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "sgat" / "datasets"
+    import platformdirs
+
+    places = platformdirs.PlatformDirs("sgat", appauthor=False, opinion=False)
+    return places.user_cache_path / "datasets"
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
@@ -67,197 +61,161 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     return user_cache() if chosen is None else Path(chosen).expanduser()
 
 
-def pyg_class(name: str) -> Any:
-    """A class of `torch_geometric.datasets`, whose import warns of its own old ways."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from torch_geometric import datasets
-    return getattr(datasets, name)
+def missing_files(raw: RawFiles, root: Path) -> list[str]:
+    """The files found neither below `root` nor in the user's cache."""
+    return [name for name in raw.addresses if _find(raw, name, root) is None]
 
 
-def missing_files(source: Source, root: Path) -> list[str]:
-    """The raw files found neither below `root` nor in the user's cache."""
-    return [file for file in source.files if _find(source, file, root) is None]
-
-
-def stage(
-    source: Source,
+@contextlib.contextmanager
+def open_files(
+    raw: RawFiles,
     root: Path,
-    scratch: Path,
     *,
     download: bool = True,
     progress: Progress | None = None,
-) -> Path:
-    """Gather the checked raw files below `scratch`, as the PyG class expects them.
+) -> Iterator[dict[str, IO[bytes]]]:
+    """Open the files of a data set, those with a published sum from a checked copy.
 
-    Files with a published sum are copied and checked; others are linked. Nothing else
-    is taken from `root`, and only a finished, checked download is ever written to it
-    (to the user's cache where `root` cannot be written).
+    The copy is in memory, so that what is read is what was checked, whatever happens to
+    the file meanwhile. Only finished, checked downloads are written to `root`, or to
+    the user's cache where `root` cannot be written.
 
     Args:
-        source: Which files.
-        root: Folder laid out by `Source.folder`; may be read-only.
-        scratch: An empty folder of ours, the root for PyG.
+        raw: Which files.
+        root: Folder laid out by `RawFiles.folder`; may be read-only.
         download: Whether missing files may be fetched.
-        progress: Told about the bytes received.
-
-    Returns:
-        The folder with the raw files.
+        progress: Called with the number of bytes received.
 
     Raises:
         ValueError: If a file is missing and cannot be had, or is not the published one.
     """
-    missing = missing_files(source, root)
+    missing = missing_files(raw, root)
     if missing:
-        _download(source, root, missing, progress, download)
-    raw = source.raw_folder(scratch)
-    raw.mkdir(parents=True, exist_ok=True)
-    for file in source.files:
-        found = _find(source, file, root)
-        assert found is not None
-        _take(source, file, found, raw / file)
-    return raw
+        _download(raw, root, missing, progress, download)
+    sums = checksums()
+    with contextlib.ExitStack() as stack:
+        files = {}
+        for name in raw.addresses:
+            path = _find(raw, name, root)
+            assert path is not None
+            opened = _open_checked(path, sums.get(raw.key(name)))
+            files[name] = stack.enter_context(opened)
+        yield files
 
 
-def _find(source: Source, file: str, root: Path) -> Path | None:
-    for base in (root, user_cache()):
-        path = base / source.folder / "raw" / file
-        if path.is_file():
-            return path
-    return None
+def _find(raw: RawFiles, name: str, root: Path) -> Path | None:
+    places = (base / raw.key(name) for base in (root, user_cache()))
+    return next((path for path in places if path.is_file()), None)
 
 
-def _take(source: Source, file: str, found: Path, target: Path) -> None:
-    key = f"{source.folder}/raw/{file}"
-    if key in SHA256:
-        copy_verified(found, target, key)
-        return
-    try:
-        target.symlink_to(found.resolve())
-    except OSError:
-        shutil.copyfile(found, target)
+def _open_checked(path: Path, expected: str | None) -> IO[bytes]:
+    if expected is None:
+        return path.open("rb")
+    content = path.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise ValueError(
+            f"The file {path} must be the published one with the SHA-256 {expected},"
+            f" but has {found}; it was not opened, replace it by a fresh download."
+        )
+    return io.BytesIO(content)
 
 
 def _download(
-    source: Source,
+    raw: RawFiles,
     root: Path,
     missing: list[str],
     progress: Progress | None,
     allowed: bool,
 ) -> None:
-    where = root / source.folder / "raw" / missing[0]
-    advice = (
-        "put it there, or name the folder that has it"
-        " with --data-root or the variable SGAT_DATA."
-    )
-    if source.reader is None or not source.downloads:
+    problem = f"The file {root / raw.key(missing[0])} was expected but is not there"
+    advice = "put it there, or name the folder that has it as `root` or in SGAT_DATA."
+    if any(raw.addresses[name] is None for name in missing):
         raise ValueError(
-            f"The file {where} was expected but is not there,"
-            f" and there is no address to download it from; {advice}"
+            f"{problem}, and there is no address to download it from; {advice}"
         )
     if not allowed:
-        raise ValueError(f"The file {where} was expected but is not there; {advice}")
-    with tempfile.TemporaryDirectory(prefix="sgat-download-") as folder:
-        scratch = Path(folder)
+        raise ValueError(f"{problem}; {advice}")
+    with tempfile.TemporaryDirectory(prefix="sgat-") as folder:
         try:
-            _download_with_pyg(source, scratch, progress)
-            raw = source.raw_folder(scratch)
-            absent = [file for file in missing if not (raw / file).is_file()]
+            found = _received(raw, missing, Path(folder), progress)
+            absent = [name for name in missing if name not in found]
             if absent:
                 raise FileNotFoundError(f"the download has no file {absent[0]}")
         except Exception as error:  # whatever a network and an archive can raise
-            if isinstance(error, HTTPError):
-                error.close()  # it holds the connection
-            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            if getattr(error, "response", None) is not None:
+                error.response.close()  # type: ignore[attr-defined] # the connection
+            # pooch adds advice to its first sentence, which has both sums.
+            reason = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
             raise ValueError(
-                f"The file {where} was expected but is not there,"
-                f" and it could not be downloaded ({reason}); {advice}"
+                f"{problem}, and it could not be downloaded"
+                f" ({reason or type(error).__name__}); {advice}"
             ) from error
-        _install(source, missing, raw, root)
-
-
-def _download_with_pyg(
-    source: Source, scratch: Path, progress: Progress | None
-) -> None:
-    """Run only the `download` of the PyG class: nothing is opened before its check."""
-    reader = pyg_class(source.reader or "")
-    dataset = reader.__new__(reader)
-    dataset.__dict__.update(source.arguments, root=str(scratch))
-    source.raw_folder(scratch).mkdir(parents=True, exist_ok=True)
-    with _patience(TIMEOUT), _watch(scratch, progress), quiet():
-        dataset.download()
-
-
-def _install(source: Source, missing: list[str], raw: Path, root: Path) -> None:
-    """Move checked files to the root, or to the user's cache if that cannot be."""
-    checked = raw.parent / "checked"
-    checked.mkdir()
-    for file in missing:
-        _take(source, file, raw / file, checked / file)
-    try:
-        _place(checked, missing, root / source.folder / "raw")
-    except OSError:
-        _place(checked, missing, user_cache() / source.folder / "raw")
-
-
-def _place(checked: Path, files: list[str], target: Path) -> None:
-    target.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        partial = target / f".{file}.{os.getpid()}.part"
         try:
-            shutil.copyfile(checked / file, partial)
-            partial.replace(target / file)
-        finally:
-            partial.unlink(missing_ok=True)
+            _install(raw, missing, found, root)
+        except OSError:
+            _install(raw, missing, found, user_cache())
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what PyG says on standard error to itself."""
-    with contextlib.redirect_stderr(io.StringIO()):
-        yield
+def _received(
+    raw: RawFiles, missing: list[str], folder: Path, progress: Progress | None
+) -> dict[str, Path]:
+    """Download the missing files, check those with a sum and unpack archives."""
+    import pooch
 
-
-@contextlib.contextmanager
-def _patience(seconds: float) -> Iterator[None]:
-    """Bound how long PyG's two ways of downloading wait; both wait forever or long."""
-    from aiohttp import ClientTimeout
-    from fsspec.config import conf  # type: ignore[import-untyped]
-
-    limit = ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds)
-    options = {"client_kwargs": {"timeout": limit, "trust_env": True}}
-    timeout, before = socket.getdefaulttimeout(), dict(conf)
-    socket.setdefaulttimeout(seconds)
-    conf.update({"http": options, "https": options})
+    sums, logger = checksums(), pooch.get_logger()
+    bar = False if progress is None else _Bar(progress)
+    get = pooch.HTTPDownloader(timeout=TIMEOUT, chunk_size=CHUNK, progressbar=bar)
+    found, level = {}, logger.level
+    # pooch reports each download on standard error.
+    logger.setLevel(logging.ERROR)
     try:
-        yield
+        for address in dict.fromkeys(raw.addresses[name] for name in missing):
+            assert address is not None
+            name = address.rpartition("/")[2]
+            is_archive = name.endswith(".zip")
+            paths = pooch.retrieve(
+                address,
+                sums.get(raw.key(name)),
+                fname=name,
+                path=folder,
+                processor=pooch.Unzip() if is_archive else None,
+                downloader=get,
+            )
+            received = map(Path, paths if is_archive else [paths])
+            found.update({path.name: path for path in received})
     finally:
-        socket.setdefaulttimeout(timeout)
-        conf.clear()
-        conf.update(before)
+        logger.setLevel(level)
+    return found
 
 
-@contextlib.contextmanager
-def _watch(folder: Path, progress: Progress | None) -> Iterator[None]:
-    if progress is None:
-        yield
-        return
-    done = threading.Event()
+def _install(
+    raw: RawFiles, missing: list[str], found: dict[str, Path], root: Path
+) -> None:
+    from sgat.data.files.atomic import replacing
 
-    def tell() -> None:
-        paths = list(folder.rglob("*"))
-        progress(sum(path.stat().st_size for path in paths if path.is_file()))
+    for name in missing:
+        target = root / raw.key(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as temporary:
+            shutil.copyfile(found[name], temporary)
 
-    def watch() -> None:
-        while not done.wait(0.2):
-            with contextlib.suppress(OSError):  # a file may vanish while we look
-                tell()
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-    tell()
+class _Bar:
+    """The interface of pooch's progress bar, counting through several files."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.total = progress, 0
+        self.earlier = self.now = self.seen = 0
+
+    def update(self, count: int) -> None:
+        self.now += count
+        self.progress(self.earlier + max(self.now, self.seen))
+
+    def reset(self) -> None:
+        # At the end pooch counts again, by the size the server gave, which may be 0.
+        self.seen, self.now = 0 if self.total else self.now, 0
+
+    def close(self) -> None:
+        self.earlier += max(self.now, self.seen)
+        self.now = self.seen = 0

@@ -1,20 +1,20 @@
-"""Read the named benchmarks through PyG and prepare their graphs."""
+"""The named data sets from their raw files, prepared as graphs."""
 
 from __future__ import annotations
 
 import dataclasses
-import tempfile
+import json
+import pickle
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
 
-from sgat.data.catalogue import Benchmark
-from sgat.data.checksums import TWITCH_COUNTRIES
-from sgat.data.fetch import Progress, pyg_class, quiet, stage
+from sgat.data.catalogue import TWITCH_COUNTRIES, Benchmark
+from sgat.data.fetch import Progress, open_files
 from sgat.data.node_data import NodeData
 from sgat.data.prepare import compact, simple_graph
 from sgat.data.splits import Split, by_graph
@@ -27,10 +27,14 @@ TWITCH_ROLES: Mapping[str, tuple[str, ...]] = {
 }
 """Default roles of the countries: four large ones train, two unseen ones test."""
 
+Array = np.ndarray[Any, Any]
+Files = Mapping[str, IO[bytes]]
+"""The opened files of a data set by name."""
+
 
 @dataclasses.dataclass(frozen=True)
-class Loaded:
-    """What the files of a benchmark hold, before a split is chosen.
+class NamedGraphs:
+    """The graphs of a data set, before a split is chosen.
 
     Attributes:
         graphs: The data; graphs with a fixed role have it, others have none yet.
@@ -47,134 +51,184 @@ def read(
     *,
     download: bool = True,
     progress: Progress | None = None,
-) -> Loaded:
-    """Read the checked files of a benchmark and prepare its graphs.
-
-    PyG's `processed` files are made in a temporary folder and removed again; none is
-    ever taken from `root`.
+) -> NamedGraphs:
+    """Read the checked files of a data set and prepare its graphs.
 
     Raises:
         ValueError: If a file is missing, altered or malformed.
     """
-    if benchmark.source is None:
+    if benchmark.raw is None:
         from sgat.data.karate import load_karate
 
         data = load_karate()
-        return Loaded([data], [Split.from_masks(data.train, data.val, data.test)])
-    with tempfile.TemporaryDirectory(prefix="sgat-") as folder:
-        scratch = Path(folder)
-        raw = stage(
-            benchmark.source, root, scratch, download=download, progress=progress
-        )
-        reader = _READERS.get(benchmark.name, _read_one)
+        return NamedGraphs([data], [Split.from_masks(data.train, data.val, data.test)])
+    opened = open_files(benchmark.raw, root, download=download, progress=progress)
+    with opened as files:
         try:
-            with warnings.catch_warnings(), quiet():
-                # Files of 2016 make today's NumPy and SciPy talk of renamed modules.
+            with warnings.catch_warnings():
+                # Files of 2016 make today's NumPy and SciPy warn of renamed modules.
                 warnings.simplefilter("ignore")
-                return reader(benchmark, scratch, raw)
+                return _READERS[benchmark.reader](benchmark, files)
         except OSError:
             raise
-        except Exception as error:  # PyG's parsers raise whatever a bad line provokes
-            where = root / benchmark.source.folder / "raw"
+        except Exception as error:  # whatever a bad line or archive provokes
+            where = root / benchmark.raw.folder / "raw"
             raise ValueError(
                 f"The files of {benchmark.name!r} in {where} could not be read:"
                 f" {type(error).__name__}: {error}."
             ) from error
 
 
-def _read_one(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
-    """A single graph through its PyG class, with the splits it brings along."""
-    stored = _pyg(benchmark, scratch)[0]
+def _read_planetoid(benchmark: Benchmark, files: Files) -> NamedGraphs:
+    """Papers, those to test in an order of their own, some of them without features."""
+    prefix = f"ind.{benchmark.name}"
+    parts = ("y", "allx", "ally", "tx", "ty", "graph")
+    # Pickles of Python 2, opened only because their sums are those of the table.
+    y, known_x, known_y, test_x, test_y, links = (
+        pickle.load(files[f"{prefix}.{part}"], encoding="latin1") for part in parts
+    )
+    test = np.loadtxt(files[f"{prefix}.test.index"], dtype=np.int64)
+    size, known = int(test.max()) + 1, len(known_y)
+    x = np.zeros((size, known_x.shape[1]), dtype=np.float32)
+    x[:known], x[test] = known_x.toarray(), test_x.toarray()
+    label = np.zeros(size, dtype=np.int64)
+    label[:known], label[test] = known_y.argmax(axis=1), test_y.argmax(axis=1)
+    edges = np.array([(i, j) for i, others in links.items() for j in others]).T
+    node = np.arange(size)
+    masks = (node < len(y), (node >= len(y)) & (node < len(y) + 500))
+    published = [_split(*masks, np.isin(node, test))]
+    return NamedGraphs(_node_data(benchmark, [(edges, x, label)]), published)
+
+
+def _read_amazon(benchmark: Benchmark, files: Files) -> NamedGraphs:
+    """Goods, linked and described by two sparse matrices."""
+    (file,) = files.values()
+    with np.load(file) as arrays:
+        links, words = _csr(arrays, "adj").tocoo(), _csr(arrays, "attr")
+        x = (words.toarray() > 0).astype(np.float32)
+        edges, label = np.stack([links.row, links.col]), arrays["labels"]
+    return NamedGraphs(_node_data(benchmark, [(edges, x, label)]), [])
+
+
+def _read_webkb(benchmark: Benchmark, files: Files) -> NamedGraphs:
+    """Tables of nodes and edges with a line each, and ten files of masks."""
+    content = files["out1_node_feature_label.txt"].read().decode()
+    rows = [line.split("\t") for line in content.splitlines()[1:]]
+    node = [int(row[0]) for row in rows]
+    lists = [np.array(row[1].split(","), dtype=np.int64) for row in rows]
+    label = np.zeros(len(rows), dtype=np.int64)
+    label[node] = [int(row[2]) for row in rows]
+    if benchmark.reader == "actor":
+        # The words of a page are listed by number, not marked in a row of all words.
+        width = max(int(words.max()) for words in lists) + 1
+        x = np.zeros((len(rows), width), dtype=np.float32)
+        x[np.repeat(node, [len(words) for words in lists]), np.concatenate(lists)] = 1
+    else:
+        x = np.zeros((len(rows), len(lists[0])), dtype=np.float32)
+        x[node] = lists
+    edges = np.loadtxt(files["out1_graph_edges.txt"], dtype=np.int64, skiprows=1).T
     published = []
-    if "train_mask" in stored:
-        columns = [
-            mask.unsqueeze(1) if mask.dim() == 1 else mask
-            for mask in (stored.train_mask, stored.val_mask, stored.test_mask)
-        ]
-        published = [
-            Split.from_masks(*(mask[:, number] for mask in columns))
-            for number in range(columns[0].shape[1])
-        ]
-    return Loaded(_prepared(benchmark, [benchmark.name], [stored]), published)
+    for name in sorted(name for name in files if "_split_" in name):
+        with np.load(files[name]) as masks:
+            published.append(_split(*(masks[f"{r}_mask"] for r in _ROLES)))
+    return NamedGraphs(_node_data(benchmark, [(edges, x, label)]), published)
 
 
-def _read_ppi(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
-    stored, roles = [], {}
-    for role in ("train", "val", "test"):
-        part = list(_pyg(benchmark, scratch, split=role))
-        roles[role] = [f"{role}-{number}" for number in range(len(part))]
-        stored += part
+def _read_ppi(benchmark: Benchmark, files: Files) -> NamedGraphs:
+    """Graphs of each role side by side, told apart by a number for each node."""
+    parts, roles = [], {}
+    for role, spelling in zip(_ROLES, ("train", "valid", "test"), strict=True):
+        links = json.load(files[f"{spelling}_graph.json"])["links"]
+        edges = np.array([(link["source"], link["target"]) for link in links]).T
+        x, y, number = (
+            np.load(files[f"{spelling}_{part}.npy"])
+            for part in ("feats", "labels", "graph_id")
+        )
+        numbers = range(int(number.min()), int(number.max()) + 1)
+        roles[role] = [f"{role}-{place}" for place in range(len(numbers))]
+        for graph in numbers:
+            inside = number == graph
+            place = np.cumsum(inside) - 1
+            own = place[edges[:, inside[edges].all(axis=0)]]
+            parts.append((own, x[inside].astype(np.float32), y[inside]))
     names = [f"ppi-{name}" for members in roles.values() for name in members]
-    return Loaded(by_graph(_prepared(benchmark, names, stored), roles), [])
+    return NamedGraphs(by_graph(_node_data(benchmark, parts, names), roles), [])
 
 
-def _read_twitch(benchmark: Benchmark, scratch: Path, raw: Path) -> Loaded:
-    """Plain arrays; PyG's own Twitch class is for other files with other features."""
-    from scipy.sparse import csr_array
+def _read_reddit(benchmark: Benchmark, files: Files) -> NamedGraphs:
+    """Posts with both directions of each link, their roles numbered 1 to 3."""
+    import scipy.sparse
 
+    with np.load(files["reddit_data.npz"]) as arrays:
+        x, y, kind = (arrays[name] for name in ("feature", "label", "node_types"))
+    links = scipy.sparse.load_npz(files["reddit_graph.npz"]).tocoo()
+    edges = np.stack([links.row, links.col])
+    published = [_split(kind == 1, kind == 2, kind == 3)]
+    parts = [(edges, x.astype(np.float32), y)]
+    return NamedGraphs(_node_data(benchmark, parts), published)
+
+
+def _read_twitch(benchmark: Benchmark, files: Files) -> NamedGraphs:
+    """Streamers of each country in a file of plain arrays."""
     graphs = []
     for country in TWITCH_COUNTRIES:
-        with np.load(raw / f"twitch_{country}.npz", allow_pickle=False) as file:
-            x = csr_array(
-                (file["x_data"], file["x_indices"], file["x_indptr"]),
-                shape=tuple(file["x_shape"]),
-            )
-            edge_index = torch.from_numpy(file["edge_index"].astype(np.int64))
-            y = torch.from_numpy(file["y"].astype(np.int64))
-        graphs.append(
-            _node_data(
-                benchmark,
-                f"twitch-{country}",
-                edge_index,
-                SparseFeatures.from_scipy(x),
-                y,
-                ("not mature", "mature"),
-            )
-        )
-    return Loaded(by_graph(graphs, TWITCH_ROLES), [])
+        with np.load(files[f"twitch_{country}.npz"]) as arrays:
+            x = SparseFeatures.from_scipy(_csr(arrays, "x"))
+            edges, y = arrays["edge_index"], arrays["y"]
+        names, classes = [f"twitch-{country}"], ("not mature", "mature")
+        graphs += _node_data(benchmark, [(edges, x, y)], names, classes)
+    return NamedGraphs(by_graph(graphs, TWITCH_ROLES), [])
 
 
-def _pyg(benchmark: Benchmark, scratch: Path, **more: str) -> Any:
-    source = benchmark.source
-    assert source is not None and source.reader is not None
-    return pyg_class(source.reader)(str(scratch), **source.arguments, **more)
+_ROLES = ("train", "val", "test")
+_READERS: dict[str, Callable[[Benchmark, Files], NamedGraphs]] = {
+    "planetoid": _read_planetoid,
+    "amazon": _read_amazon,
+    "webkb": _read_webkb,
+    "actor": _read_webkb,
+    "ppi": _read_ppi,
+    "reddit": _read_reddit,
+    "twitch": _read_twitch,
+}
 
 
-def _prepared(
-    benchmark: Benchmark, names: list[str], stored: list[Any]
-) -> list[NodeData]:
-    y = stored[0].y
-    multilabel = y.dim() == 2
-    count = y.shape[1] if multilabel else max(int(data.y.max()) for data in stored) + 1
-    features = compact([data.x for data in stored])
-    return [
-        _node_data(benchmark, name, data.edge_index, x, data.y, tuple(range(count)))
-        for name, data, x in zip(names, stored, features, strict=True)
-    ]
+def _csr(arrays: Any, name: str) -> Any:
+    """A sparse matrix stored as four arrays."""
+    from scipy.sparse import csr_array
+
+    data, indices, indptr, shape = (
+        arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape")
+    )
+    return csr_array((data, indices, indptr), shape=tuple(shape))
+
+
+def _split(*masks: Array) -> Split:
+    train, val, test = (torch.from_numpy(mask.astype(bool)) for mask in masks)
+    return Split.from_masks(train, val, test)
 
 
 def _node_data(
     benchmark: Benchmark,
-    name: str,
-    edge_index: torch.Tensor,
-    x: Features,
-    y: torch.Tensor,
-    classes: tuple[Any, ...],
-) -> NodeData:
-    nobody = torch.zeros(len(y), dtype=torch.bool)
-    return NodeData(
-        graph=simple_graph(edge_index, len(y), undirected=benchmark.undirected),
-        x=x,
-        y=y,
-        train=nobody,
-        val=nobody,
-        test=nobody,
-        classes=classes,
-        name=name,
-    )
-
-
-_READERS: dict[str, Callable[[Benchmark, Path, Path], Loaded]] = {
-    "ppi": _read_ppi,
-    "twitch": _read_twitch,
-}
+    parts: list[tuple[Array, Array | SparseFeatures, Array]],
+    names: list[str] | None = None,
+    classes: tuple[Any, ...] | None = None,
+) -> list[NodeData]:
+    """Graphs of edges [2, M], features [N, K], labels [N] or [N, C]; no roles yet."""
+    features: list[Features] = [x for _, x, _ in parts if isinstance(x, SparseFeatures)]
+    if not features:
+        features = compact([torch.from_numpy(x) for _, x, _ in parts])
+    is_multilabel = parts[0][2].ndim == 2
+    if classes is None and is_multilabel:
+        classes = tuple(range(parts[0][2].shape[1]))
+    elif classes is None:
+        classes = tuple(range(max(int(y.max()) for *_, y in parts) + 1))
+    graphs = []
+    names = names or [benchmark.name]
+    for name, (edges, _, y), x in zip(names, parts, features, strict=True):
+        nobody = torch.zeros(len(y), dtype=torch.bool)
+        edge_index = torch.from_numpy(edges.astype(np.int64))
+        label = torch.from_numpy(y).to(torch.float32 if is_multilabel else torch.int64)
+        graph = simple_graph(edge_index, len(y), undirected=benchmark.undirected)
+        roles = (nobody, nobody, nobody)
+        graphs.append(NodeData(graph, x, label, *roles, classes, name=name))
+    return graphs

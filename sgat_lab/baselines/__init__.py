@@ -12,23 +12,33 @@ from functools import partial
 from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.training import loop
-from sgat_lab.baselines import (
-    bayesian_dropedge,
-    dropedge,
-    gat,
-    gat_topk,
-    gcn,
-    gcn_jaccard,
-    geom_gcn,
-    graphsage,
-    lagcn,
-    mlp,
-    neuralsparse,
-    ptdnet,
-    residual_gat,
-    sparsified,
-    supergat,
-)
+
+try:
+    from sgat_lab.baselines import (
+        bayesian_dropedge,
+        dropedge,
+        gat,
+        gat_topk,
+        gcn,
+        gcn_jaccard,
+        geom_gcn,
+        graphsage,
+        lagcn,
+        mlp,
+        neuralsparse,
+        ptdnet,
+        residual_gat,
+        sparsified,
+        supergat,
+    )
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.partition(".")[0] != "torch_geometric":
+        raise
+    raise ModuleNotFoundError(
+        "The methods of the lab need PyTorch Geometric (`torch_geometric`); install"
+        " it with `pip install 'sgat[lab]'`.",
+        name=error.name,
+    ) from None
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 

@@ -119,11 +119,11 @@ def table1(
             )
     rows = []
     for name in names:
-        source = CATALOGUE[name].source
-        assert source is not None
-        missing = missing_files(source, data_root(root)) if name in _LARGE else []
+        raw = CATALOGUE[name].raw
+        assert raw is not None
+        missing = missing_files(raw, data_root(root)) if name in _LARGE else []
         if missing:
-            note = f"Not counted here: the file {source.folder}/raw/{missing[0]}"
+            note = f"Not counted here: the file {raw.key(missing[0])}"
             rows.append(Row(name, PAPER[name], None, (f"{note} is missing.",)))
             continue
         graphs = load(name, root=root, download=download, progress=progress)

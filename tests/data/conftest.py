@@ -14,7 +14,6 @@ import scipy.sparse
 def user_cache(tmp_path, monkeypatch) -> Path:
     """An empty cache folder in place of the user's."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("sys.platform", "linux")
     return tmp_path / "cache" / "sgat" / "datasets"
 
 

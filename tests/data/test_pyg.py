@@ -2,16 +2,12 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.data.fetch import pyg_class
 from sgat.data.pyg import from_pyg, prune_pyg
 
 
 @pytest.fixture(scope="module")
-def make():
-    pyg_class("Planetoid")
-    from torch_geometric.data import Data
-
-    return Data
+def make(pyg):
+    return pyg.data.Data
 
 
 EDGES = torch.tensor([[2, 0, 1, 1, 0], [0, 1, 1, 2, 1]])
