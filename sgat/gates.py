@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -70,6 +70,10 @@ class HardConcrete:
         return (concrete * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
 
 
+BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
+"""How training gets a gradient by binary gates."""
+
+
 @dataclasses.dataclass(frozen=True)
 class BinaryGates:
     """Gates z in {0, 1} with P(z = 1) = π = σ(log α).
@@ -78,17 +82,17 @@ class BinaryGates:
 
     z has no derivative by log α, so training needs an estimate of one. "gumbel" passes
     the gradient straight through: that of σ((log u - log(1 - u) + log α) / β) stands in
-    for that of z, which is biased. "reinforce" and "rebar" leave z constant, and the
-    trainer adds their estimate (see `sgat.training.gate_gradient`).
+    for that of z, which is biased. "reinforce", "rebar" and "relax" leave z constant,
+    and the trainer adds their estimate (see `sgat.training.gate_gradient`).
 
     Attributes:
-        gradient: "reinforce", "gumbel" or "rebar".
-        temperature: β > 0 of the relaxed gates of "gumbel" and "rebar".
+        gradient: "reinforce", "gumbel", "rebar" or "relax".
+        temperature: β > 0 of the relaxed gates; "relax" starts from it.
         samples: Draws per training step of "reinforce", the baselines of each other;
             1 takes the running mean of the loss for a baseline.
     """
 
-    gradient: Literal["reinforce", "gumbel", "rebar"]
+    gradient: BinaryGradient
     temperature: float = 2 / 3
     samples: int = 2
 
@@ -97,9 +101,10 @@ class BinaryGates:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn or estimated."""
-        if self.gradient not in ("reinforce", "gumbel", "rebar"):
+        if self.gradient not in get_args(BinaryGradient):
             raise ValueError(
-                f"`gradient` must be reinforce, gumbel or rebar, got {self.gradient!r}."
+                "`gradient` must be reinforce, gumbel, rebar or relax, got"
+                f" {self.gradient!r}."
             )
         if not self.temperature > 0:
             raise ValueError(f"`temperature` must be positive, got {self.temperature}.")

@@ -235,7 +235,7 @@ def test_the_gradient_passes_straight_through_a_gumbel_gate_and_no_other():
     gates.sample(log_alpha, uniform).sum().backward()
     relaxed = torch.sigmoid((uniform.logit() + log_alpha.detach()) / 0.5)
     assert torch.allclose(log_alpha.grad, relaxed * (1 - relaxed) / 0.5)
-    for gradient in ("reinforce", "rebar"):
+    for gradient in ("reinforce", "rebar", "relax"):
         assert not BinaryGates(gradient).sample(log_alpha, uniform).requires_grad
 
 
@@ -245,8 +245,8 @@ def test_the_gradient_passes_straight_through_a_gumbel_gate_and_no_other():
         ({"temperature": 0.0}, "`temperature` must be positive, got 0.0."),
         ({"samples": 0}, "`samples` must be at least 1, got 0."),
         (
-            {"gradient": "relax"},
-            "`gradient` must be reinforce, gumbel or rebar, got 'relax'.",
+            {"gradient": "legrad"},
+            "`gradient` must be reinforce, gumbel, rebar or relax, got 'legrad'.",
         ),
     ],
 )

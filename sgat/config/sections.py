@@ -128,9 +128,9 @@ class ModelConfig(Settings):
     gamma: Annotated[float, "Lower end of the stretched gates, γ in the paper."] = -0.1
     zeta: Annotated[float, "Upper end of the stretched gates, ζ in the paper."] = 1.1
     gate_gradient: Annotated[
-        Literal["hard_concrete", "reinforce", "gumbel", "rebar"],
+        Literal["hard_concrete", "reinforce", "gumbel", "rebar", "relax"],
         "How training gets a gradient through the gates. hard_concrete is the"
-        " paper's; with reinforce, gumbel and rebar gates are binary.",
+        " paper's; with reinforce, gumbel, rebar and relax gates are binary.",
     ] = "hard_concrete"
     gate_samples: Annotated[Count, "Draws per step of the gradient reinforce."] = 2
     init_gain: Annotated[float, "Scale of the initial weights."] = 1.0

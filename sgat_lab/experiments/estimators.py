@@ -1,10 +1,13 @@
-"""Estimators: how training gets a gradient by the gates, four ways side by side."""
+"""Estimators: how training gets a gradient by the gates, five ways side by side."""
 
 from __future__ import annotations
+
+import itertools
 
 from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.method_table import NOT_RUN
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record, Store, Task
 from sgat_lab.trials.row_settings import settings
@@ -16,6 +19,7 @@ GRADIENTS = {
     "reinforce": "REINFORCE",
     "gumbel": "Gumbel-softmax, straight-through",
     "rebar": "REBAR",
+    "relax": "RELAX",
 }
 SHARES = {None: "by the price λ", 0.5: "half of the edges"}
 """What is asked for: whatever λ leaves open, or a share to keep."""
@@ -50,19 +54,25 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """Accuracy, removed edges and time of every estimator."""
     columns = ("accuracy (%)", "removed (%)", "sampled (%)", "seconds", "runs")
     table = [["data set", "kept", "gradient by the gates", *columns]]
+    gradients = options.chosen(list(GRADIENTS))
     for data, records in store.by_data(plan(options, store)).items():
-        for (keep, gradient), runs in _groups(records).items():
-            cells = [
-                percent([getattr(record, key) for record in runs])
-                for key in ("test", "removed", "removed_sampled")
-            ]
-            seconds = f"{sum(r.seconds for r in runs) / len(runs):.1f}"
+        groups = _groups(records)
+        for keep, gradient in itertools.product(SHARES, gradients):
             names = (DATA[data], SHARES[keep], GRADIENTS[gradient])
-            table.append([*names, *cells, seconds, str(len(runs))])
-    what = "Estimators: the gradient by the gates, four ways"
+            table.append([*names, *_cells(groups.get((keep, gradient), []))])
+    what = "Estimators: the gradient by the gates, five ways"
     lines = [*heading(what, markdown=markdown)]
     lines += aligned(table, markdown=markdown, left=(0, 1, 2))
     return "\n".join(lines) + "\n"
+
+
+def _cells(runs: list[Record]) -> list[str]:
+    if not runs:
+        return [NOT_RUN, "", "", "", "0"]
+    keys = ("test", "removed", "removed_sampled")
+    cells = [percent([getattr(record, key) for record in runs]) for key in keys]
+    seconds = sum(record.seconds for record in runs) / len(runs)
+    return [*cells, f"{seconds:.1f}", str(len(runs))]
 
 
 def _groups(records: list[Record]) -> dict[tuple[float | None, str], list[Record]]:
