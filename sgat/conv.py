@@ -43,14 +43,14 @@ def draw_seed() -> Tensor:
 
 
 class SGATConv(nn.Module):
-    """Sparse graph attention: one gate per edge decides who is heard by all heads.
+    """Sparse graph attention: one gate per edge, shared by all heads.
 
         h = (m ⊙ x) W                                 W = (W₁ ‖ … ‖ W_K)
         log α_ij = s_i + t_j + q_i · k_j + c_ij + bias    scores of h's first head
         z_ij ~ HardConcrete(log α_ij),   a_ij = A_ij z_ij / Σ_k A_ik z_ik
         out_i = ‖_k Σ_j a_ij h_j^k   or the mean over heads
 
-    Every node also hears itself through a self-loop whose gate is always 1. In training
+    Every node has a self-loop whose gate is always 1. In training
     mode gates are drawn, in evaluation mode they take their median value.
 
     Duplicate edges count as one with the sum of their weights.

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """What one pass of a model gives.
+    """The result of one pass of a model.
 
     Attributes:
         logits: Class scores, [N, C].
         embedding: Penultimate features, the input of the read-out, [N, D].
         opened: The open edges of all layers, with the penalty; None without gates.
-        extra_loss: What the model adds to the loss on the labels in training, a scalar,
+        extra_loss: A scalar that the model adds to the loss on the labels in training,
             its price included; None for nothing.
-        num_used: Number of edges the pass listened to, a scalar; None for those of
+        num_used: Number of edges that the pass used, a scalar; None for those of
             `opened`, or all.
     """
 
@@ -36,7 +36,7 @@ class Output(NamedTuple):
     num_used: Tensor | None = None
 
     def used_edges(self, graph: Graph) -> Tensor:
-        """Number of edges of the graph the pass listened to, a scalar."""
+        """Number of edges of the graph that the pass used, a scalar."""
         if self.num_used is not None:
             return self.num_used
         if self.opened is not None:
@@ -102,7 +102,7 @@ class NodeClassifier(nn.Module):
         return self.compute(x, edge_index, edge_weight, seed=seed).logits
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor | None:
-        """How much each edge is worth to the model, higher is rather kept, [E].
+        """Score of each edge; edges with higher scores are kept first, [E].
 
         None for a model that has no opinion on single edges.
         """

@@ -34,7 +34,7 @@ BLOCK = 1 << 14
 
 
 class Links(NamedTuple):
-    """What stays or goes as one: pairs of opposite edges, or single edges.
+    """Units that stay or go together: pairs of opposite edges, or single edges.
 
     Attributes:
         edge: Position of one edge of each link, [L].

@@ -20,7 +20,7 @@ class BeliefReadout(nn.Module):
 
     d_i is the number of edges into i, closed ones too. H_h learns which classes are
     found h steps from which, alike or not. As all H_h start at 0, training starts at a
-    classifier that hears nobody, and it is one where all gates close: a node without
+    classifier that uses no edges, and it is one where all gates close: a node without
     neighbours loses nothing.
 
     Args:
@@ -49,7 +49,7 @@ class BeliefReadout(nn.Module):
 
     @property
     def reach(self) -> int:
-        """How many steps away a node is heard."""
+        """Number of steps that beliefs travel."""
         return len(self.compatible)
 
     def forward(
@@ -65,13 +65,13 @@ class BeliefReadout(nn.Module):
         graph = opened.graph
         loop = graph.loop_weights.to(own)[:, None]
         root = graph.in_degree.clamp(min=1).to(own).sqrt()[:, None]
-        heard = own.softmax(dim=1) - 1 / own.shape[1]
+        received = own.softmax(dim=1) - 1 / own.shape[1]
         logits = own
         for compatible in self.compatible:
             # A mean over the open edges and the loop, made a sum without the loop.
-            mean = ops.aggregate(opened, heard)
-            heard = (mean * opened.row_sum.to(own)[:, None] - loop * heard) / root
-            logits = logits + heard @ compatible
+            mean = ops.aggregate(opened, received)
+            received = (mean * opened.row_sum.to(own)[:, None] - loop * received) / root
+            logits = logits + received @ compatible
         return logits
 
     def extra_repr(self) -> str:

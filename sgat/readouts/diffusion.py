@@ -17,9 +17,9 @@ class DiffusionReadout(nn.Module):
         y⁰ = f,   y^k = (1 - r) Σ_j a_ij y^(k-1)_j + r f        k = 1 … steps
 
     with f the class scores of each node by itself, a_ij the attention of open edges and
-    self-loops, and r the share of the restarts. What is many steps away is heard, and
-    still a node does not drown in its surroundings. In training each step drops other
-    coefficients. (Gasteiger, Bojchevski, Günnemann: Predict then propagate, ICLR 2019.)
+    self-loops, and r the share of the restarts. Scores from
+    many steps away arrive, and the node's own scores keep their share. In training each
+    step drops other coefficients. (Gasteiger, Bojchevski, Günnemann: Predict then propagate, ICLR 2019.)
 
     Args:
         channels: Width of the features that f is read from.
@@ -61,11 +61,11 @@ class DiffusionReadout(nn.Module):
 
     @property
     def reach(self) -> int:
-        """How many steps away a node is heard; 0 where every step starts again."""
+        """Number of steps that scores travel; 0 where every step starts again."""
         return self.steps if self.restart < 1 else 0
 
     def own_share(self, loop_attention: float) -> float:
-        """The share of its own scores that a node hears in a step: r + (1 - r) a_ii."""
+        """Share of its own scores in what a node gets in a step: r + (1 - r) a_ii."""
         return self.restart + (1 - self.restart) * loop_attention
 
     def forward(
@@ -80,10 +80,10 @@ class DiffusionReadout(nn.Module):
         """
         logits = own
         for step in range(self.steps):
-            heard = ops.aggregate(
+            received = ops.aggregate(
                 opened, logits, dropout=self.attention_dropout, seed=seed, layer=step
             )
-            logits = torch.lerp(heard, own, self.restart)
+            logits = torch.lerp(received, own, self.restart)
         return logits
 
     def extra_repr(self) -> str:

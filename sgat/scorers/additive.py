@@ -43,12 +43,12 @@ class AdditiveScorer(nn.Module):
 
 
 class PairScorer(nn.Module):
-    """What scorers of pairs share: the additive scores that stand beside their own.
+    """The part that scorers of pairs share: additive scores beside their own.
 
     Args:
         channels: Width D of the projected features.
-        additive: Add the scores of the paper's gate, so that a node can be heard by all
-            or by none.
+        additive: Add the scores of the paper's gate, so that all edges
+            of a node can open or close together.
         init_gain: Scale of the initial weights.
     """
 

@@ -93,7 +93,7 @@ class EdgeBudget:
 
 
 def bias_shift(log_alpha: Tensor, num_kept: int | Tensor, gates: Gates) -> Tensor:
-    """What to add to every log α so that evaluation keeps exactly so many edges.
+    """The shift of every log α with which evaluation keeps exactly so many edges.
 
     Edges whose log α are equal up to rounding stay or go together, which is the only
     way to miss it.

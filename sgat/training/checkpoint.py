@@ -77,9 +77,9 @@ def check_format(found: Any, scorer: str, path: Path, advice: str) -> None:
 
     Args:
         found: The `MODEL_FORMAT` of the version that wrote them.
-        scorer: What their gates look at.
+        scorer: Name of the scorer.
         path: Their file.
-        advice: What to do instead.
+        advice: The remedy, as the end of a sentence.
 
     Raises:
         ValueError: If they are of another version.

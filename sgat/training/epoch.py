@@ -29,7 +29,7 @@ from sgat.training.evaluate import loss_on
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
 COLUMNS = (*STEP_COLUMNS, "kept_share", "train", "val", "val_loss", "is_best")
-"""What the row of an epoch holds, in float64; NaN where there is nothing to say."""
+"""Columns of the row of an epoch, float64; NaN where there is no value."""
 
 
 class Role:
@@ -116,7 +116,7 @@ class Epochs:
         return row
 
     def _schedule(self, scalar: dict[str, Any]) -> None:
-        """What changes from epoch to epoch, as tensors to be looked up by number."""
+        """The schedule: values of each epoch, as tensors indexed by its number."""
         config, budget = self.config, self.budget
         epochs = range(config.epochs)
         seeds = [noise.derive(config.seed, epoch, 0, 0) for epoch in epochs]
@@ -317,7 +317,7 @@ class CapturedEpochs:
         """Capture one epoch; at least one must have run before, to warm everything.
 
         Args:
-            epochs: What to replay.
+            epochs: The epochs to replay.
             length: Number of rows that are read at a time.
         """
         self.rows = torch.empty(

@@ -32,7 +32,7 @@ def seeded(seed: Seed, device: torch.device) -> Iterator[None]:
 
 
 class Baseline(NodeClassifier):
-    """What the competing methods share; each says in `run` what a pass is."""
+    """The part that competing methods share; `run` of each defines its pass."""
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """One pass; the seed is None in evaluation mode.

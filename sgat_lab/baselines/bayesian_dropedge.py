@@ -34,7 +34,7 @@ NEAREST = 1e-6
 
 
 class KeepRates(nn.Module):
-    """What is known of each layer's keep rate π: a Kumaraswamy distribution.
+    """The keep rate π of each layer: a Kumaraswamy distribution.
 
         density(π) = a b π^(a-1) (1 - π^a)^(b-1),   a, b > 0 learned
 
@@ -94,7 +94,7 @@ class BayesianDropEdge(GCN):
         loss:     data loss + kl_weight Σ_l KL(q_l ‖ Beta(prior, 1))
 
     Â is normalised before it is masked. Evaluation puts E[π_l] in place of Z_l and so
-    listens to all edges.
+    uses all edges.
 
     Args:
         in_channels: Number of input features K.

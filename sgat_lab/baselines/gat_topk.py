@@ -61,7 +61,7 @@ def is_among_smallest(score: Tensor, share: float, graph: Graph) -> Tensor:
     """Whether an edge is among the share of smallest scores of its graph, [E].
 
     Of G edges, round(share · G) are; of equal scores the first in the order of the
-    edges. Graphs that were merged into one are told apart by their names in the noise.
+    edges. Merged graphs are separated by their names in the noise.
     """
     order = score.argsort(stable=True)
     owner = (graph.noise_id >> 32)[graph.dst.long()]
@@ -76,7 +76,7 @@ def is_among_smallest(score: Tensor, share: float, graph: Graph) -> Tensor:
 
 
 class GATTopK(GAT):
-    """A GAT that does not listen to the share `remove` of edges of smallest attention.
+    """A GAT without the share `remove` of edges with the smallest attention.
 
     The edges are ranked by the coefficients of the first layer, averaged over heads and
     without attention dropout; the softmax of every layer is taken over what is left.
@@ -141,7 +141,7 @@ class GATTopK(GAT):
 
     @torch.no_grad()
     def ranking(self, x: Features, graph: Graph, seed: Seed | None = None) -> Tensor:
-        """What the edges are ranked by, [E]; the seed is that of the pass."""
+        """The score that ranks the edges, [E]; the seed is that of the pass."""
         first: Any = self.convs[0]
         weights = first.att_src, first.att_dst
         if self.when == "converged" and self.is_frozen:
@@ -167,7 +167,7 @@ class GATTopK(GAT):
         return Output(logits, hidden, num_used=num_used)
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
-        """What the edges are ranked by, [E]."""
+        """The score that ranks the edges, [E]."""
         return self.ranking(x, graph)
 
 

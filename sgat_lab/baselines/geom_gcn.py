@@ -1,8 +1,8 @@
-"""Geom-GCN: neighbours told apart by where they are (Pei et al., ICLR 2020).
+"""Geom-GCN: neighbours grouped by where they are (Pei et al., ICLR 2020).
 
 As in the published code, each kind of neighbour has weights of its own, the node itself
-is one more kind, and degrees count everything a node hears; as in the paper, a node
-that is a neighbour both in the graph and in the latent space is heard as both.
+is one more kind, and degrees count all messages of a node; as in the paper, a node
+that is a neighbour both in the graph and in the latent space counts as both.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def kinds_of(graph: Graph, places: Plane | Disc, near: Integers) -> list[Tensor]
     Args:
         graph: The edges.
         places: Where the nodes are.
-        near: Pairs j, i of which i hears j as a node nearby, [2, M].
+        near: Pairs j, i: i receives messages from j, a node nearby, [2, M].
     """
     size = graph.num_nodes
     edges = graph.edge_index.numpy(force=True)

@@ -52,7 +52,7 @@ class GraphSAGE(Baseline):
         pool:  h_i' = W1 h_i + W2 max_j relu(W3 h_j + c) + b
 
     j runs over a sample of the in-neighbours in training mode, over all at evaluation;
-    a node without any hears zeros. Edge weights are not used. The first products run
+    a node without any receives zeros. Edge weights are not used. The first products run
     on sparse features, so W3 of the first layer is [K, D], not [K, K] as in PyG.
 
     Args:
@@ -143,7 +143,7 @@ class GraphSAGE(Baseline):
         return out.add(self.own(x, graph, seed))
 
     def _drawn(self, graph: Graph, seed: Seed | None, layer: int) -> Tensor | None:
-        """The edges a layer listens to, [E]; None for all."""
+        """The edges that a layer uses, [E]; None for all."""
         if seed is None or not self.samples:
             return None
         size = self.samples[min(layer, len(self.samples) - 1)]

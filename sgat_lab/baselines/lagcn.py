@@ -107,7 +107,7 @@ def train_classifier(data: NodeData, *, hidden: int, hops: int) -> EdgeClassifie
 
 
 def two_hops(graph: Graph, most: int) -> Tensor:
-    """Pairs j, i with a path j → · → i but no edge, where i hears fewer than `most`."""
+    """Pairs j, i with a path j → · → i but no edge, where i has fewer than `most`."""
     matrix = graph.to_scipy(np.int32)
     row = np.flatnonzero(np.diff(matrix.indptr) < most)
     far = (matrix[row] @ matrix).tocoo()
@@ -126,7 +126,7 @@ def refined(
         data: The graph, on the CPU.
         classifier: A trained classifier.
         threshold: How sure it must be, to remove an edge or to add one.
-        add_edges: A node with fewer neighbours hears the likeliest of its neighbours'
+        add_edges: A node with fewer neighbours gets the likeliest of its neighbours'
             neighbours, up to this number; 0 adds nothing.
     """
     graph, h = data.graph, classifier.embed(data.x, data.graph)

@@ -85,7 +85,7 @@ def drawn_weights(key: Tensor, k: int, temperature: float, graph: Graph) -> Tens
 
 
 class NeuralSparse(GCN):
-    """A GCN that hears at most k neighbours of each node, chosen by an `EdgeScorer`.
+    """A GCN over at most k neighbours of each node, chosen by an `EdgeScorer`.
 
         training:    keys z_ij + Gumbel noise, A_ij times the weights of `drawn_weights`
         evaluation:  keys z_ij, A_ij alone

@@ -1,7 +1,7 @@
 """GAT that keeps what a node is apart from what its neighbours are.
 
-On disassortative graphs a mean of a node with its neighbours blurs what tells it from
-them; H2GCN (Zhu et al., NeurIPS 2020) and GAT-sep (Platonov et al., ICLR 2023)
+On disassortative graphs a mean of a node with its neighbours blurs the difference
+between them; H2GCN (Zhu et al., NeurIPS 2020) and GAT-sep (Platonov et al., ICLR 2023)
 concatenate the two instead. Of GAT-sep this has the separation alone, not the residual
 blocks with feed-forward parts and normalisation around it.
 """

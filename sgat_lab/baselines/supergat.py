@@ -1,4 +1,4 @@
-"""SuperGAT: attention that also learns to tell edges from pairs without one.
+"""SuperGAT: attention that also learns to separate edges from other pairs.
 
 Kim & Oh, *How to Find Your Friendly Neighborhood: Graph Attention Design with
 Self-Supervision*, ICLR 2021. PyG's layer draws its pairs without an edge from Python's

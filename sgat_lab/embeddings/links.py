@@ -1,4 +1,4 @@
-"""Links: who is next to whom, directions left aside, as the embeddings read it."""
+"""Links: the neighbours of every node, directions left aside, for the embeddings."""
 
 from __future__ import annotations
 

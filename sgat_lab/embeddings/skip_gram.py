@@ -27,7 +27,7 @@ def noise_table(visits: Integers) -> Integers:
 def skip_gram(
     walks: Integers, num_nodes: int, rng: np.random.Generator, *, passes: int
 ) -> Array:
-    """Vectors from which the nodes around a node in walks can be told, [N, 2].
+    """Vectors that predict the nodes around a node in walks, [N, 2].
 
     Mikolov et al., NeurIPS 2013, with negative sampling.
 

@@ -1,7 +1,7 @@
 """Block posterior: how well anybody could judge the edges of a block model.
 
-Whoever is told how a graph was made, and sees features, training labels and edges, can
-do no better than by the probability that an edge is original given all that. Here it is
+A judge who knows how a graph was made, and sees features, training labels and edges,
+can do no better than by the probability that an edge is original given all that. Here it is
 by belief propagation: messages about classes travel along edges until they agree.
 """
 
@@ -20,7 +20,7 @@ from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
 from sgat_lab.trials.probes import Judged, planted_told_apart
 
 BEST_POSSIBLE = "best-possible"
-"""The row of the judge who is told everything."""
+"""The row of the judge who knows everything."""
 DAMPING = 0.3
 """How much of the last round's messages is kept."""
 TOLERANCE = 1e-7
@@ -67,12 +67,12 @@ class Chances(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """What messages agree on.
+    """The fixed point of the messages.
 
     Attributes:
         node: Probability of each class, [N, C].
-        alike: Of each edge, the probability that its ends are of one class, told by all
-            but the edge itself, [E].
+        alike: Probability that both ends of an edge are of one class, the edge itself
+            left out, [E].
         rounds: Number of rounds.
     """
 
@@ -111,14 +111,14 @@ def propagate(
     rounds, change = 0, 1.0
     while change > TOLERANCE and rounds < MOST_ROUNDS:
         rounds += 1
-        heard = _weight(message, joined).log()
+        incoming = _weight(message, joined).log()
         absent = _weight(belief, apart).log()
         total = own + absent.sum(dim=0) - absent
-        total = total.index_add(0, dst, heard - absent[src])
-        # A node does not hear from a neighbour what it told it.
-        told = (total[src] - heard[back]).softmax(dim=1)
-        change = float((told - message).abs().sum() / max(message.numel(), 1))
-        message = DAMPING * message + (1 - DAMPING) * told
+        total = total.index_add(0, dst, incoming - absent[src])
+        # A node does not get its own message back.
+        sent = (total[src] - incoming[back]).softmax(dim=1)
+        change = float((sent - message).abs().sum() / max(message.numel(), 1))
+        message = DAMPING * message + (1 - DAMPING) * sent
         belief = DAMPING * belief + (1 - DAMPING) * total.softmax(dim=1)
     return Beliefs(belief, (message * message[back]).sum(dim=1), rounds)
 
@@ -138,7 +138,7 @@ def original_probability(alike: Tensor, chances: Chances) -> Tensor:
 def own_beliefs(
     x: Tensor, mean: Tensor, y: Tensor | None, known: Tensor | None
 ) -> Tensor:
-    """What a node by itself says of its class: log p, [N, C].
+    """Log-probability of each class from a node's own features, [N, C].
 
     By features x ~ N(mean of the class, I), and by the label where it is known.
 
@@ -146,7 +146,7 @@ def own_beliefs(
         x: Features, [N, K].
         mean: True mean of each class, [C, K].
         y: Class of each node, [N]; None if labels say nothing.
-        known: Nodes whose class is told, [N] bool; None with y.
+        known: Nodes whose class is given, [N] bool; None with y.
     """
     x, mean = x.double(), mean.double()
     found = (x @ mean.T - (mean**2).sum(dim=1) / 2).log_softmax(dim=1)
@@ -157,11 +157,11 @@ def own_beliefs(
 
 
 def judged_best(name: str, seed: int, **options: Any) -> dict[str, Any]:
-    """What the best judge makes of a block model, as entries of a `Record`.
+    """The verdict of the best judge on a block model, as entries of a `Record`.
 
     An edge goes if it is rather planted than original, and a node is of its likeliest
     class. The first round believes the truth: so of several agreements it is that of
-    the best judge there could be. Where labels are shuffled nobody hears of classes.
+    the best judge there could be. Where labels are shuffled, no class is given.
 
     Args:
         name: One of `BLOCK_MODELS`.
@@ -176,10 +176,10 @@ def judged_best(name: str, seed: int, **options: Any) -> dict[str, Any]:
     assert isinstance(data.x, Tensor), "features of a block model are dense"
     shape = data.num_classes, data.x.shape[1]
     mean = class_means(*shape, options["feature_signal"], seed)
-    told = (None, None) if options.get("shuffled") else (data.y, data.train)
+    given = (None, None) if options.get("shuffled") else (data.y, data.train)
     chances = Chances.of(name, options["noise_rate"])
     start = F.one_hot(truth, data.num_classes).double()
-    own = own_beliefs(data.x, mean, *told)
+    own = own_beliefs(data.x, mean, *given)
     found = propagate(own, graph, chances.joined, chances.apart, start)
     probability = original_probability(found.alike, chances)
     is_removed = probability < 0.5
