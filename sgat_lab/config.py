@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sgat.config import Config, ModelConfig
+from sgat.config import Config, DataConfig, ModelConfig
 from sgat.config.sections import Readout, Scorer
 
 
@@ -29,7 +29,28 @@ class MethodConfig(ModelConfig):
 
 
 @dataclasses.dataclass(frozen=True)
+class MadeDataConfig(DataConfig):
+    """The data to train on: a data set by name, files, or a graph that the lab makes.
+
+    Attributes:
+        options: Arguments of a block model, see `sgat_lab.synthetic.block_models`.
+    """
+
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class LabConfig(Config):
     """Everything a training of the lab depends on besides the data itself."""
 
+    data: MadeDataConfig = MadeDataConfig()
     model: MethodConfig = MethodConfig()
+
+    @classmethod
+    def from_config(cls, config: Config) -> LabConfig:
+        """A config of the library: SGAT on a data set or on files."""
+        return cls(
+            data=MadeDataConfig(**vars(config.data)),
+            model=MethodConfig(**vars(config.model)),
+            train=config.train,
+        )

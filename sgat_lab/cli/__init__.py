@@ -1,4 +1,4 @@
-"""The command line of the lab: one file per verb, as that of the library."""
+"""The command line of the lab: a command for each experiment, and `compare`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from sgat.cli import run_app
 
-VERBS = ("compare", "reproduce")
+VERBS = ("run", "compare")
 """The modules of this package; importing one adds its commands to `app`."""
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    """The paper's tables and figures again, and SGAT against simpler methods."""
+    """The paper's tables and figures, and SGAT beside other methods."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""`sgat compare`: ways to choose edges against each other, at the same budgets."""
+"""`sgat-lab compare`: ways to choose edges against each other, at the same budgets."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ NAMES = (
 
 
 @app.command(
-    epilog="Examples:\n\nsgat compare cora --runs 3\n\n"
-    "sgat compare --edges edges.csv --nodes nodes.csv --label y --budgets 0.5,0.2\n\n"
-    "sgat compare texas --only sgat-recommended,random,mlp --runs 5"
+    epilog="Examples:\n\nsgat-lab compare cora --runs 3\n\n"
+    "sgat-lab compare --edges edges.csv --nodes nodes.csv --label y --only sgat,mlp"
 )
 def compare(
     name: str | None = data_options.NAME,

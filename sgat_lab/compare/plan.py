@@ -23,7 +23,7 @@ from sgat_lab.compare.pruners import (
     PrunedTask,
     kept_edges,
 )
-from sgat_lab.config import LabConfig
+from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.sparsifiers import links
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.probes import unpacked
@@ -32,7 +32,7 @@ from sgat_lab.trials.row_settings import settings
 
 FULL, MLP = "full", "mlp"
 METHODS = (*PRUNERS, MLP)
-"""What `--only` may name; the full graph is always there."""
+"""Methods to choose from; the full graph is always there."""
 RETRAINED = {"gcn": "GCN", "gat": "GAT, 2 heads"}
 """Models that are trained anew on what a method keeps, and what they are called."""
 ROWS = {
@@ -84,7 +84,7 @@ def check_comparable(graphs: Sequence[NodeData]) -> None:
     if not sum(data.graph.num_edges for data in graphs):
         raise ValueError(f"{name!r} has no edges to choose from.")
     if not any(bool(data.test.any()) for data in graphs):
-        raise ValueError(f"{name!r} has no test nodes to judge by; choose a `--split`.")
+        raise ValueError(f"{name!r} has no test nodes to judge by; choose a `split`.")
 
 
 class Comparison:
@@ -158,7 +158,8 @@ class Comparison:
         is recommended depends on the number of edges, as in `sgat fit`.
         """
         found = settings(ROWS[model], self.data.name or "", self.split, seed)
-        config = dataclasses.replace(found, data=self.data)
+        data = MadeDataConfig(**vars(self.data))
+        config = dataclasses.replace(found, data=data)
         if model == SGAT_RECOMMENDED:
             scorer = chosen_scorer(config.model, self.graphs)
             config = config.replace(model={"scorer": scorer})

@@ -120,7 +120,7 @@ def verdict(
     if not any(found.lines for found in judged):
         return []
     if runs < 2:
-        return ["One run cannot tell methods apart; take `--runs 3` or more."]
+        return ["One run cannot tell methods apart; take three or more."]
     lines = [line for found in judged for line in found.lines]
     return [*lines, _basis(results, runs, splits_vary)]
 

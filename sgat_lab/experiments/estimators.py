@@ -26,7 +26,7 @@ SHARES = {None: "by the price λ", 0.5: "half of the edges"}
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*GRADIENTS, *DATA]
 
 

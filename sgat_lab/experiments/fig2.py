@@ -11,6 +11,7 @@ from sgat.data import load
 from sgat.explaining.evolution import draw_evolution
 from sgat.gates import HardConcrete
 from sgat.training.loop import Snapshot
+from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading
 from sgat_lab.tables.published import FIGURES
 from sgat_lab.trials.options import Options
@@ -18,13 +19,13 @@ from sgat_lab.trials.record import Store, Task
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return ["karate"]
 
 
 def plan(options: Options, store: Store) -> list[Task]:
     """SGAT with the tuned settings, for every seed."""
-    config = find_config("tuned/karate")
+    config = LabConfig.from_config(find_config("tuned/karate"))
     return [
         Task("sgat-karate", config.replace(train={"seed": seed}), probe="evolution")
         for seed in options.seeds

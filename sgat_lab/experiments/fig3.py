@@ -18,7 +18,7 @@ DATA = {"cora": "Cora", "citeseer": "Citeseer"}
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return list(DATA)
 
 

@@ -21,7 +21,7 @@ ROW = "sgat-2head"
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return list(DATA)
 
 

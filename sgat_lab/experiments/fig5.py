@@ -22,7 +22,7 @@ ORDERS = {
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return list(DATA)
 
 

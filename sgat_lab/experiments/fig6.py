@@ -19,7 +19,7 @@ PRICES = (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return list(DATA)
 
 

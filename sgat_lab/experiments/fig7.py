@@ -19,7 +19,7 @@ HEADS = (1, 2, 4, 8)
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *DATA]
 
 

@@ -18,7 +18,7 @@ MARKERS = "os^Dv*P<>X"
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *DATA]
 
 

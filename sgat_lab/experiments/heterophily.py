@@ -16,7 +16,7 @@ AGAINST = ("mlp", "gat", "gat-2head")
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *table3.DATA]
 
 

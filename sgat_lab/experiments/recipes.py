@@ -21,7 +21,7 @@ DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *DATA]
 
 

@@ -43,7 +43,7 @@ COLUMNS = (*CLEAN, *DISASSORTATIVE)
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *dict.fromkeys(column.data for column in COLUMNS)]
 
 

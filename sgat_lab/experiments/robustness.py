@@ -27,7 +27,7 @@ Cells = dict[str, dict[float, list[Record]]]
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *DATA]
 
 

@@ -98,7 +98,7 @@ NOISE = ("cross-class", 1.0)
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*_rows(), *EDGES, *NOISY]
 
 
@@ -285,9 +285,9 @@ def _scores(
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
     """The chosen settings as TOML: the content of `configs/methods/_chosen.toml`."""
     lines = [
-        "# Chosen by validation: `sgat reproduce search`; space and budget are in",
-        "# sgat/experiments/search.py. These come on top of the rows' own files; an",
-        "# empty table says that what the row starts from was best.",
+        "# Chosen by validation: `sgat-lab search`. Space and budget are in",
+        "# sgat_lab/experiments/search.py. These come on top of the rows' own files.",
+        "# An empty table says that the settings of the row's own file were best.",
     ]
     for (row, place), setting in chosen(options, store).items():
         lines += ["", f'["{row}"."{place.name}"]']

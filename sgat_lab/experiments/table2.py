@@ -39,7 +39,7 @@ NOT_THE_BENCHMARK = (
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *[column.data for column in COLUMNS]]
 
 

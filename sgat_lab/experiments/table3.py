@@ -42,7 +42,7 @@ def columns(split: str) -> tuple[Column, ...]:
 
 
 def names() -> list[str]:
-    """Rows and data sets that `--only` may name."""
+    """Rows and data sets that `Options.only` may name."""
     return [*ROWS, *DATA]
 
 

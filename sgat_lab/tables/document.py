@@ -13,16 +13,16 @@ from sgat_lab.trials.record import Record
 PREFACE = """\
 # Reproduction
 
-Written by `sgat reproduce {names}{flags} --document {path}` from the records of
+Written by `sgat-lab run {names}{flags} --document {path}` from the records of
 finished trainings (`docs/records`; with `--stored` nothing is trained again); nothing
 here is typed by hand but the notes. Every training is one
 record: settings, data, seed, scores, removed edges, time, device, date and commit
 (`--records`). Test nodes are looked at once per training, with the model of the best
 validation score. ± is the standard deviation over seeds.
 
-Settings are in `sgat/configs/methods`: `_common.toml` for a data set, a file per
-method on top, and `_chosen.toml`, what `sgat reproduce search` chose by validation with
-the same space and budget for every method (`sgat_lab/experiments/search.py`), on top of
+Settings are in `sgat_lab/configs/methods`: `_common.toml` for a data set, a file per
+method on top, and `_chosen.toml`, what `sgat-lab search` chose by validation with the
+same space and budget for every method (`sgat_lab/experiments/search.py`), on top of
 both. Where `_chosen.toml` has no entry, nothing was searched: such a row runs with the
 settings of the other files.
 
@@ -77,7 +77,7 @@ def render(
             link = os.path.relpath(section.figure, path.absolute().parent)
             lines += [f"![{section.name}]({Path(link).as_posix()})", ""]
         lines += [f"* {note}" for note in section.notes]
-        lines += [f"* Command: `sgat reproduce {section.name}{flags}`."]
+        lines += [f"* Command: `sgat-lab {section.name}{flags}`."]
         lines += [f"* {line}" for line in circumstances(section.records)]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -33,7 +33,7 @@ class Options:
 
     @property
     def flags(self) -> list[str]:
-        """The options of `sgat reproduce` that give these, defaults left out."""
+        """Flags of the command line that give these, defaults left out."""
         found = ["--quick"] if self.quick else []
         if self.runs != Options.runs:
             found.append(f"--runs {self.runs}")
@@ -69,7 +69,7 @@ class Options:
             if name not in known:
                 choices = ", ".join(dict.fromkeys(known)) or "none"
                 raise ValueError(
-                    f"`--only` must name rows or data sets, got {name!r}; known here:"
+                    f"`only` must name rows or data sets, got {name!r}; known here:"
                     f" {choices}."
                 )
 

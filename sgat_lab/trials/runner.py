@@ -172,7 +172,7 @@ def _in_processes(
         if undone:
             raise ValueError(
                 f"A process ended with code {codes[0]} and {undone} trainings are not"
-                " done; run the same command again, with fewer `--processes` if memory"
+                " done; run the same command again, with fewer `processes` if memory"
                 " was short."
             )
     tell(len(missing))

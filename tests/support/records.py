@@ -4,11 +4,10 @@ import time
 from multiprocessing.queues import Queue
 from pathlib import Path
 
-from sgat.config import DataConfig
-from sgat_lab.config import LabConfig
+from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.trials.record import Record, Store, Task
 
-TASK = Task("gcn", LabConfig(data=DataConfig(name="karate")))
+TASK = Task("gcn", LabConfig(data=MadeDataConfig(name="karate")))
 
 
 def record(task: Task = TASK, **changes) -> Record:

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from support.awkward import random_edges
 from support.small_data import block_graph
 
-from sgat.config import DataConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat_lab.compare.pruners import PRUNERS, UNLEARNED, PrunedTask, kept_edges, select
-from sgat_lab.config import LabConfig
+from sgat_lab.config import LabConfig, MadeDataConfig
 
 
 def made(num_nodes: int, num_edges: int, undirected: bool) -> NodeData:
@@ -110,7 +109,7 @@ def test_other_edges_are_refused():
 
 TASK = PrunedTask(
     "random-0.5-gcn",
-    LabConfig(data=DataConfig(name="karate")),
+    LabConfig(data=MadeDataConfig(name="karate")),
     data_sha256="abc",
     kept=(np.packbits([1, 0, 1]).tobytes(),),
 )

@@ -122,7 +122,7 @@ def test_both_kinds_of_gates_are_judged_each_by_itself():
 
 def test_one_run_tells_nothing():
     lines = verdict(results(at(0.3, (0.9,), (0.1,))), (0.3,), splits_vary=True)
-    assert lines == ["One run cannot tell methods apart; take `--runs 3` or more."]
+    assert lines == ["One run cannot tell methods apart; take three or more."]
 
 
 def test_without_sgat_there_is_no_verdict():

@@ -20,7 +20,7 @@ def test_every_experiment_has_its_command_notes_and_figure(tmp_path):
     figure = tmp_path / "figures" / "fig4.png"
     section = Section("fig4", "## Figure 4\n", [record()], figure, ["a miss"])
     text = render([section], tmp_path / "docs" / "reproduction.md")
-    assert "`sgat reproduce fig4`" in text and "* a miss" in text
+    assert "`sgat-lab fig4`" in text and "* a miss" in text
     assert "](../figures/fig4.png)" in text
 
 
@@ -35,7 +35,8 @@ def test_commands_have_the_options_they_were_run_with(tmp_path):
     section = Section("fig4", "## Figure 4", [record()], None, ())
     options = Options(runs=3, only=("texas",))
     text = render([section], tmp_path / "x.md", options)
-    assert text.count("sgat reproduce fig4 --runs 3 --only texas") == 2
+    assert "`sgat-lab run fig4 --runs 3 --only texas --document x.md`" in text
+    assert "`sgat-lab fig4 --runs 3 --only texas`" in text
     assert "no result" not in text
     quick = render([section], tmp_path / "x.md", Options(quick=True))
-    assert "`sgat reproduce fig4 --quick`" in quick and "no result" in quick
+    assert "`sgat-lab fig4 --quick`" in quick and "no result" in quick

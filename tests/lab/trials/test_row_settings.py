@@ -1,12 +1,10 @@
-import dataclasses
-
 import pytest
 from support.small_data import block_graph
 
 from sgat.config import ModelConfig, find_config
 from sgat.training.loop import resolved
 from sgat.training.recommended import RECOMMENDED
-from sgat_lab.config import MethodConfig
+from sgat_lab.config import LabConfig
 from sgat_lab.trials import row_settings as module
 from sgat_lab.trials.row_settings import settings, unsearched
 
@@ -50,10 +48,8 @@ def test_an_empty_choice_is_what_the_row_starts_from(chosen):
     ],
 )
 def test_the_tuned_config_of_a_data_set_is_that_of_the_tables(data):
-    tuned, row = find_config(f"tuned/{data}"), settings("sgat-2head", data)
-    assert (tuned.data, tuned.train) == (row.data, row.train)
-    model = MethodConfig(**dataclasses.asdict(tuned.model))
-    assert model == row.model
+    tuned = LabConfig.from_config(find_config(f"tuned/{data}"))
+    assert tuned == settings("sgat-2head", data)
 
 
 def test_the_recommended_row_is_what_the_library_recommends():

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from sgat.config import DataConfig
-from sgat_lab.config import LabConfig
+from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.trials import trial
 from sgat_lab.trials.record import Store, Task
 from sgat_lab.trials.runner import _deaf_to_ctrl_c, run_planned, run_tasks
 
 
 def task(seed: int = 0, **train) -> Task:
-    config = LabConfig(data=DataConfig(name="karate"))
+    config = LabConfig(data=MadeDataConfig(name="karate"))
     settings = {"epochs": 3, "seed": seed, "device": "cpu", **train}
     model = {"method": "gcn", "hidden": 4, "symmetric": False}
     return Task("gcn", config.replace(train=settings, model=model))

@@ -4,15 +4,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from sgat.config import DataConfig
 from sgat.data import load
-from sgat_lab.config import LabConfig
+from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.trials import trial
 from sgat_lab.trials.probes import unpacked
 from sgat_lab.trials.record import Task
 from sgat_lab.trials.row_settings import rows, settings
 
-KARATE = LabConfig(data=DataConfig(name="karate")).replace(
+KARATE = LabConfig(data=MadeDataConfig(name="karate")).replace(
     train={"epochs": 3}, model={"symmetric": False}
 )
 

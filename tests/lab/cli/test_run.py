@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from sgat.cli import main
+from sgat_lab.cli import main
+from sgat_lab.cli.run import EXPERIMENTS
 from sgat_lab.experiments import table1
 
 MADE = [
@@ -29,7 +30,7 @@ def asked(monkeypatch):
 
 
 def test_table1_is_printed_with_its_notes(asked, capsys, tmp_path):
-    assert main(["reproduce", "table1", "--data-root", str(tmp_path)]) == 0
+    assert main(["table1", "--data-root", str(tmp_path)]) == 0
     captured = capsys.readouterr()
     assert captured.out == table1.render(MADE)
     assert "[1] Counted anew." in captured.out
@@ -38,12 +39,12 @@ def test_table1_is_printed_with_its_notes(asked, capsys, tmp_path):
 
 
 def test_table1_comes_as_markdown(asked, capsys):
-    assert main(["reproduce", "table1", "--markdown"]) == 0
+    assert main(["table1", "--markdown"]) == 0
     assert capsys.readouterr().out.startswith("| data set |")
 
 
 def test_table1_comes_as_json(asked, capsys):
-    assert main(["reproduce", "table1", "--json"]) == 0
+    assert main(["table1", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["paper"]["nodes"] == 13
     assert row["ours"]["edges"] == 101
@@ -51,23 +52,36 @@ def test_table1_comes_as_json(asked, capsys):
 
 
 def test_an_unknown_experiment_lists_the_known_ones(capsys):
-    assert main(["reproduce", "table99"]) == 1
+    assert main(["run", "table99"]) == 1
     assert capsys.readouterr().err.startswith(
         "error: Unknown experiment 'table99'; choose all or of table1, table2,"
     )
 
 
-def test_help_ends_with_examples(capsys):
-    assert main(["reproduce", "--help"]) == 0
+@pytest.mark.parametrize("name", ["run", "all", "compare", *EXPERIMENTS])
+def test_help_ends_with_examples(name, capsys):
+    assert main([name, "--help"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    examples = [line for line in lines if line][-4:]
-    assert all(line.startswith("sgat reproduce") for line in examples)
+    examples = [line for line in lines if line][-2:]
+    assert all(line.startswith(f"sgat-lab {name}") for line in examples)
+
+
+def test_help_has_every_experiment_with_a_line(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for name, text in EXPERIMENTS.items():
+        assert name in shown and text.split()[0] in shown
+
+
+def test_an_unknown_command_is_wrong_usage(capsys):
+    assert main(["table99"]) == 2
+    assert "table99" in capsys.readouterr().err
 
 
 def quick(folder, *arguments) -> int:
     return main(
         [
-            *("reproduce", *arguments, "--quick", "--device", "cpu", "--quiet"),
+            *("run", *arguments, "--quick", "--device", "cpu", "--quiet"),
             *("--records", str(folder / "records"), "--figures", str(folder)),
         ]
     )
@@ -94,7 +108,7 @@ def test_the_document_has_commands_and_figures(tmp_path, capsys):
     path = tmp_path / "reproduction.md"
     assert quick(tmp_path, "fig2", "--document", str(path)) == 0
     text = path.read_text()
-    assert "`sgat reproduce fig2 --quick`" in text and "![fig2](fig2.png)" in text
+    assert "`sgat-lab fig2 --quick`" in text and "![fig2](fig2.png)" in text
 
 
 def test_records_come_as_json(tmp_path, capsys):
@@ -114,7 +128,7 @@ def test_records_come_as_json(tmp_path, capsys):
     ],
 )
 def test_bad_options_are_told_before_any_training(tmp_path, capsys, arguments, message):
-    call = ["reproduce", "fig2", *arguments, "--records", str(tmp_path / "records")]
+    call = ["fig2", *arguments, "--records", str(tmp_path / "records")]
     assert main([*call, "--quiet"]) == 1
     assert message in capsys.readouterr().err
     assert not list(tmp_path.glob("records/*.json"))

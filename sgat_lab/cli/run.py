@@ -1,8 +1,10 @@
-"""`sgat reproduce`: the paper's tables and figures beside ours."""
+"""`sgat-lab run`, and a command for each experiment of the lab."""
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,49 +17,60 @@ from sgat.cli.downloads import download_bar
 from sgat.data.files.atomic import check_place
 from sgat_lab.cli import app
 
-TRAINED = (
-    *("table2", "table3", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8"),
-    *("recipes", "repeats", "robustness", "planted", "heterophily", "estimators"),
-    "search",
-)
-"""Experiments that train models: modules of `sgat_lab.experiments` with `plan` and
-`text`, and `draw` if there is a figure."""
-EXPERIMENTS = ("table1", *TRAINED)
+EXPERIMENTS = {
+    "table1": "The data sets, as the paper counts them and as the files hold them.",
+    "table2": "All methods on graphs whose neighbours tend to share a class.",
+    "table3": "All methods on graphs whose neighbours often differ in class.",
+    "fig2": "The karate club over the epochs of training.",
+    "fig3": "The variance of GAT's attention over its heads, edge by edge.",
+    "fig4": "Accuracy and kept edges over the epochs of training.",
+    "fig5": "Accuracy when edges are removed by log α, lowest or highest first.",
+    "fig6": "Accuracy and removed edges against λ, the price of an open edge.",
+    "fig7": "Accuracy against the number of heads.",
+    "fig8": "t-SNE of the last hidden features of GAT and SGAT.",
+    "recipes": "Baselines with the settings that their papers give.",
+    "repeats": "SGAT and others with five times the seeds of a table.",
+    "robustness": "The effect of added edges on each method.",
+    "planted": "Graphs with a known amount of noise, and how much of it gates remove.",
+    "heterophily": "The recommended settings where neighbours often differ in class.",
+    "estimators": "Four ways to get a gradient through the gates.",
+    "search": "Settings for every method and data set, chosen by validation scores.",
+}
+"""The experiments and their help. Each is a module of `sgat_lab.experiments` with
+`names`, `plan` and `text`, and `draw` if there is a figure; table1 trains nothing."""
 ALL = tuple(name for name in EXPERIMENTS if name != "search")
 
 
 @app.command(
-    epilog="Examples:\n\nsgat reproduce table1\n\n"
-    "sgat reproduce table2 table3 --processes 2\n\n"
-    "sgat reproduce table3 --only texas,sgat-2head,mlp --runs 3\n\n"
-    "sgat reproduce all --quick"
+    epilog="Examples:\n\nsgat-lab run table2 table3 --processes 2\n\n"
+    "sgat-lab run all --stored --records docs/records --document reproduction.md"
 )
-def reproduce(
+def run(
     what: list[str] = typer.Argument(help=f"all, or of {', '.join(EXPERIMENTS)}."),
     runs: int = typer.Option(10, min=1, help="Number of seeds, from 0."),
     only: str = typer.Option(
         "",
-        help="Rows and data sets to restrict it to, with commas between; experiments"
-        " with none of them are left out.",
+        help="Only these rows and data sets, separated by commas. Experiments with none"
+        " of them are left out.",
     ),
     quick: bool = typer.Option(
-        False, "--quick", help="One seed, few epochs, small graphs: a look, no result."
+        False, "--quick", help="One seed, few epochs, small graphs: a quick look."
     ),
     records: Path = typer.Option(
-        Path("records"), help="Folder of finished trainings, which are not repeated."
+        Path("records"), help="Folder of finished trainings; these are not repeated."
     ),
     stored: bool = typer.Option(
-        False, "--stored", help="Train nothing: show what is in the records."
+        False, "--stored", help="Train nothing; show what the records hold."
     ),
     pack: bool = typer.Option(
         False, "--pack", help="Put all records into one file when done."
     ),
     figures: Path = typer.Option(Path("figures"), help="Folder for figures."),
     document: Path | None = typer.Option(
-        None, help="Write it all, with commands and circumstances, as a Markdown file."
+        None, help="Write a Markdown file with all results and their commands."
     ),
     processes: int = typer.Option(
-        1, min=1, help="Trainings at once; several commands may also share a folder."
+        1, min=1, help="Trainings at once. Several commands may share a folder."
     ),
     device: str = typer.Option("auto", help="cpu, cuda, or auto."),
     data_root: Path | None = DATA_ROOT,
@@ -65,10 +78,10 @@ def reproduce(
     markdown: bool = typer.Option(False, "--markdown", help="Print Markdown."),
     quiet: bool = QUIET,
 ) -> None:
-    """Run experiments of the paper again and print them beside the paper's numbers.
+    """Run several experiments and print them beside the paper's numbers.
 
-    Every finished training is kept in `--records`, so that an interrupted command goes
-    on where it was, and a table is printed at once where its trainings are there.
+    `--records` keeps every finished training. The same command goes on after a stop,
+    and prints a table at once when all its trainings are there.
     """
     names = list(
         dict.fromkeys(
@@ -94,7 +107,7 @@ def reproduce(
         modules = {
             name: import_module(f"sgat_lab.experiments.{name}")
             for name in names
-            if name in TRAINED
+            if name != "table1"
         }
     wanted = tuple(name for part in only.split(",") if (name := part.strip()))
     options = Options(runs=runs, only=wanted, quick=quick)
@@ -137,6 +150,35 @@ def reproduce(
         write_text(document, render(sections, document, options))
     if pack:
         store.pack()
+
+
+def _without_names(what: str, text: str) -> Callable[..., None]:
+    """The command of one experiment: `run` with its name given."""
+    signature = inspect.signature(run, eval_str=True)
+    options = [each for each in signature.parameters.values() if each.name != "what"]
+
+    def command(**given: Any) -> None:
+        run([what], **given)
+
+    command.__doc__ = text
+    # Typer reads the options from here.
+    command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=options
+    )
+    return command
+
+
+def _add_commands() -> None:
+    texts = {"all": "Run all experiments but the search.", **EXPERIMENTS}
+    for name, text in texts.items():
+        examples = (
+            f"sgat-lab {name} --quick",
+            f"sgat-lab {name} --stored --records docs/records",
+        )
+        if name == "table1":
+            examples = "sgat-lab table1", "sgat-lab table1 --markdown"
+        epilog = "Examples:\n\n" + "\n\n".join(examples)
+        app.command(name, epilog=epilog)(_without_names(name, text))
 
 
 def _check_places(records: Path, figures: Path, document: Path | None) -> None:
@@ -198,3 +240,6 @@ def _table1(root: Path | None, quiet: bool, as_json: bool, markdown: bool) -> st
     if as_json:
         return json.dumps([row.to_dict() for row in rows], indent=2) + "\n"
     return render(rows, markdown=markdown)
+
+
+_add_commands()
