@@ -206,7 +206,7 @@ class SGAT(NodeClassifier):
             symmetric=bool(config.symmetric),
             bias=config.bias,
             residual=config.residual,
-            gates=_chosen_gates(config),
+            gates=chosen_gates(config),
             init_gain=config.init_gain,
             backend=config.backend,
         )
@@ -385,7 +385,8 @@ class SGAT(NodeClassifier):
         return self.log_alpha(x, graph)
 
 
-def _chosen_gates(config: ModelConfig) -> Gates:
+def chosen_gates(config: ModelConfig) -> Gates:
+    """The gates that a config describes."""
     if config.gate_gradient == "hard_concrete":
         return HardConcrete(config.temperature, config.gamma, config.zeta)
     return BinaryGates(config.gate_gradient, config.temperature, config.gate_samples)

@@ -108,19 +108,20 @@ def prune(
     as_json: bool = option(False, RUN, "Print the summary as JSON.", "--json"),
     quiet: bool = option(False, RUN, "Show no progress.", "--quiet"),
 ) -> None:
-    """Remove the edges of a table that a trained model does not listen to.
+    """Remove edges from a table with a trained model.
 
-    Scores every row, also edges that were not there in training, and writes the rows
-    that stay, with their columns and ids: from the features of its ends, or, by the
-    scorers evidence, gatv2 and structure, with all rows as one graph in memory.
-    Guarantees (--min-degree, --keep-connected, --protect) count towards --keep.
+    Without --edges it prunes the edges of the run by the scores in the run folder. With
+    --edges it scores every row, also edges that were not there in training: by the
+    features of its ends, or, with the scorers evidence, gatv2 and structure, with all
+    rows as one graph in memory. It writes the rows that stay with their columns and
+    ids. Guarantees (--min-degree, --keep-connected, --protect) count towards --keep.
     """
     from sgat.cli.counting import counting
 
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
-        from sgat.pruning.prune_run import PruneRequest, prune_run
         from sgat.pruning.rules import Rules
+        from sgat.runs.prune import PruneRequest, prune_run
 
     rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)  # type: ignore[arg-type]  # checked there
     request = PruneRequest(
@@ -139,7 +140,7 @@ def prune(
         id=id,
         delimiter=delimiter,
         undirected=undirected,
-        with_scores=scores,
+        scores=scores,
         overwrite=overwrite,
         measure=measure,
         data_root=None if data_root is None else str(data_root),
@@ -180,7 +181,7 @@ def describe(summary: dict[str, Any]) -> str:
     if missing and summary["missing"] == "drop":
         lines += [f"  by score            {by_score:,}"]
         lines += [f"  node missing        {missing:,}"]
-    lines.append(f"gates open above    log α = {summary['opening']:.4f}")
+    lines.append(f"gates open above    log α = {summary['threshold']:.4f}")
     if summary["measure"] is not None:
         lines += describe_measure(summary["measure"])
     lines.append(f"written to          {summary['out']}, {summary['seconds']:.1f} s")

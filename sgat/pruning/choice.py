@@ -28,14 +28,14 @@ class Choice:
             alone would keep it, without any guarantee; the others name the guarantee
             that an edge owes its place to.
         score: The score that decided, of both directions if symmetric, [E].
-        opening: The log α at which gates open, see `chosen_scores`.
+        threshold: The log α above which gates are open, see `chosen_scores`.
         notes: What a user should know, one sentence each.
     """
 
     kept: Array
     reason: Array
     score: Array
-    opening: float
+    threshold: float
     notes: tuple[str, ...] = ()
 
     def count(self) -> dict[str, int]:
@@ -87,12 +87,12 @@ def choose_edges(
     if rules.keep is None:
         limit = threshold if rules.threshold is None else rules.threshold
         by_score = score > np.asarray(limit, score.dtype)
-        opening = rules.opening(threshold)
+        moved = rules.gate_threshold(threshold)
         kept = by_score | (code > 0)
     else:
         wanted = round(rules.keep * len(score))
         by_score = _best(score, place, wanted)
-        opening = rules.opening(
+        moved = rules.gate_threshold(
             threshold,
             float(score[by_score].min()) if by_score.any() else None,
             float(score[~by_score].max()) if not by_score.all() else None,
@@ -104,7 +104,7 @@ def choose_edges(
         if guaranteed > wanted:
             notes = (too_many_guaranteed(guaranteed, wanted, rules.keep),)
     why = np.where(kept, np.where(by_score, Reason.SCORE, code), Reason.REMOVED)
-    return Choice(kept, why.astype(np.uint8), score, opening, notes)
+    return Choice(kept, why.astype(np.uint8), score, moved, notes)
 
 
 def chosen_scores(
@@ -118,14 +118,14 @@ def chosen_scores(
     were moved, which is what `sgat fit --keep` does at evaluation. For `keep` the cut
     is halfway between the scores that are kept and those that are not.
 
-    An edge that a guarantee keeps below that would have gate 0 and not be heard; it has
+    An edge that a guarantee keeps below that would have gate 0 and send nothing; it has
     the gate before stretching and clamping, σ((log α + τ - c) / β), which is positive
     and at most -γ / (ζ - γ), 1/12 by default (1/2 for binary gates). Removed edges have
     gate 0. The probability stays the model's own.
     """
     kept = torch.from_numpy(choice.kept)
     log_alpha = torch.from_numpy(choice.score)
-    gate = torch.where(kept, kept_gates(log_alpha, choice.opening, gates), 0)
+    gate = torch.where(kept, kept_gates(log_alpha, choice.threshold, gates), 0)
     weight = gate if graph.weight is None else gate * graph.weight.cpu().to(gate)
     loop = graph.loop_weights.cpu().to(gate)
     row_sum = torch.index_add(loop, 0, graph.dst.cpu(), weight)
@@ -141,10 +141,10 @@ def chosen_scores(
     )
 
 
-def kept_gates(log_alpha: Tensor, opening: float, gates: Gates) -> Tensor:
+def kept_gates(log_alpha: Tensor, threshold: float, gates: Gates) -> Tensor:
     """The gate of each edge if it is kept, [E]; see `chosen_scores`."""
     # In float64, so that no gate above it rounds to 0.
-    moved = log_alpha.double() + (gates.threshold - opening)
+    moved = log_alpha.double() + (gates.threshold - threshold)
     value = gates.value(moved)
     relaxed = torch.sigmoid(moved / gates.temperature)
     gate = torch.where(value > 0, value, relaxed).to(log_alpha)

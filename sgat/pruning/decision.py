@@ -1,4 +1,7 @@
-"""What a score must be for a row to stay, and what stays whatever its score."""
+"""Decision: the score a row needs to stay, and the rows that stay whatever theirs.
+
+Tested with the tables of tests/pruning/test_prune_table.py.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,24 @@ from sgat.pruning.engine import Engine
 from sgat.pruning.expression import Scoring, float_literal
 from sgat.pruning.forest import spanning_forest
 from sgat.pruning.rules import Reason, too_many_guaranteed
-from sgat.pruning.task import Task, match_ids
+from sgat.pruning.task import PruneTask, match_ids
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """What a score must be.
+    """The score a row needs.
 
     Attributes:
         by_score: Condition under which the score alone keeps a row.
         filled: Condition for rows that are not guaranteed; None without guarantees.
-        opening: The log α at which gates open.
+        threshold: The log α above which gates are open.
         is_model: Whether what is kept, and with which gates, is exactly what the model
             keeps whose threshold is moved there.
     """
 
     by_score: str
     filled: str | None
-    opening: float
+    threshold: float
     is_model: bool
 
 
@@ -39,13 +42,13 @@ def store_links(scoring: Scoring, engine: Engine, tell: Callable[[str], None]) -
         engine.define("links", scoring.scored("gated", columns))
         return
     tell("finding edges that go both ways")
-    engine.store("pairs", expression.PAIRS)
+    engine.store("pairs", scoring.pairs)
     engine.store("links", scoring.scored("gated", columns))
     engine.drop("gated")
 
 
 def store_guarantees(
-    task: Task, engine: Engine, tell: Callable[[str], None], notes: list[str]
+    task: PruneTask, engine: Engine, tell: Callable[[str], None], notes: list[str]
 ) -> bool:
     """Store the keys that stay whatever their score; whether there are such rules."""
     scoring, rules = task.scoring, task.rules
@@ -71,7 +74,7 @@ def store_guarantees(
     return True
 
 
-def _protect(task: Task, engine: Engine, notes: list[str]) -> None:
+def _protect(task: PruneTask, engine: Engine, notes: list[str]) -> None:
     assert task.protect is not None
     engine.read("protect", task.protect)
     engine.define("protect_matched", match_ids(task, "protect", task.protect))
@@ -87,11 +90,13 @@ def _protect(task: Task, engine: Engine, notes: list[str]) -> None:
             f"{task.protect.path}: {task.src} {src!r}, {task.dst} {dst!r} names a node"
             " that has no score; leave the row out."
         )
-    protected = task.scoring.scored("protect_matched", "m.src, m.dst")
+    protected = task.scoring.scored("protect_matched", "m.src, m.dst", "NULL")
     engine.store(
         "shielded", f"SELECT DISTINCT key FROM ({protected}) AS p WHERE src <> dst"
     )
-    rows = "links" if task.needs_passes else f"({task.scoring.scored('matched')})"
+    rows = (
+        "links" if task.needs_passes else f"({task.scoring.scored('matched', 'm.*')})"
+    )
     [(absent,)] = engine.query(
         f"SELECT COUNT(*) FROM shielded AS h LEFT JOIN (SELECT DISTINCT l.key FROM"
         f" {rows} AS l JOIN shielded AS k ON k.key = l.key) AS f ON f.key = h.key"
@@ -104,27 +109,23 @@ def _protect(task: Task, engine: Engine, notes: list[str]) -> None:
 
 
 def decide(
-    task: Task,
+    task: PruneTask,
     engine: Engine,
     guarantees: bool,
     tell: Callable[[str], None],
     notes: list[str],
 ) -> Decision:
     """Find where the scores are cut; `notes` gets what a user should know."""
-    rules, gating = task.rules, task.nodes.model.gating
+    rules, own = task.rules, task.gates.threshold
     is_model = not guarantees and (
-        gating.symmetric or (rules.symmetric is None and not task.undirected)
+        task.symmetric or (rules.symmetric is None and not task.undirected)
     )
-    threshold = gating.gates.threshold
     if rules.keep is None:
-        limit = threshold if rules.threshold is None else rules.threshold
+        limit = own if rules.threshold is None else rules.threshold
         condition = f"s.score > {float_literal(limit)}"
-        return Decision(
-            condition,
-            condition if guarantees else None,
-            rules.opening(threshold),
-            is_model and limit <= threshold,
-        )
+        filled = condition if guarantees else None
+        moved = rules.gate_threshold(own)
+        return Decision(condition, filled, moved, is_model and limit <= own)
     tell("finding the cut")
     [(rows,)] = engine.query("SELECT COUNT(*) FROM links")
     wanted = round(rules.keep * rows)
@@ -140,8 +141,8 @@ def decide(
             notes.append(too_many_guaranteed(count, wanted, rules.keep))
     # Rows of one score of which only some are kept: no model tells them apart.
     is_split = alone.lowest_kept == alone.highest_removed
-    opening = rules.opening(threshold, alone.lowest_kept, alone.highest_removed)
-    # Above its own threshold the model hears edges that are removed here.
-    is_less = alone.highest_removed is not None and alone.highest_removed > opening
+    moved = rules.gate_threshold(own, alone.lowest_kept, alone.highest_removed)
+    # Above its own threshold the model uses edges that are removed here.
+    is_less = alone.highest_removed is not None and alone.highest_removed > moved
     is_model = is_model and not is_split and not is_less
-    return Decision(alone.condition("s"), filled, opening, is_model)
+    return Decision(alone.condition("s"), filled, moved, is_model)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 
-from sgat.pruning.engine import megabytes
 from sgat.pruning.stored_table import Destination, StoredTable
 
 BATCH = 1 << 20
@@ -38,16 +37,15 @@ class DuckDB:
 
     Args:
         scratch: A folder for what does not fit into memory.
-        memory: The most memory to use, such as 2GB.
+        memory: The most memory to use, in megabytes.
     """
 
-    def __init__(self, scratch: Path, memory: str) -> None:
-        limit = megabytes(memory)
+    def __init__(self, scratch: Path, memory: int) -> None:
         self.scratch = scratch
         self.reads: Path | None = None
         self.connection = duckdb.connect()
         for setting in (
-            f"memory_limit = '{limit}MB'",
+            f"memory_limit = '{memory}MB'",
             f"temp_directory = {_text(scratch / 'spill')}",
             "preserve_insertion_order = true",
             "enable_progress_bar = true",
@@ -204,13 +202,13 @@ def _sentences(path: Path | None = None) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        # How it tells of Ctrl-C while rows are fetched.
+        # How DuckDB reports Ctrl-C while rows are fetched.
         if "interrupted" in str(error):
             raise KeyboardInterrupt from error
         raise
     except duckdb.OutOfMemoryException as error:
         raise ValueError(
-            "The engine ran out of memory or of room on the disk; raise `--memory`, or"
+            "The engine ran out of memory or of room on the disk; raise `memory`, or"
             f" write to a disk with more room ({_first_line(error)})."
         ) from error
     except duckdb.IOException as error:

@@ -1,8 +1,8 @@
-"""Engine: what runs the relational expression."""
+"""Engine: DuckDB or Spark, which run the relational expression."""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -67,25 +67,23 @@ def start_engine(
 
     Raises:
         ValueError: If the name is none of these, or the engine cannot start.
-        ImportError: If its package is not installed; one sentence.
+        ImportError: If the package of Spark is not installed; one sentence.
     """
-    if name not in ("duckdb", "spark"):
-        raise ValueError(f"`--engine` must be duckdb or spark, got {name!r}.")
-    package = "duckdb" if name == "duckdb" else "pyspark"
-    try:
-        importlib.import_module(package)
-    except ImportError:
-        raise ImportError(
-            f"`--engine {name}` needs the package {package}; install it with"
-            f" `pip install sgat[{name}]`."
-        ) from None
+    limit = megabytes(memory)
     if name == "duckdb":
         from sgat.pruning.duckdb_engine import DuckDB
 
-        return DuckDB(scratch, memory)
+        return DuckDB(scratch, limit)
+    if name != "spark":
+        raise ValueError(f"`engine` must be duckdb or spark, got {name!r}.")
+    if importlib.util.find_spec("pyspark") is None:
+        raise ImportError(
+            "`engine` spark needs the package pyspark; install it with"
+            " `pip install sgat[spark]`."
+        )
     from sgat.pruning.spark_engine import Spark
 
-    return Spark(scratch, memory, master)
+    return Spark(scratch, limit, master)
 
 
 def megabytes(memory: str) -> int:
@@ -103,6 +101,6 @@ def megabytes(memory: str) -> int:
         found = 0
     if found < 100:
         raise ValueError(
-            f"`--memory` must be at least 100MB, such as 2GB, got {memory!r}."
+            f"`memory` must be at least 100MB, such as 2GB, got {memory!r}."
         )
     return found

@@ -1,12 +1,12 @@
 """The relational expression: one SQL text that DuckDB and Spark both run.
 
     given       the user's rows, columns c0, c1, …
-    nodes       id, node (its number), s, t, and q0, k0, q1, k1 … of vectors
-    matched     given joined with the nodes of both ends: src, dst as numbers,
-                forward = s[dst] + t[src] + q[dst] · k[src], backward likewise with
-                src and dst exchanged; or both looked up in `edge_scores`
+    nodes       id, node (its number), graph where there are several; s, t, and q0, k0,
+                q1, k1 … where scores are made of numbers per node
+    matched     given joined with the nodes of both ends: src, dst as numbers, log_alpha
     gated       of these the rows that have a gate: both ends known, and no loop
-    pairs       node numbers low < high between which rows go both ways
+    pairs       node numbers low < high between which rows go both ways, with the score
+                of both
     scored      rows with the score that decides and the key of their edge
     guaranteed  keys of edges that stay whatever their score, with the reason
     judged      scored rows with the reason why they stay or go
@@ -30,10 +30,16 @@ from sgat.pruning.stored_table import Kind
 LARGEST_EXPONENT = 80
 """Where exponents are cut: beyond it a sigmoid is 0 or 1 in float32."""
 COMBINATIONS: dict[Combination, str] = {
-    "max": "GREATEST({0}.forward, {0}.backward)",
-    "min": "LEAST({0}.forward, {0}.backward)",
-    "mean": "({0}.forward + {0}.backward) * CAST(5E-1 AS FLOAT)",
+    "max": "GREATEST({0}, {1})",
+    "min": "LEAST({0}, {1})",
+    "mean": "({0} + {1}) * CAST(5E-1 AS FLOAT)",
 }
+EDGE_SCORES = (
+    "SELECT m.*, f.log_alpha FROM ({0}) AS m LEFT JOIN edge_scores AS f"
+    " ON f.src = m.src AND f.dst = m.dst"
+)
+"""Rows with the numbers of their ends and the score of their edge."""
+DIFFERENT_EDGES = "SELECT DISTINCT src, dst FROM ({0}) AS m WHERE src <> dst"
 
 
 def float_literal(value: float) -> str:
@@ -41,44 +47,43 @@ def float_literal(value: float) -> str:
     return f"CAST({value:.17E} AS FLOAT)"
 
 
-def matched(table: str, src: str, dst: str, rank: int = 0) -> str:
-    """Rows with the numbers of their ends and the parts of their scores.
+def matched(
+    table: str, src: str, dst: str, graph: str | None = None, score: str | None = None
+) -> str:
+    """Rows with the numbers of their ends.
 
     Args:
         table: Name of the rows.
         src: The id of the source, see `id_of`.
         dst: The id of the target.
-        rank: Length of the vectors of the nodes.
+        graph: Column with the name of the graph; None if there is one graph.
+        score: The score, of the row e, its source b and its target a; None without.
     """
-    return (
-        "SELECT e.*, b.node AS src, a.node AS dst,"
-        f" {_score('a', 'b', rank)} AS forward, {_score('b', 'a', rank)} AS backward"
-        f" FROM {table} AS e {_ends(src, dst)}"
+    column = "" if score is None else f", {score} AS log_alpha"
+    joins = " ".join(
+        f"LEFT JOIN nodes AS {name} ON {id} = {name}.id"
+        + ("" if graph is None else f" AND e.{graph} = {name}.graph")
+        for name, id in (("b", src), ("a", dst))
     )
+    return f"SELECT e.*, b.node AS src, a.node AS dst{column} FROM {table} AS e {joins}"
 
 
-def looked_up(table: str, src: str, dst: str) -> str:
-    """The same, the scores of both directions from the relation `edge_scores`."""
-    return (
-        "SELECT e.*, b.node AS src, a.node AS dst, f.forward, f.backward"
-        f" FROM {table} AS e {_ends(src, dst)}"
-        " LEFT JOIN edge_scores AS f ON f.src = b.node AND f.dst = a.node"
-    )
+def node_score(rank: int, combination: Combination | None = None) -> str:
+    """The score of a row from the numbers of its ends.
+
+        log α of j → i = s_i + t_j + q_i · k_j
+
+    Args:
+        rank: Length of the vectors q and k.
+        combination: How to combine both directions; None takes that of the row.
+    """
+    forward = _one_way("a", "b", rank)
+    if combination is None:
+        return forward
+    return COMBINATIONS[combination].format(forward, _one_way("b", "a", rank))
 
 
-def different_edges(table: str, src: str, dst: str) -> str:
-    """The numbers of the ends of rows that name an edge between known nodes."""
-    return (
-        f"SELECT DISTINCT b.node AS src, a.node AS dst FROM {table} AS e"
-        f" {_ends(src, dst)} WHERE b.node <> a.node"
-    )
-
-
-def _ends(src: str, dst: str) -> str:
-    return f"LEFT JOIN nodes AS b ON {src} = b.id LEFT JOIN nodes AS a ON {dst} = a.id"
-
-
-def _score(target: str, source: str, rank: int) -> str:
+def _one_way(target: str, source: str, rank: int) -> str:
     alone = f"{target}.s + {source}.t"
     if not rank:
         return alone
@@ -101,14 +106,10 @@ def id_of(column: str, kind: Kind, *, as_integer: bool) -> str:
     return f"CASE WHEN CAST({number} AS STRING) = e.{column} THEN {number} END"
 
 
-GATED = "SELECT src, dst, forward, backward FROM matched WHERE src <> dst"
+GATED = "SELECT src, dst, log_alpha FROM matched WHERE src <> dst"
 COUNTS = (
     "SELECT COUNT(*), COUNT(CASE WHEN src = dst THEN 1 END),"
     " COUNT(CASE WHEN src IS NULL OR dst IS NULL THEN 1 END) FROM matched"
-)
-PAIRS = (
-    "SELECT low, high FROM (SELECT LEAST(src, dst) AS low, GREATEST(src, dst) AS high,"
-    " src FROM gated) AS g GROUP BY low, high HAVING MIN(src) <> MAX(src)"
 )
 FREE = (
     "SELECT l.score, l.key FROM links AS l LEFT JOIN guaranteed AS g"
@@ -152,26 +153,41 @@ class Scoring:
 
     Attributes:
         num_nodes: Number of nodes N.
-        symmetric: How both directions are combined; None for none, or the larger where
-            they are one in any case.
-        is_pairwise: Whether both directions are one, be they there or not: each row
-            stands for both, or the model scores both the same.
+        combination: How the scores of rows that go both ways are combined; None leaves
+            each row its own.
+        is_pairwise: Whether both directions are one, be they there or not; log_alpha of
+            a row is then that of both.
         undirected: Whether each row stands for both directions.
     """
 
     num_nodes: int
-    symmetric: Combination | None = None
+    combination: Combination | None = None
     is_pairwise: bool = False
     undirected: bool = False
 
     @property
     def needs_pairs(self) -> bool:
         """Whether the reverse of a row has to be looked for."""
-        return self.symmetric is not None and not self.is_pairwise
+        return self.combination is not None and not self.is_pairwise
 
-    def scored(self, base: str, columns: str = "m.*") -> str:
+    @property
+    def pairs(self) -> str:
+        """The pairs of nodes between which rows go both ways."""
+        assert self.combination is not None
+        one_way = ", ".join(
+            f"MAX(CASE WHEN src {sign} dst THEN log_alpha END) AS {name}"
+            for sign, name in (("<", "up"), (">", "down"))
+        )
+        both = COMBINATIONS[self.combination].format("up", "down")
+        return (
+            f"SELECT low, high, {both} AS score FROM (SELECT low, high, {one_way} FROM"
+            " (SELECT LEAST(src, dst) AS low, GREATEST(src, dst) AS high, src, dst,"
+            " log_alpha FROM gated) AS g GROUP BY low, high) AS h"
+            " WHERE up IS NOT NULL AND down IS NOT NULL"
+        )
+
+    def scored(self, base: str, columns: str, score: str = "m.log_alpha") -> str:
         """Rows of a relation like `matched` with columns score and key."""
-        both = COMBINATIONS[self.symmetric or "max"].format("m")
         key = f"CAST(m.dst AS BIGINT) * {self.num_nodes} + m.src"
         pair_key = (
             f"CAST(LEAST(m.src, m.dst) AS BIGINT) * {self.num_nodes}"
@@ -179,12 +195,10 @@ class Scoring:
         )
         join = ""
         if self.is_pairwise:
-            score, key = both, pair_key
-        elif self.symmetric is None:
-            score = "m.forward"
-        else:
+            key = pair_key
+        elif self.combination is not None:
             is_pair = "p.low IS NOT NULL"
-            score = f"CASE WHEN {is_pair} THEN {both} ELSE m.forward END"
+            score = f"CASE WHEN {is_pair} THEN p.score ELSE {score} END"
             key = f"CASE WHEN {is_pair} THEN {pair_key} ELSE {key} END"
             join = (
                 " LEFT JOIN pairs AS p ON p.low = LEAST(m.src, m.dst)"
@@ -244,7 +258,7 @@ def judged(base: str, by_score: str, filled: str | None) -> str:
 
 def output(
     columns: list[str],
-    opening: float | None,
+    threshold: float | None,
     gates: Gates,
     *,
     drop: bool,
@@ -257,24 +271,24 @@ def output(
 
     Args:
         columns: Names of the user's columns here.
-        opening: The log α at which gates open; None for no scores.
+        threshold: The log α above which gates are open; None for no scores.
         gates: The gates of the model.
         drop: Whether rows of missing nodes go.
         place: Column with the place of each row, to come last; None without.
     """
     wanted = list(columns)
-    if opening is not None:
+    if threshold is not None:
         loop = f"reason = {int(Reason.LOOP)}"
         score = "CAST(score AS DOUBLE)"
-        moved = f"({score} - ({opening:.17E}))"
+        moved = f"({score} - ({threshold:.17E}))"
         temperature = f"{gates.temperature:.17E}"
-        threshold = f"{gates.threshold:.17E}"
-        relaxed = _sigmoid(f"({moved} + ({threshold})) / {temperature}")
+        own = f"{gates.threshold:.17E}"
+        relaxed = _sigmoid(f"({moved} + ({own})) / {temperature}")
         if isinstance(gates, BinaryGates):
             probability = _sigmoid(score)
             gate = f"CASE WHEN {moved} > 0E0 THEN 1E0 ELSE {relaxed} END"
         else:
-            probability = _sigmoid(f"{score} - ({threshold})")
+            probability = _sigmoid(f"{score} - ({own})")
             width, low = f"{gates.zeta - gates.gamma:.17E}", f"{gates.gamma:.17E}"
             value = f"({relaxed} * {width} + ({low}))"
             gate = (

@@ -1,4 +1,7 @@
-"""What pruning changes: predictions and times on the full graph and the written one."""
+"""Predictions and times on the full graph and on the written one.
+
+Tested through the command line, in tests/cli/test_prune.py.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from sgat import ops
+from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import reference
 from sgat.pruning.engine import Engine
 from sgat.pruning.prune_table import Pruned
 from sgat.pruning.stored_table import Destination, open_table
-from sgat.pruning.task import Task, match_ids
+from sgat.pruning.task import PruneTask, match_ids
 
 REPEATS = 9
 """Rounds in which every pass is timed once."""
@@ -30,7 +34,13 @@ BUDGET = 60.0
 
 @torch.no_grad()
 def measure(
-    task: Task, engine: Engine, written: Destination, pruned: Pruned, weight: str
+    task: PruneTask,
+    engine: Engine,
+    written: Destination,
+    pruned: Pruned,
+    weight: str,
+    model: SGAT,
+    x: Features,
 ) -> dict[str, Any]:
     """Compare the model on the full graph with the model on what was written.
 
@@ -53,6 +63,8 @@ def measure(
         written: Where the kept rows were written.
         pruned: What became of the rows.
         weight: Column with the weights, if there is one.
+        model: The trained network.
+        x: Features of the nodes, [N, K].
 
     Returns:
         `difference` (largest of all class scores), `largest` (largest class score),
@@ -60,7 +72,6 @@ def measure(
         `all_edges_ms`, `gated_ms` and `pruned_ms`, and the ratios `speedup_over_all`
         and `speedup_over_gated`.
     """
-    nodes = task.nodes
     full = _graph(task, engine, "matched", task.edges.columns, weight)
     table = open_table(written.path, delimiter=written.delimiter)
     engine.read("written", table)
@@ -68,15 +79,14 @@ def measure(
     small = _graph(task, engine, "written_matched", table.columns, weight, gate=True)
     small = dataclasses.replace(small, degree=full.in_degree)
 
-    gates = nodes.model.gating.gates
-    moved = _with_bias(nodes.model, gates.threshold - pruned.opening)
+    moved = _with_bias(model, task.gates.threshold - pruned.threshold)
     all_edges, kept_edges = ops.all_open(full), ops.all_open(small)
     passes: dict[str, Callable[[], Tensor]] = {
-        "all_edges": lambda: moved(nodes.x, all_edges),
-        "gated": lambda: moved(nodes.x, full),
-        "pruned": lambda: moved(nodes.x, kept_edges),
+        "all_edges": lambda: moved(x, all_edges),
+        "gated": lambda: moved(x, full),
+        "pruned": lambda: moved(x, kept_edges),
     }
-    expected = moved(nodes.x, full if pruned.is_model else _same_gates(full, small))
+    expected = moved(x, full if pruned.is_model else _same_gates(full, small))
     found = passes["pruned"]()
     times = _time(passes)
     return {
@@ -88,7 +98,7 @@ def measure(
             else "the full graph with the gates that were written, 0 for removed edges"
         ),
         "predictions_changed": _changed(found, expected),
-        "changed_from_training": _changed(found, nodes.model(nodes.x, full)),
+        "changed_from_training": _changed(found, model(x, full)),
         "nodes": len(found),
         "edges": full.num_edges,
         "edges_kept": small.num_edges,
@@ -104,7 +114,7 @@ def _changed(one: Tensor, other: Tensor) -> int:
 
 
 def _graph(
-    task: Task,
+    task: PruneTask,
     engine: Engine,
     relation: str,
     columns: tuple[str, ...],

@@ -15,30 +15,35 @@ from sgat.data.files.atomic import replacing
 from sgat.pruning import expression
 from sgat.pruning.decision import decide, store_guarantees, store_links
 from sgat.pruning.engine import Engine
-from sgat.pruning.row_scores import row_scores
+from sgat.pruning.row_scores import RowScores
 from sgat.pruning.rules import Reason
 from sgat.pruning.stored_table import Destination
-from sgat.pruning.task import WRITTEN_SCORES, Task, match_ids
+from sgat.pruning.task import (
+    WRITTEN_SCORES,
+    PruneTask,
+    match_scores,
+    node_table,
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Pruned:
-    """What became of the rows.
+    """The result: rows read, rows written, and why.
 
     Attributes:
         rows: Number of rows read.
         kept: Number of rows written.
         reasons: Number of rows for each `Reason` that occurs, by its label.
-        opening: The log α at which gates open.
+        threshold: The log α above which gates are open.
         is_model: Whether what is kept, and with which gates, is exactly what the model
             keeps whose threshold is moved there.
-        notes: What a user should know, one sentence each.
+        notes: One sentence each for the user.
     """
 
     rows: int
     kept: int
     reasons: dict[str, int]
-    opening: float
+    threshold: float
     is_model: bool
     notes: tuple[str, ...] = ()
 
@@ -55,7 +60,7 @@ class Pruned:
 
 
 def prune_table(
-    task: Task, engine: Engine, out: Destination, tell: Callable[[str], None]
+    task: PruneTask, engine: Engine, out: Destination, tell: Callable[[str], None]
 ) -> Pruned:
     """Write the rows that stay.
 
@@ -76,12 +81,11 @@ def prune_table(
     """
     scoring = task.scoring
     tell("reading the table")
-    engine.add("nodes", task.nodes.table())
+    engine.add("nodes", node_table(task))
     engine.read("given", task.edges)
-    if task.nodes.needs_graph:
+    if isinstance(task.scores, RowScores):
         tell("scoring the rows as one graph")
-        engine.add("edge_scores", row_scores(task, engine))
-    engine.define("matched", match_ids(task, "given", task.edges))
+    engine.define("matched", match_scores(task, engine))
     counts = _outside(task, engine, tell)
     notes = _replaced_note(task)
     if task.needs_passes:
@@ -89,7 +93,7 @@ def prune_table(
     guarantees = store_guarantees(task, engine, tell, notes)
     decision = decide(task, engine, guarantees, tell, notes)
     by_score, filled = decision.by_score, decision.filled
-    engine.define("scored", scoring.scored("matched"))
+    engine.define("scored", scoring.scored("matched", "m.*"))
     engine.define("judged", expression.judged("scored", by_score, filled))
     tell("counting")
     found: list[tuple[Any, ...]]
@@ -107,10 +111,9 @@ def prune_table(
         columns = _typed(columns, engine)
     tell("writing")
     names = [name for _, name in task.columns]
-    shown = decision.opening if task.with_scores else None
-    gates = task.nodes.model.gating.gates
+    shown = decision.threshold if task.with_scores else None
     query = expression.output(
-        columns, shown, gates, drop=task.missing == "drop", place=engine.place
+        columns, shown, task.gates, drop=task.missing == "drop", place=engine.place
     )
     if task.with_scores:
         names += WRITTEN_SCORES
@@ -120,7 +123,7 @@ def prune_table(
         rows=sum(counts.values()),
         kept=sum(number for reason, number in counts.items() if reason not in gone),
         reasons={r.label: counts[r] for r in Reason if counts.get(r)},
-        opening=decision.opening,
+        threshold=decision.threshold,
         is_model=decision.is_model,
         notes=tuple(notes),
     )
@@ -141,7 +144,7 @@ def _typed(columns: list[str], engine: Engine) -> list[str]:
 
 
 def _outside(
-    task: Task, engine: Engine, tell: Callable[[str], None]
+    task: PruneTask, engine: Engine, tell: Callable[[str], None]
 ) -> dict[Reason, int]:
     """Number of rows without a gate, where it does not come with the others."""
     if not task.needs_passes:
@@ -159,7 +162,9 @@ def _outside(
     return counts
 
 
-def _missing_fault(task: Task, engine: Engine, counts: dict[Reason, int]) -> ValueError:
+def _missing_fault(
+    task: PruneTask, engine: Engine, counts: dict[Reason, int]
+) -> ValueError:
     places = [task.edges.position(name, "ids") for name in (task.src, task.dst)]
     [(src, dst)] = engine.query(
         f"SELECT c{places[0]}, c{places[1]} FROM matched"
@@ -168,9 +173,9 @@ def _missing_fault(task: Task, engine: Engine, counts: dict[Reason, int]) -> Val
     missing, rows = counts[Reason.MISSING], sum(counts.values())
     return ValueError(
         f"{task.edges.path}: {missing:,} of {rows:,} rows name a node that has no"
-        f" score, such as {task.src} {src!r}, {task.dst} {dst!r}; `--missing keep`"
-        " keeps such rows, `--missing drop` drops them, and `--nodes` gives features"
-        " of other nodes."
+        f" score, such as {task.src} {src!r}, {task.dst} {dst!r}; `missing` can be"
+        " keep or drop, to keep or drop such rows, and `nodes` gives features of other"
+        " nodes."
     )
 
 
@@ -206,13 +211,13 @@ def scratch_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _replaced_note(task: Task) -> list[str]:
-    """Tell that columns of the user's make room for scores."""
+def _replaced_note(task: PruneTask) -> list[str]:
+    """The note that scores take the place of columns of the user's."""
     found = [name for name in task.edges.columns if name in task.replaced]
     if not found or task.is_score_table:
         return []
     names = ", ".join(found)
     return [
-        f"{task.edges.path}: new scores take the place of {names}; `--no-scores` keeps"
-        " the columns as they are"
+        f"{task.edges.path}: new scores take the place of {names}; without `scores` the"
+        " columns stay as they are"
     ]

@@ -2,61 +2,73 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import torch
 
+from sgat.features import Features
 from sgat.graph import Graph
-from sgat.pruning import expression
+from sgat.models import SGAT
+from sgat.pruning.choice import combined
 from sgat.pruning.engine import Engine
-from sgat.pruning.task import Task, ids_of_rows
+from sgat.pruning.rules import Combination
 
 MOST_EDGES = 10_000_000
 """Different edges that are scored as one graph, in memory."""
 
 
-def row_scores(task: Task, engine: Engine) -> Any:
-    """Score the edges that the rows of the relation `given` name, as one graph.
+@dataclasses.dataclass(frozen=True, eq=False)
+class RowScores:
+    """A network whose gates look at more of a graph than the ends of an edge.
 
-    The graph holds all nodes, also those without rows; rows of nodes that are not known
-    are no part of it. Where both directions of an edge are one, each row adds both.
-
-    Args:
-        task: What to prune.
-        engine: What holds the rows.
-
-    Returns:
-        Columns src, dst, forward and backward (log α of the edge and of its reverse,
-        null without one), a `pyarrow.Table`.
-
-    Raises:
-        ValueError: If there are more edges than `MOST_EDGES`.
+    Attributes:
+        model: The trained network.
+        x: Features of the nodes, [N, K].
     """
-    import pyarrow as pa
 
-    src, dst = ids_of_rows(task, task.edges)
-    engine.store("edges", expression.different_edges("given", src, dst))
-    [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
-    if number > MOST_EDGES:
-        raise ValueError(
-            f"{task.edges.path} names {number:,} different edges, and the gates of this"
-            f" run are scored in memory, up to {MOST_EDGES:,} edges; give fewer rows,"
-            " or train with `--scorer additive`, `cosine` or `bilinear`."
+    model: SGAT
+    x: Features
+
+    def table(self, engine: Engine, edges: str, both: Combination | None) -> Any:
+        """Score different edges as one graph, which holds nodes without edges, too.
+
+        Args:
+            engine: The engine that holds the edges.
+            edges: Query of their ends, as numbers of nodes.
+            both: How to combine both directions of an edge, which are both added to the
+                graph; None scores the edges as they are.
+
+        Returns:
+            Columns src, dst and log_alpha, a `pyarrow.Table`.
+
+        Raises:
+            ValueError: If there are more edges than `MOST_EDGES`.
+        """
+        import pyarrow as pa
+
+        engine.store("edges", edges)
+        [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
+        if number > MOST_EDGES:
+            raise ValueError(
+                f"`edges` names {number:,} different edges, and the gates of this run"
+                f" are scored in memory, up to {MOST_EDGES:,} edges; give fewer rows,"
+                " or train with the scorer additive, cosine or bilinear."
+            )
+        parts = list(engine.batches("SELECT src, dst FROM edges"))
+        engine.drop("edges")
+        empty = np.empty((2, 0), dtype=np.int64)
+        ends = torch.from_numpy(np.concatenate([empty, *map(np.stack, parts)], 1))
+        graph = Graph.from_edges(
+            ends,
+            self.x.shape[0],
+            make_undirected=both is not None,
+            say_merged=False,
         )
-    parts = list(engine.batches("SELECT src, dst FROM edges"))
-    engine.drop("edges")
-    ends = np.concatenate([np.empty((2, 0), dtype=np.int64), *map(np.stack, parts)], 1)
-    model = task.nodes.model
-    graph = Graph.from_edges(
-        torch.from_numpy(ends),
-        len(task.nodes.ids),
-        make_undirected=task.scoring.is_pairwise,
-        say_merged=False,
-    )
-    with torch.no_grad():
-        score = model.score_edges(task.nodes.x, graph).float().numpy(force=True)
-    reverse = graph.find(graph.dst, graph.src).numpy()
-    backward = pa.array(score[reverse], mask=reverse < 0)
-    columns = {"src": graph.src.numpy(), "dst": graph.dst.numpy()}
-    return pa.table({**columns, "forward": score, "backward": backward})
+        with torch.no_grad():
+            score = self.model.score_edges(self.x, graph).float().numpy(force=True)
+        if both is not None:
+            score = combined(score, score[graph.reverse_edge.numpy()], both)
+        columns = {"src": graph.src.numpy(), "dst": graph.dst.numpy()}
+        return pa.table({**columns, "log_alpha": score})

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 Combination = Literal["max", "min", "mean"]
 MARGIN = 1e-3
-"""How far below the lowest score gates open where all edges are kept."""
+"""Distance of the gate threshold below the lowest score where all edges are kept."""
 
 
 class Reason(enum.IntEnum):
@@ -80,17 +80,17 @@ class Rules:
                 f" {self.min_degree}."
             )
 
-    def opening(
+    def gate_threshold(
         self,
         threshold: float,
         lowest_kept: float | None = None,
         highest_removed: float | None = None,
     ) -> float:
-        """The log α at which gates open: where the scores are cut, or the model's own.
+        """The log α above which gates are open: the model's own, or the cut if lower.
 
-        Of the two the lower. Rules that keep more than the model would move its
-        threshold down, so that all that the score keeps is heard; rules that keep less
-        leave the gates of what stays as they are.
+        Rules that keep more edges than the model move its threshold down, so that every
+        edge that the score keeps sends messages. Rules that keep fewer leave the gates
+        of the kept edges as they are.
 
         Args:
             threshold: The model's own.

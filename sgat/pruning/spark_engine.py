@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from sgat.pruning.engine import megabytes
 from sgat.pruning.stored_table import Destination, StoredTable
 
 BATCH = 1 << 20
@@ -28,18 +27,17 @@ class Spark:
 
     Args:
         scratch: A folder for what does not fit into memory.
-        memory: Memory of the driver, such as 2GB.
+        memory: Memory of the driver, in megabytes.
         master: The Spark master, such as local[2] or spark://host:7077.
 
     Raises:
         ValueError: If Java is missing or the master does not answer.
     """
 
-    def __init__(self, scratch: Path, memory: str, master: str) -> None:
+    def __init__(self, scratch: Path, memory: int, master: str) -> None:
         self.scratch = scratch
-        limit = megabytes(memory)
         settings = {
-            "spark.driver.memory": f"{limit}m",
+            "spark.driver.memory": f"{memory}m",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             # A folder named 01 keeps its zero, as with the other engine.
@@ -178,7 +176,7 @@ def _start(master: str, settings: dict[str, str]) -> Any:
                 said = log.read().decode(errors="replace").strip().splitlines()
                 reason = said[-1] if said else str(error).splitlines()[0]
                 raise ValueError(
-                    f"Spark does not start on `--master {master}`; it needs Java 17 and"
+                    f"Spark does not start on `master` {master}; it needs Java 17 and"
                     f" a master that answers ({reason.rstrip('.')})."
                 ) from error
     session.sparkContext.setLogLevel("OFF")

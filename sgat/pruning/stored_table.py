@@ -105,7 +105,7 @@ class Destination:
                 it stands in does not exist.
         """
         if not path.absolute().parent.is_dir():
-            raise ValueError(f"`--out` must be in a folder that exists, got {path}.")
+            raise ValueError(f"`out` must be in a folder that exists, got {path}.")
         if path.suffix == "" or path.is_dir():
             return cls(path, "parquet", True, False)
         format = _format(path)

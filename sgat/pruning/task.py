@@ -1,44 +1,54 @@
-"""Task: which rows to prune, and by which rules."""
+"""PruneTask: which rows to prune, by which scores and rules."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from sgat.gates import Gates
 from sgat.pruning import expression
+from sgat.pruning.engine import Engine
 from sgat.pruning.expression import Scoring
-from sgat.pruning.node_scores import NodeScores
+from sgat.pruning.node_scores import Nodes, NodeScores
+from sgat.pruning.row_scores import RowScores
 from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import StoredTable
 from sgat.scored import SCORES
 
 Missing = Literal["refuse", "keep", "drop"]
-
-
 WRITTEN_SCORES = ("log_alpha", "probability", "gate")
 """Columns that are added to the kept rows."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
-    """What to prune, and how.
+class PruneTask:
+    """The rows to prune, their scores, and the rules.
 
     Attributes:
         edges: The rows.
-        nodes: Scores of the nodes.
+        nodes: The nodes that they name.
         rules: What to keep.
+        gates: The gates of the model.
+        scores: The scores of edges; None if the rows have them already, in the column
+            log_alpha, as those of a run do: of both directions if `undirected`.
+        symmetric: Whether the model gives both directions of an edge one gate.
         src: Column with the source of each row.
         dst: Column with the target of each row.
         protect: Rows that are never removed, with the same two columns.
         undirected: Whether each row stands for both directions.
-        missing: What becomes of rows whose nodes have no score.
+        missing: What becomes of rows whose nodes are not known.
         with_scores: Whether to add the columns log_alpha, probability and gate.
         is_score_table: Whether the rows come from a run, with scores of its own.
     """
 
     edges: StoredTable
-    nodes: NodeScores
+    nodes: Nodes
     rules: Rules
+    gates: Gates
+    scores: NodeScores | RowScores | None = None
+    symmetric: bool = False
     src: str = "src"
     dst: str = "dst"
     protect: StoredTable | None = None
@@ -50,13 +60,13 @@ class Task:
     @property
     def scoring(self) -> Scoring:
         """How scores and keys of rows are formed."""
-        is_symmetric = self.nodes.model.gating.symmetric
-        return Scoring(
-            num_nodes=len(self.nodes.ids),
-            symmetric=self.rules.symmetric,
-            is_pairwise=self.undirected or is_symmetric,
-            undirected=self.undirected,
-        )
+        num_nodes, chosen = len(self.nodes.ids), self.rules.symmetric
+        if self.symmetric:
+            # The sums of both directions may differ in the last bit.
+            chosen = chosen or "max"
+        # A stored score is that of the row alone, unless a row is both directions.
+        is_pairwise = self.undirected or (self.symmetric and self.scores is not None)
+        return Scoring(num_nodes, chosen, is_pairwise, self.undirected)
 
     @property
     def needs_passes(self) -> bool:
@@ -86,16 +96,39 @@ class Task:
         return WRITTEN_SCORES if self.with_scores else ()
 
 
-def match_ids(task: Task, name: str, table: StoredTable) -> str:
-    """Rows joined with their nodes and the parts of their scores."""
-    src, dst = ids_of_rows(task, table)
-    if task.nodes.needs_graph:
-        return expression.looked_up(name, src, dst)
-    return expression.matched(name, src, dst, task.nodes.rank)
+def node_table(task: PruneTask) -> Any:
+    """The relation `nodes`, a `pyarrow.Table`."""
+    import pyarrow as pa
+
+    nodes = task.nodes
+    columns = {"id": nodes.ids, "node": np.arange(len(nodes.ids), dtype=np.int32)}
+    if nodes.graph is not None:
+        columns["graph"] = nodes.graph
+    if isinstance(task.scores, NodeScores):
+        columns |= task.scores.columns
+    return pa.table(columns)
 
 
-def ids_of_rows(task: Task, table: StoredTable) -> tuple[str, str]:
-    """Ids of both ends of a row, to be compared as `sgat fit` compares them."""
+def match_scores(task: PruneTask, engine: Engine) -> str:
+    """The relation `matched`: the rows `given` with their nodes and their scores."""
+    scoring, scores, table = task.scoring, task.scores, task.edges
+    both = (scoring.combination or "max") if scoring.is_pairwise else None
+    if scores is None:
+        place = table.position("log_alpha", "the scores")
+        return match_ids(task, "given", table, f"CAST(e.c{place} AS FLOAT)")
+    if isinstance(scores, NodeScores):
+        score = expression.node_score(scores.rank, both)
+        return match_ids(task, "given", table, score)
+    rows = match_ids(task, "given", table)
+    edges = expression.DIFFERENT_EDGES.format(rows)
+    engine.add("edge_scores", scores.table(engine, edges, both))
+    return expression.EDGE_SCORES.format(rows)
+
+
+def match_ids(
+    task: PruneTask, name: str, table: StoredTable, score: str | None = None
+) -> str:
+    """The rows of a relation with the numbers of their nodes, and their scores."""
     ids = []
     for column, role in ((task.src, "the source"), (task.dst, "the target")):
         place, kind = table.position(column, role), table.kind(column)
@@ -109,5 +142,8 @@ def ids_of_rows(task: Task, table: StoredTable) -> tuple[str, str]:
                 f" nodes are {wanted}; store both the same way."
             )
         ids.append(expression.id_of(f"c{place}", kind, as_integer=as_integer))
+    graph = None
+    if task.nodes.graph is not None:
+        graph = f"c{table.position('graph', 'the graph')}"
     src, dst = ids
-    return src, dst
+    return expression.matched(name, src, dst, graph, score)

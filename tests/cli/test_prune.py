@@ -14,7 +14,6 @@ from sgat.graph import Graph
 from sgat.pruning import duckdb_engine
 from sgat.runs.finished_run import open_run
 
-pytest.importorskip("duckdb", reason="duckdb is not installed")
 SIZE = 60
 QUIET = "--quiet"
 
@@ -206,7 +205,7 @@ def test_missing_nodes_are_counted_and_nothing_is_written(capsys, tmp_path):
         (["--out", "b.csv", "--memory", "lots"], "must be at least 100MB, such as"),
         (["--out", "b.csv", "--missing", "x"], "must be refuse, keep or drop, got 'x'"),
         (["--out", "b.csv", "--src", "from"], "no column 'from' for the source; the"),
-        (["--out", "b.csv", "--measure", "--no-scores"], "does not go with `--no-sc"),
+        (["--out", "b.csv", "--measure", "--no-scores"], "it needs `--scores`"),
         (["--out", "b.csv", "--nodes", "gone.csv"], "gone.csv: No such file"),
         (["--out", "b.csv", "--protect", "bad.csv"], "bad.csv: no column 'dst' for"),
         (["--out", "full"], "`--overwrite` replaces a folder of Parquet files, and"),
@@ -327,14 +326,21 @@ def test_a_package_that_is_missing_is_named(capsys, monkeypatch):
     assert "pip install sgat[spark]" in capsys.readouterr().err
 
 
-def test_transductive_gates_are_refused(capsys):
+def test_transductive_gates_prune_their_own_edges_and_no_others(capsys):
     files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
     quick = ["--epochs", "2", "--quiet", "--snapshots", "0", "--out", "free"]
     assert main(["fit", *files, *quick, "--gate-mode", "transductive"]) == 0
+    options = ["--out", "small.csv", "--measure", "--json", "--quiet"]
     capsys.readouterr()
-    assert main(["prune", "free", "--out", "small.csv", "--quiet"]) == 1
+    assert main(["prune", "free", *options]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    scores = pd.read_parquet("free/edges.parquet")
+    assert len(pd.read_csv("small.csv")) == summary["kept"] == scores["kept"].sum()
+    assert summary["measure"]["changed_from_training"] == 0
+    other = ["--edges", "edges.csv", "--out", "other.csv", "--quiet"]
+    assert main(["prune", "free", *other]) == 1
     error = capsys.readouterr().err
-    assert "are transductive" in error and "edges.parquet" in error
+    assert "are transductive" in error and "Leave `--edges` and `--nodes` out" in error
 
 
 def test_features_of_a_named_data_set_have_no_columns(capsys):

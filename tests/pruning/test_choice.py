@@ -112,7 +112,7 @@ def test_a_threshold_keeps_what_is_above(graph, threshold):
     choice = graph.choose(Rules(threshold=threshold))
     used = HardConcrete().threshold if threshold is None else threshold
     assert choice.kept.tolist() == [s > np.float32(used) for s in graph.score]
-    assert choice.opening == min(used, HardConcrete().threshold)
+    assert choice.threshold == min(used, HardConcrete().threshold)
 
 
 @given(graphs(), st.sampled_from(["max", "min", "mean"]), shares | st.none())
@@ -240,7 +240,9 @@ def test_gates_of_kept_edges_are_positive_and_follow_where_they_open(graph, rule
     found = chosen_scores(plain, sorted_choice, built, gates)
     assert bool((found.gate[found.kept] > 0).all())
     assert bool((found.gate[~found.kept] == 0).all())
-    moved = gates.value(log_alpha.double() + (gates.threshold - choice.opening)).float()
+    moved = gates.value(
+        log_alpha.double() + (gates.threshold - choice.threshold)
+    ).float()
     is_open = found.kept & (moved > 0)
     assert torch.equal(found.gate[is_open], moved[is_open])
     assert bool((found.gate[found.kept & ~is_open] <= 1 / 12 + 1e-6).all())
@@ -272,10 +274,10 @@ def test_rules_worked_out_by_hand():
     assert choice.reason.tolist() == [1, 0, 1, 0, 0, 2]
     assert choice.count() == {"removed": 3, "score": 2, "protected": 1}
     # Less than the model would keep: its gates stay as they are.
-    assert choice.opening == HardConcrete().threshold
+    assert choice.threshold == HardConcrete().threshold
     # More: halfway between -2, the last of the best five, and -5.
-    assert graph.choose(Rules(keep=5 / 6)).opening == -3.5
-    assert graph.choose(Rules(keep=1.0)).opening == pytest.approx(-5.001)
+    assert graph.choose(Rules(keep=5 / 6)).threshold == -3.5
+    assert graph.choose(Rules(keep=1.0)).threshold == pytest.approx(-5.001)
 
 
 def test_more_guarantees_than_the_share_are_told():

@@ -1,5 +1,6 @@
 """Where the best rows end, against sorting all of them."""
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,8 +9,6 @@ from hypothesis import strategies as st
 
 from sgat.pruning import cut
 from sgat.pruning.cut import find_cut
-
-duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 
 def query_over(score, key):

@@ -8,8 +8,6 @@ import pytest
 from sgat.pruning.engine import megabytes, start_engine
 from sgat.pruning.stored_table import Destination, open_table
 
-pytest.importorskip("duckdb", reason="duckdb is not installed")
-
 
 @pytest.fixture
 def engine(tmp_path):
@@ -69,5 +67,5 @@ def test_sizes_of_memory(text, expected):
 
 @pytest.mark.parametrize("text", ["2", "GB", "lots", "-1GB", "99MB", ""])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(ValueError, match="`--memory` must be at least 100MB, such as"):
+    with pytest.raises(ValueError, match="`memory` must be at least 100MB, such as"):
         megabytes(text)

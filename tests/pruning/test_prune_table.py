@@ -9,38 +9,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from support.prune_tables import NODES, edge_table, node_scores, pairs, read, write
+from support.prune_tables import (
+    NODES,
+    edge_table,
+    node_scores,
+    pairs,
+    prune,
+    read,
+    write,
+)
 
 from sgat.gates import BinaryGates
 from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, chosen_scores
-from sgat.pruning.engine import start_engine
-from sgat.pruning.prune_table import prune_table
-from sgat.pruning.stored_table import Destination, open_table
-from sgat.pruning.task import Task
+from sgat.pruning.node_scores import Nodes
+from sgat.pruning.stored_table import open_table
 from sgat.scored import EdgeScores
-
-pytest.importorskip("duckdb", reason="duckdb is not installed")
-
-
-def run(task, out, **engine_options):
-    options = {"memory": "500MB", "master": "local[2]", **engine_options}
-    scratch = out.parent / f"scratch-{out.name}"
-    scratch.mkdir(exist_ok=True)
-    engine = start_engine("duckdb", scratch=scratch, **options)
-    try:
-        return prune_table(task, engine, Destination.from_path(out), lambda stage: None)
-    finally:
-        engine.close()
 
 
 def in_memory(nodes, ends, rules, protected=()):
     """The kept pairs with score and gate, by `choose_edges` over a `Graph`."""
     graph = Graph.from_edges(torch.tensor(ends.T.copy()), NODES)
     src, dst = graph.src.numpy(), graph.dst.numpy()
-    log_alpha = nodes.dst[dst] + nodes.src[src]
-    if nodes.query is not None:
-        one, other = nodes.query[dst].astype(float), nodes.key[src]
+    log_alpha = nodes.scores.dst[dst] + nodes.scores.src[src]
+    if nodes.scores.query is not None:
+        one, other = nodes.scores.query[dst].astype(float), nodes.scores.key[src]
         log_alpha = (log_alpha + (one * other).sum(axis=1)).astype(np.float32)
     gates = nodes.model.gating.gates
     mask = np.array(
@@ -97,7 +90,7 @@ def test_a_table_keeps_what_is_kept_in_memory(rules, options, tmp_path):
     nodes, ends = node_scores(**options), pairs()
     frame = edge_table(nodes, ends)
     table = write(frame, tmp_path / "edges.parquet")
-    pruned = run(Task(table, nodes, rules), tmp_path / "out.parquet")
+    pruned = prune(nodes.task(table, rules), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     expected, choice = in_memory(nodes, ends, rules)
     named = list(zip(found["src"], found["dst"], strict=True))
@@ -113,8 +106,76 @@ def test_a_table_keeps_what_is_kept_in_memory(rules, options, tmp_path):
     assert list(found.columns) == [*frame.columns, "log_alpha", "probability", "gate"]
     assert pruned.reasons == choice.count()
     assert (pruned.rows, pruned.kept) == (len(frame), len(found))
-    assert pruned.opening == pytest.approx(choice.opening)
+    assert pruned.threshold == pytest.approx(choice.threshold)
     assert pruned.notes == choice.notes
+
+
+@pytest.mark.parametrize("rules", ALL_RULES, ids=str)
+def test_rows_with_scores_of_their_own_keep_the_same(rules, tmp_path):
+    nodes, ends = node_scores(levels=2), pairs()
+    expected, choice = in_memory(nodes, ends, rules)
+    score = nodes.scores.dst[ends[:, 1]] + nodes.scores.src[ends[:, 0]]
+    frame = edge_table(nodes, ends).assign(log_alpha=score, kept=True)
+    table = write(frame, tmp_path / "edges.parquet")
+    task = nodes.task(table, rules, scores=None, is_score_table=True)
+    pruned = prune(task, tmp_path / "out.parquet")
+    found = read(tmp_path / "out.parquet")
+    named = list(zip(found["src"], found["dst"], strict=True))
+    assert sorted(named) == sorted(expected)
+    assert found["log_alpha"].tolist() == [expected[pair][0] for pair in named]
+    assert np.allclose(found["gate"], [expected[pair][2] for pair in named], atol=1e-6)
+    assert found["note"].is_monotonic_increasing and "kept" not in found
+    assert pruned.reasons == choice.count()
+    assert pruned.threshold == pytest.approx(choice.threshold)
+
+
+def test_stored_scores_of_both_directions_count_as_one_larger_score(tmp_path):
+    # Sums of both directions may differ in the last bit; the share must not part them.
+    nodes, ends = node_scores(symmetric=True), pairs()
+    both = np.unique(np.concatenate([ends, ends[:, ::-1]]), axis=0)
+    score = nodes.scores.dst[both[:, 1]] + nodes.scores.src[both[:, 0]]
+    higher = np.where(both[:, 0] < both[:, 1], np.nextafter(score, np.inf), score)
+    frame = edge_table(nodes, both).assign(log_alpha=higher.astype(np.float32))
+    table = write(frame, tmp_path / "edges.parquet")
+    for keep in (0.3, 0.5, 0.7):
+        task = nodes.task(table, Rules(keep=keep), scores=None)
+        prune(task, tmp_path / "out.parquet")
+        found = read(tmp_path / "out.parquet")
+        named = set(zip(found["src"], found["dst"], strict=True))
+        expected, _ = in_memory(nodes, both, Rules(keep=keep, symmetric="max"))
+        assert named == set(expected) == {pair[::-1] for pair in named}
+        larger = frame.iloc[found["note"]]["log_alpha"].to_numpy()
+        assert (found["log_alpha"] >= larger).all()
+        assert (found["log_alpha"] > larger).sum() * 2 == len(found)
+
+
+@pytest.mark.parametrize("rules", ALL_RULES[7:], ids=str)
+def test_ids_may_repeat_in_other_graphs(rules, tmp_path):
+    nodes, half = node_scores(levels=2), NODES // 2
+    ids = np.array([*nodes.ids[:half], *nodes.ids[:half], *nodes.ids[2 * half :]])
+    graph = np.array(["a"] * half + ["b"] * (NODES - half))
+    ends = pairs()
+    ends = ends[(ends[:, 0] < half) == (ends[:, 1] < half)]
+    expected, choice = in_memory(nodes, ends, rules)
+    score = nodes.scores.dst[ends[:, 1]] + nodes.scores.src[ends[:, 0]]
+    frame = edge_table(dataclasses.replace(nodes, ids=ids), ends)
+    frame = frame.assign(log_alpha=score, graph=graph[ends[:, 0]])
+    table = write(frame, tmp_path / "edges.parquet")
+    task = dataclasses.replace(
+        nodes.task(table, rules, scores=None),
+        nodes=Nodes(pa.array(ids), graph=pa.array(graph)),
+        protect=write(frame[:3][["graph", "src", "dst"]], tmp_path / "p.csv"),
+    )
+    alone = dataclasses.replace(task, protect=None)
+    assert prune(alone, tmp_path / "out.parquet").reasons == choice.count()
+    found = read(tmp_path / "out.parquet")
+    kept = {(nodes.ids[s], nodes.ids[d]) for s, d in ends[found["note"]]}
+    assert kept == set(expected)
+    prune(task, tmp_path / "out.parquet")
+    assert set(read(tmp_path / "out.parquet")["note"]) >= {0, 1, 2}
+    bare = write(frame[:3][["src", "dst"]], tmp_path / "bare.csv")
+    with pytest.raises(ValueError, match=r"bare\.csv: no column 'graph' for the graph"):
+        prune(dataclasses.replace(task, protect=bare), tmp_path / "out.parquet")
 
 
 @pytest.mark.parametrize("keep", [None, 0.3])
@@ -131,7 +192,7 @@ def test_protected_rows_stay(keep, symmetric, tmp_path):
     shielded = edge_table(nodes, np.array([*chosen, chosen[0], absent]))
     protect = write(shielded.drop(columns="note"), tmp_path / "protect.csv")
     rules = Rules(keep=keep, symmetric=symmetric)
-    pruned = run(Task(table, nodes, rules, protect=protect), tmp_path / "o.parquet")
+    pruned = prune(nodes.task(table, rules, protect=protect), tmp_path / "o.parquet")
     expected, choice = in_memory(nodes, ends, rules, chosen)
     found = read(tmp_path / "o.parquet")
     assert sorted(zip(found["src"], found["dst"], strict=True)) == sorted(expected)
@@ -143,7 +204,7 @@ def test_protected_rows_stay(keep, symmetric, tmp_path):
         pd.DataFrame({"src": ["n01"], "dst": ["x"]}), tmp_path / "unknown.csv"
     )
     with pytest.raises(ValueError, match=r"src 'n01', dst 'x' names a node that has"):
-        run(Task(table, nodes, rules, protect=unknown), tmp_path / "o.parquet")
+        prune(nodes.task(table, rules, protect=unknown), tmp_path / "o.parquet")
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(keep=0.5)], ids=["own", "keep"])
@@ -162,16 +223,16 @@ def test_loops_stay_and_missing_nodes_go_as_told(rules, tmp_path):
     table = write(whole, tmp_path / "edges.parquet")
     out = tmp_path / "out.parquet"
     with pytest.raises(ValueError) as error:
-        run(Task(table, nodes, rules), out)
+        prune(nodes.task(table, rules), out)
     message = str(error.value)
     assert f"5 of {len(whole)} rows name a node that has no score, such as src" in (
         message
     )
-    assert "`--missing keep`" in message and not out.exists()
+    assert "`missing` can be keep or drop" in message and not out.exists()
     expected, choice = in_memory(nodes, ends, rules)
     for missing in ("keep", "drop"):
-        task = Task(table, nodes, rules, missing=missing)
-        pruned = run(task, out)
+        task = nodes.task(table, rules, missing=missing)
+        pruned = prune(task, out)
         found = read(out)
         assert pruned.reasons == {**choice.count(), "loop": 2, "missing": 5}
         assert len(found) == len(expected) + 2 + 5 * (missing == "keep") == pruned.kept
@@ -190,7 +251,7 @@ def test_rows_of_one_edge_stay_or_go_as_one_and_each_counts(keep, tmp_path):
     generator = np.random.default_rng(1)
     repeated = ends[generator.integers(0, len(ends), 200)]
     table = write(edge_table(nodes, repeated), tmp_path / "edges.parquet")
-    run(Task(table, nodes, Rules(keep=keep)), tmp_path / "out.parquet")
+    prune(nodes.task(table, Rules(keep=keep)), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     number = {nodes.ids[k]: k for k in range(NODES)}
     kept = {
@@ -199,7 +260,7 @@ def test_rows_of_one_edge_stay_or_go_as_one_and_each_counts(keep, tmp_path):
     times = {}
     for pair in map(tuple, repeated.tolist()):
         times[pair] = times.get(pair, 0) + 1
-    score = {(s, d): nodes.dst[d] + nodes.src[s] for s, d in times}
+    score = {(s, d): nodes.scores.dst[d] + nodes.scores.src[s] for s, d in times}
     expected, total = set(), 0
     for pair in sorted(times, key=lambda p: (-score[p], p[1], p[0])):
         if total + times[pair] > round(keep * 200):
@@ -217,8 +278,8 @@ def test_rows_that_stand_for_both_directions(rules, tmp_path):
     flipped = np.random.default_rng(2).random(len(single)) < 0.5
     rows = np.where(flipped[:, None], single[:, ::-1], single)
     table = write(edge_table(nodes, rows), tmp_path / "edges.parquet")
-    task = Task(table, nodes, rules, undirected=True)
-    pruned = run(task, tmp_path / "out.parquet")
+    task = nodes.task(table, rules, undirected=True)
+    pruned = prune(task, tmp_path / "out.parquet")
     both = np.concatenate([single, single[:, ::-1]])
     in_pairs = dataclasses.replace(rules, symmetric=rules.symmetric or "max")
     expected, choice = in_memory(nodes, both, in_pairs)
@@ -239,7 +300,7 @@ def test_every_format_in_and_out(kind, source, target, tmp_path):
     frame["note"] = [f'say "{k}", \n{k}' for k in range(len(frame))]
     table = write(frame, tmp_path / f"edges{source}")
     out = tmp_path / f"out{target}"
-    run(Task(table, nodes, Rules(keep=0.3)), out)
+    prune(nodes.task(table, Rules(keep=0.3)), out)
     found = read(out)
     expected, _ = in_memory(nodes, ends, Rules(keep=0.3))
     assert set(zip(found["src"], found["dst"], strict=True)) == set(expected)
@@ -269,8 +330,8 @@ def test_rows_keep_their_order_however_many_threads_work(source, tmp_path):
         pq.write_table(whole, path, row_group_size=10_000)
     else:
         frame.to_csv(path, index=False)
-    task = Task(open_table(path), nodes, Rules(threshold=-1.0))
-    pruned = run(task, tmp_path / "out.parquet")
+    task = nodes.task(open_table(path), Rules(threshold=-1.0))
+    pruned = prune(task, tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     assert 100_000 < len(found) == pruned.kept < 300_000
     assert found["note"].is_monotonic_increasing
@@ -285,7 +346,7 @@ def test_a_partitioned_folder_keeps_its_columns(tmp_path):
     )
     table = open_table(tmp_path / "in")
     assert table.partitions == ("part",)
-    run(Task(table, nodes, Rules()), tmp_path / "out.parquet")
+    prune(nodes.task(table, Rules()), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     expected, _ = in_memory(nodes, ends, Rules())
     assert set(zip(found["src"], found["dst"], strict=True)) == set(expected)
@@ -305,7 +366,7 @@ def test_text_becomes_numbers_in_parquet_where_nothing_is_lost(tmp_path):
     }
     frame = pd.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0], **columns})
     table = write(frame, tmp_path / "edges.csv")
-    run(Task(table, nodes, Rules(threshold=-99.0)), tmp_path / "out.parquet")
+    prune(nodes.task(table, Rules(threshold=-99.0)), tmp_path / "out.parquet")
     found = pq.read_table(tmp_path / "out.parquet")
     kinds = {name: str(found.schema.field(name).type) for name in frame.columns}
     assert kinds == {
@@ -321,8 +382,8 @@ def test_text_is_an_integer_only_if_it_is_written_as_one(tmp_path):
     nodes = dataclasses.replace(node_scores("integer"), ids=np.arange(NODES))
     rows = pd.DataFrame({"src": ["1", "01", "+1", " 1", "1.0"], "dst": "2"})
     rows.to_csv(tmp_path / "edges.csv", index=False)
-    task = Task(open_table(tmp_path / "edges.csv"), nodes, Rules(), missing="drop")
-    assert run(task, tmp_path / "out.csv").reasons["missing"] == 4
+    task = nodes.task(open_table(tmp_path / "edges.csv"), Rules(), missing="drop")
+    assert prune(task, tmp_path / "out.csv").reasons["missing"] == 4
 
 
 def test_ids_of_another_type_are_refused_as_by_fit(tmp_path):
@@ -334,32 +395,32 @@ def test_ids_of_another_type_are_refused_as_by_fit(tmp_path):
     with pytest.raises(
         ValueError, match="holds integers, but the ids of the nodes are"
     ):
-        run(Task(integers, words, Rules()), out)
+        prune(words.task(integers, Rules()), out)
     with pytest.raises(ValueError, match="holds strings, but the ids of the nodes are"):
-        run(Task(strings, numbers, Rules()), out)
+        prune(numbers.task(strings, Rules()), out)
     # Ids of a text file have no type of their own, so both are meant.
     text = dataclasses.replace(numbers, ids=np.arange(NODES), ids_are_text=True)
     for table in (integers, strings):
-        assert run(Task(table, text, Rules(threshold=-99.0)), out).kept == 1
+        assert prune(text.task(table, Rules(threshold=-99.0)), out).kept == 1
     floats = write(pd.DataFrame(small).astype(float), tmp_path / "floats.parquet")
     with pytest.raises(ValueError, match="ids must be integers or strings, got double"):
-        run(Task(floats, numbers, Rules()), out)
+        prune(numbers.task(floats, Rules()), out)
 
 
 def test_scores_take_the_place_of_columns_of_their_names(tmp_path):
     nodes, ends = node_scores(), pairs()
     frame = edge_table(nodes, ends).assign(kept=True, gate=7.0, attention=0.0)
     table = write(frame, tmp_path / "edges.parquet")
-    run(Task(table, nodes, Rules()), tmp_path / "out.parquet")
+    prune(nodes.task(table, Rules()), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     users = ["src", "note", "dst", "kept", "attention"]
     assert list(found.columns) == [*users, "log_alpha", "probability", "gate"]
     assert (found["gate"] <= 1).all()
-    of_a_run = Task(table, nodes, Rules(), is_score_table=True)
-    run(of_a_run, tmp_path / "own.parquet")
+    of_a_run = nodes.task(table, Rules(), is_score_table=True)
+    prune(of_a_run, tmp_path / "own.parquet")
     found = read(tmp_path / "own.parquet")
     assert list(found.columns) == [*users[:3], "log_alpha", "probability", "gate"]
-    run(Task(table, nodes, Rules(), with_scores=False), tmp_path / "plain.parquet")
+    prune(nodes.task(table, Rules(), with_scores=False), tmp_path / "plain.parquet")
     plain = read(tmp_path / "plain.parquet")
     assert list(plain.columns) == list(frame.columns) and (plain["gate"] == 7).all()
 
@@ -368,7 +429,7 @@ def test_binary_gates_are_written_as_they_are(tmp_path):
     nodes = node_scores(gates=BinaryGates("gumbel"))
     ends, rules = pairs(), Rules(min_degree=2)
     table = write(edge_table(nodes, ends), tmp_path / "edges.parquet")
-    run(Task(table, nodes, rules), tmp_path / "out.parquet")
+    prune(nodes.task(table, rules), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     expected, _ = in_memory(nodes, ends, rules)
     named = zip(found["src"], found["dst"], strict=True)
@@ -383,7 +444,7 @@ def test_empty_tables_stay_empty(tmp_path):
     pq.write_table(empty, tmp_path / "edges.parquet")
     table = open_table(tmp_path / "edges.parquet")
     for rules in (Rules(), Rules(keep=0.5, min_degree=1, keep_connected=True)):
-        pruned = run(Task(table, nodes, rules), tmp_path / "out.parquet")
+        pruned = prune(nodes.task(table, rules), tmp_path / "out.parquet")
         assert (pruned.rows, pruned.kept, pruned.reasons) == (0, 0, {})
         assert len(read(tmp_path / "out.parquet")) == 0
 
@@ -392,9 +453,9 @@ def test_a_symmetric_model_needs_no_search_for_pairs(tmp_path):
     nodes, ends = node_scores(symmetric=True), pairs()
     both = np.unique(np.concatenate([ends, ends[:, ::-1]]), axis=0)
     table = write(edge_table(nodes, both), tmp_path / "edges.parquet")
-    task = Task(table, nodes, Rules(keep=0.3))
+    task = nodes.task(table, Rules(keep=0.3))
     assert not task.scoring.needs_pairs
-    run(task, tmp_path / "out.parquet")
+    prune(task, tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     expected, _ = in_memory(nodes, both, Rules(keep=0.3, symmetric="max"))
     assert set(zip(found["src"], found["dst"], strict=True)) == set(expected)
@@ -406,8 +467,8 @@ def test_paths_and_names_with_odd_letters(tmp_path):
     folder = tmp_path / "it's [1] {x}*"
     folder.mkdir()
     table = write(frame, folder / "edges 'a'.parquet")
-    task = Task(table, nodes, Rules(), src='a"b', dst="c;'`")
-    run(task, folder / "out's.parquet")
+    task = nodes.task(table, Rules(), src='a"b', dst="c;'`")
+    prune(task, folder / "out's.parquet")
     expected, _ = in_memory(nodes, ends, Rules())
     assert len(pq.ParquetFile(folder / "out's.parquet").read()) == len(expected)
 
@@ -416,5 +477,5 @@ def test_a_damaged_text_table_is_told_in_one_sentence(tmp_path):
     path = tmp_path / "edges.csv"
     path.write_text("src,dst\nn01,n02\nn01,n02,n03\n")
     with pytest.raises(ValueError, match=r"edges\.csv: .*Line: 3"):
-        run(Task(open_table(path), node_scores(), Rules()), tmp_path / "out.csv")
+        prune(node_scores().task(open_table(path), Rules()), tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()

@@ -3,23 +3,19 @@
 import numpy as np
 import pytest
 import torch
-from pruning.test_prune_table import run
 from support.prune_tables import (
     NODES,
     edge_table,
-    model,
-    node_scores,
     pairs,
+    prune,
     read,
+    row_scores,
     write,
 )
 
 from sgat.graph import Graph
-from sgat.pruning import Rules, choose_edges, row_scores
-from sgat.pruning.node_scores import NodeScores
-from sgat.pruning.task import Task
+from sgat.pruning import Rules, choose_edges
 
-pytest.importorskip("duckdb", reason="duckdb is not installed")
 RULES = [
     Rules(),
     Rules(keep=0.3),
@@ -28,25 +24,13 @@ RULES = [
 ]
 
 
-def scored_nodes(scorer, seed, **options):
-    """Nodes whose edges take a whole graph to be scored."""
-    torch.manual_seed(seed)
-    network = model(scorer=scorer, **options)
-    for parameter in network.gating.parameters():
-        torch.nn.init.normal_(parameter)
-    ids = node_scores().ids
-    zero = np.zeros(NODES, dtype=np.float32)
-    x = torch.randn(NODES, 3)
-    return NodeScores(ids, zero, zero, x, network, needs_graph=True)
-
-
 def kept_in_memory(nodes, ends, rules, *, undirected=False):
     """Kept pairs of ids, with their scores."""
     graph = Graph.from_edges(
         torch.tensor(ends.T.copy()), NODES, make_undirected=undirected
     )
     src, dst = graph.src.numpy(), graph.dst.numpy()
-    log_alpha = nodes.model.log_alpha(nodes.x, graph).detach().numpy()
+    log_alpha = nodes.model.log_alpha(nodes.scores.x, graph).detach().numpy()
     threshold = nodes.model.gating.gates.threshold
     choice = choose_edges(log_alpha, src, dst, NODES, rules, threshold=threshold)
     kept = zip(src, dst, choice.score, choice.kept, strict=True)
@@ -56,16 +40,16 @@ def kept_in_memory(nodes, ends, rules, *, undirected=False):
 @pytest.mark.parametrize("scorer", ["structure", "gatv2"])
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_a_table_keeps_what_is_kept_in_memory(rules, scorer, seed, tmp_path):
-    nodes, ends = scored_nodes(scorer, seed), pairs(seed)
+    nodes, ends = row_scores(scorer, seed), pairs(seed)
     # Rows may be repeated, and name nobody.
     frame = edge_table(nodes, np.concatenate([ends, ends[:1], [[4, 4]]]))
     table = write(frame, tmp_path / "edges.parquet")
     if rules.keep is None:
-        run(Task(table, nodes, rules), tmp_path / "out.parquet")
+        prune(nodes.task(table, rules), tmp_path / "out.parquet")
     else:
         # Each row counts towards a share, so this one has none twice.
         table = write(edge_table(nodes, ends), tmp_path / "once.parquet")
-        run(Task(table, nodes, rules), tmp_path / "out.parquet")
+        prune(nodes.task(table, rules), tmp_path / "out.parquet")
     found = read(tmp_path / "out.parquet")
     found = found[found["src"] != found["dst"]]
     expected = kept_in_memory(nodes, ends, rules)
@@ -76,12 +60,12 @@ def test_a_table_keeps_what_is_kept_in_memory(rules, scorer, seed, tmp_path):
 
 
 def test_a_row_for_both_directions_adds_both_to_the_graph(seed, tmp_path):
-    nodes = scored_nodes("structure", seed, symmetric=True)
+    nodes = row_scores("structure", seed, symmetric=True)
     ends = pairs(seed)
     ends = ends[ends[:, 0] < ends[:, 1]]
     rules = Rules(keep=0.5, symmetric="max")
     table = write(edge_table(nodes, ends), tmp_path / "edges.csv")
-    run(Task(table, nodes, rules, undirected=True), tmp_path / "out.csv")
+    prune(nodes.task(table, rules, undirected=True), tmp_path / "out.csv")
     found = read(tmp_path / "out.csv")
     expected = kept_in_memory(nodes, ends, rules, undirected=True)
     assert {pair for pair in expected if pair in _named(found)} == _named(found)
@@ -93,18 +77,18 @@ def _named(frame):
 
 
 def test_more_rows_than_fit_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(row_scores, "MOST_EDGES", 20)
-    nodes, ends = scored_nodes("structure", 0), pairs()
+    monkeypatch.setattr("sgat.pruning.row_scores.MOST_EDGES", 20)
+    nodes, ends = row_scores("structure", 0), pairs()
     table = write(edge_table(nodes, ends), tmp_path / "edges.parquet")
     with pytest.raises(
-        ValueError, match=rf"names {len(ends)} different edges.*up to 20 edges;"
+        ValueError, match=rf"`edges` names {len(ends)} different edges.*up to 20 edges;"
     ):
-        run(Task(table, nodes, Rules()), tmp_path / "out.parquet")
+        prune(nodes.task(table, Rules()), tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
 
 
 def test_an_empty_table_stays_empty(tmp_path):
-    nodes = scored_nodes("structure", 0)
+    nodes = row_scores("structure", 0)
     frame = edge_table(nodes, np.empty((0, 2), dtype=int))
     table = write(frame.astype({"src": "string", "dst": "string"}), tmp_path / "a.csv")
-    assert run(Task(table, nodes, Rules()), tmp_path / "out.csv").rows == 0
+    assert prune(nodes.task(table, Rules()), tmp_path / "out.csv").rows == 0

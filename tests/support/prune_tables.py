@@ -1,17 +1,51 @@
 """Small tables of edges between nodes with scores."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
 from sgat.models import SGAT
-from sgat.pruning.node_scores import NodeScores
-from sgat.pruning.stored_table import open_table
+from sgat.pruning.engine import start_engine
+from sgat.pruning.node_scores import Nodes, NodeScores
+from sgat.pruning.prune_table import prune_table
+from sgat.pruning.row_scores import RowScores
+from sgat.pruning.stored_table import Destination, open_table
+from sgat.pruning.task import PruneTask
 
 NODES = 29
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ScoredNodes:
+    """Nodes by their ids, with numbers of their own or scores of rows."""
+
+    ids: np.ndarray
+    model: SGAT
+    scores: NodeScores | RowScores
+    ids_are_text: bool = False
+
+    def task(self, table, rules, **options):
+        nodes = Nodes(pa.array(self.ids), self.ids_are_text)
+        gating = self.model.gating
+        given = {"scores": self.scores, "symmetric": gating.symmetric, **options}
+        return PruneTask(table, nodes, rules, gating.gates, **given)
+
+
+def prune(task, out, name="duckdb", **engine_options):
+    """The result of an engine that ends with it."""
+    options = {"memory": "500MB", "master": "local[2]", **engine_options}
+    scratch = out.parent / f"scratch-{out.name}"
+    scratch.mkdir(exist_ok=True)
+    engine = start_engine(name, scratch=scratch, **options)
+    try:
+        return prune_table(task, engine, Destination.from_path(out), lambda stage: None)
+    finally:
+        engine.close()
 
 
 def model(**options):
@@ -31,13 +65,23 @@ def node_scores(kind="string", *, levels=None, seed=0, rank=0, **options):
     else:
         ids = np.arange(NODES) * 11 % NODES * 10**11 - 5
     dst, src = draw.astype(np.float32)
-    x = torch.zeros(NODES, 3)
     vectors = [None, None]
     if rank:
         vectors = list(generator.normal(size=(2, NODES, rank)).astype(np.float32))
     query, key = vectors
     network = model(**options)
-    return NodeScores(ids, dst, src, x, network, query=query, key=key)
+    return ScoredNodes(ids, network, NodeScores(dst, src, query, key))
+
+
+def row_scores(scorer, seed=0, **options):
+    """Nodes whose edges take a whole graph to be scored."""
+    torch.manual_seed(seed)
+    network = model(scorer=scorer, **options)
+    for parameter in network.gating.parameters():
+        torch.nn.init.normal_(parameter)
+    return ScoredNodes(
+        node_scores().ids, network, RowScores(network, torch.randn(NODES, 3))
+    )
 
 
 def pairs(seed=0, share=0.2):

@@ -1,0 +1,365 @@
+"""Prune a table with a finished run: check the request, start an engine, do it.
+
+The edges of a run have their scores in its folder, so nothing is scored and no data is
+read. Other rows, and the features of other nodes, are scored by the trained network.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sgat.config import Config
+from sgat.data.files import Encoding, FileOptions
+from sgat.data.files.atomic import check_place
+from sgat.data.files.encoding import encode
+from sgat.data.files.ids import common_ids, first_repeated
+from sgat.data.files.read import NODE_FORMATS, read_table
+from sgat.data.files.source import SUFFIXES, check_file, format_of
+from sgat.features import Features
+from sgat.models import SGAT, chosen_gates
+from sgat.pruning.engine import Engine, EngineName, start_engine
+from sgat.pruning.measure import measure
+from sgat.pruning.node_scores import Nodes, NodeScores, node_scores
+from sgat.pruning.prune_table import Pruned, prune_table, scratch_folder
+from sgat.pruning.row_scores import RowScores
+from sgat.pruning.rules import Rules
+from sgat.pruning.stored_table import Destination, open_table, overlaps
+from sgat.pruning.task import Missing, PruneTask
+from sgat.runs.finished_run import open_run
+from sgat.runs.folder import RunFolder
+from sgat.runs.saved_model import load
+from sgat.scorers import FreeScorer
+
+TEXT_FORMATS = ("csv", "tsv")
+
+
+@dataclasses.dataclass(frozen=True)
+class PruneRequest:
+    """The request of a user of `sgat prune`.
+
+    Attributes:
+        run: The run folder.
+        out: Where the kept rows go.
+        edges: The rows; None for the edges of the run.
+        nodes: Features of other nodes; None for the nodes of the run.
+        protect: Rows that are never removed.
+        rules: What to keep.
+        missing: What becomes of rows whose nodes have no score.
+        engine: Name of the engine.
+        master: The Spark master.
+        memory: The most memory the engine may use.
+        src: Column with the source of each row; None for that of the run.
+        dst: Column with the target; None likewise.
+        id: Column of the node file with the ids; None likewise.
+        delimiter: What separates the cells of text tables; None likewise.
+        undirected: Whether each row of `edges` stands for both directions; None for as
+            in the run.
+        scores: Whether to add the columns log_alpha, probability and gate.
+        overwrite: Whether to replace what is at `out`.
+        measure: Whether to compare predictions and times on both graphs.
+        data_root: Folder of the named data sets.
+    """
+
+    run: Path
+    out: Path
+    edges: Path | None = None
+    nodes: Path | None = None
+    protect: Path | None = None
+    rules: Rules = dataclasses.field(default_factory=Rules)
+    missing: Missing = "refuse"
+    engine: EngineName = "duckdb"
+    master: str = "local[*]"
+    memory: str = "2GB"
+    src: str | None = None
+    dst: str | None = None
+    id: str | None = None
+    delimiter: str | None = None
+    undirected: bool | None = None
+    scores: bool = True
+    overwrite: bool = False
+    measure: bool = False
+    data_root: str | None = None
+
+
+def prune_run(
+    request: PruneRequest,
+    tell: Callable[[str], None],
+    watch: Callable[[Engine], None] = lambda engine: None,
+) -> dict[str, Any]:
+    """Write the kept rows of a table.
+
+    A run on several graphs has one table of edges: a share counts its rows, and the
+    other rules hold in each graph, which the column `graph` names.
+
+    Args:
+        request: What to do.
+        tell: Called with the name of each stage.
+        watch: Called with the engine once it runs.
+
+    Returns:
+        The numbers: rows, kept, removed, reasons, seconds, and so on.
+
+    Raises:
+        ValueError: If the request or the table is bad; nothing is written then.
+        OSError: If something cannot be read or written.
+    """
+    start = time.perf_counter()
+    _check_out(request)
+    tell("opening the run")
+    folder = _finished_folder(request.run)
+    config = Config.from_toml(folder.config)
+    for what, path in config.data.files.items():
+        if overlaps(Path(path), request.out):
+            raise ValueError(
+                f"`out` must not be the file of the {what} that the run was trained"
+                f" on, got {request.out}."
+            )
+    options = config.data.options
+    delimiter = request.delimiter or options.get("delimiter")
+    nodes, trained = _nodes(request, folder, config)
+    is_own = request.edges is None and request.nodes is None
+    task = PruneTask(
+        edges=open_table(request.edges or folder.edges, delimiter=delimiter),
+        nodes=nodes,
+        rules=request.rules,
+        scores=None if is_own or trained is None else _scores(folder, *trained),
+        gates=chosen_gates(config.model),
+        symmetric=bool(config.model.symmetric),
+        src=request.src or options.get("src", "src"),
+        dst=request.dst or options.get("dst", "dst"),
+        protect=(
+            None
+            if request.protect is None
+            else open_table(request.protect, delimiter=delimiter)
+        ),
+        undirected=_is_undirected(request, config, is_own),
+        missing=request.missing,
+        with_scores=request.scores,
+        is_score_table=request.edges is None,
+    )
+    weight = options.get("weight") or "weight"
+    out = Destination.from_path(request.out, delimiter=delimiter)
+    with scratch_folder(out.path) as scratch:
+        engine = start_engine(
+            request.engine,
+            scratch=scratch,
+            memory=request.memory,
+            master=request.master,
+        )
+        try:
+            watch(engine)
+            pruned = prune_table(task, engine, out, tell)
+            measured = None
+            if request.measure:
+                assert trained is not None
+                tell("measuring")
+                measured = measure(task, engine, out, pruned, weight, *trained)
+        finally:
+            engine.close()
+    seconds = time.perf_counter() - start
+    return _summary(request, task, pruned, measured, seconds)
+
+
+def _finished_folder(path: Path) -> RunFolder:
+    folder = RunFolder(path)
+    if not folder.path.is_dir():
+        raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
+    if folder.is_under_way:
+        raise ValueError(
+            f"The run in {path} is not finished; go on with it by"
+            f" `sgat fit --resume --out {path}`."
+        )
+    if not folder.is_finished:
+        raise ValueError(f"{path} is not a finished run; make one with `sgat fit`.")
+    return folder
+
+
+def _nodes(
+    request: PruneRequest, folder: RunFolder, config: Config
+) -> tuple[Nodes, tuple[SGAT, Features] | None]:
+    """The nodes, and the network with their features where something is computed."""
+    if request.nodes is not None:
+        nodes, x = _read_nodes(request, folder, config)
+        return nodes, (load(folder.path).model_, x)
+    nodes = _nodes_of_run(folder, config)
+    if request.edges is None and not request.measure:
+        return nodes, None
+    if nodes.graph is not None:
+        raise ValueError(
+            f"{folder.path} has several graphs, whose ids may be the same; `edges` and"
+            " `measure` take a run on one graph."
+        )
+    run = open_run(folder.path, root=request.data_root)
+    return nodes, (run.model, run.graphs[0].x)
+
+
+def _nodes_of_run(folder: RunFolder, config: Config) -> Nodes:
+    import pyarrow.parquet
+
+    wanted = [
+        name for name in ("id", "graph") if name in open_table(folder.nodes).columns
+    ]
+    table = pyarrow.parquet.read_table(folder.nodes, columns=wanted)
+    data, is_text = config.data, False
+    if data.edges is not None:
+        path, what = (data.nodes, "nodes") if data.nodes else (data.edges, "edges")
+        given = data.options.get(f"{what}_format")
+        is_text = (given or SUFFIXES.get(Path(path).suffix.lower())) in TEXT_FORMATS
+    graph = table.column("graph") if "graph" in wanted else None
+    return Nodes(table.column("id"), is_text, graph)
+
+
+def _read_nodes(
+    request: PruneRequest, folder: RunFolder, config: Config
+) -> tuple[Nodes, Features]:
+    """Other nodes and their features, encoded as those of the run were."""
+    assert request.nodes is not None
+    if config.data.edges is None or not folder.encoding.exists():
+        raise ValueError(
+            f"{folder.path} was trained on a named data set and does not say what the"
+            " columns of `nodes` mean; leave `nodes` out."
+        )
+    encoding = Encoding.from_json(folder.encoding.read_text(encoding="utf-8"))
+    if not encoding.features:
+        raise ValueError(
+            f"{folder.path} was trained without features, so it knows its own nodes"
+            " only; leave `nodes` out."
+        )
+    options: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in config.data.options.items()
+    }
+    known = FileOptions(**options)
+    check_file(request.nodes)
+    format = format_of(request.nodes, None, NODE_FORMATS)
+    source = read_table(request.nodes, format, request.delimiter or known.delimiter)
+    name = request.id or known.id
+    source.column(name, "the node ids")
+    ids = common_ids([(source, name)])[0]
+    row = first_repeated(ids)
+    if row >= 0:
+        raise source.fault(
+            f"the id {ids[row].as_py()!r} occurs more than once.", column=name, row=row
+        )
+    zeros = known.unknown_category == "zero"
+    x = encode(source, encoding.features, ignore_unknown=zeros)
+    return Nodes(ids, format in TEXT_FORMATS), x
+
+
+def _scores(folder: RunFolder, model: SGAT, x: Features) -> NodeScores | RowScores:
+    if isinstance(model.gating.scorer, FreeScorer):
+        raise ValueError(
+            f"The gates of {folder.path} are transductive: they know the edges of the"
+            " run and no others. Leave `edges` and `nodes` out to prune those, or train"
+            " with inductive gates."
+        )
+    if x.shape[1] != model.gating.in_channels:
+        raise ValueError(
+            f"{folder.path} was trained on {model.gating.in_channels} features, got"
+            f" {x.shape[1]}."
+        )
+    return node_scores(model, x) or RowScores(model, x)
+
+
+def _is_undirected(request: PruneRequest, config: Config, is_own: bool) -> bool:
+    """Whether each row stands for both directions.
+
+    Raises:
+        ValueError: If the scores in the folder are not those that the request needs.
+    """
+    as_run = bool(config.data.options.get("undirected"))
+    given, both = request.undirected, request.rules.symmetric
+    if not is_own:
+        return as_run if given is None else given
+    if given is not None and given != as_run:
+        raise ValueError(
+            "`undirected` must be as in the run for the edges of the run, got"
+            f" {str(given).lower()}; give the rows as `edges` to read them otherwise."
+        )
+    if as_run and both in ("min", "mean") and not config.model.symmetric:
+        raise ValueError(
+            "`symmetric` must be max for the edges of this run, which has the larger"
+            f" score of both directions of each row, got {both}; give the rows as"
+            " `edges` to score both directions."
+        )
+    return as_run
+
+
+def _check_out(request: PruneRequest) -> None:
+    """Refuse a request by which something would be lost."""
+    if request.missing not in ("refuse", "keep", "drop"):
+        raise ValueError(
+            f"`missing` must be refuse, keep or drop, got {request.missing!r}."
+        )
+    if request.measure and not request.scores:
+        raise ValueError(
+            "`measure` reads the gates that were written; it needs `scores`."
+        )
+    folder = RunFolder(request.run)
+    inputs = {
+        "edges": request.edges or folder.edges,
+        "nodes": request.nodes,
+        "protect": request.protect,
+    }
+    for name, path in inputs.items():
+        if path is not None and overlaps(path, request.out):
+            raise ValueError(
+                f"`out` must not be the table of `{name}`, nor hold it or lie in it,"
+                f" got {request.out}."
+            )
+    if folder.holds(request.out) or (
+        overlaps(folder.path, request.out) and (not request.out.suffix)
+    ):
+        raise ValueError(
+            f"`out` must not be a file of the run folder, got {request.out}."
+        )
+    out = Destination.from_path(request.out)
+    check_place(out.path, "out")
+    if out.path.exists() and not request.overwrite:
+        raise ValueError(
+            f"{out.path} exists already; choose another `out`, or replace it with"
+            " `overwrite`."
+        )
+    if out.is_folder and out.path.is_dir():
+        other = next(
+            (
+                file
+                for file in out.path.rglob("*")
+                if file.is_file() and file.suffix not in (".parquet", ".pq")
+            ),
+            None,
+        )
+        if other is not None:
+            raise ValueError(
+                f"`overwrite` replaces a folder of Parquet files, and {out.path} holds"
+                f" {other.name}; choose another `out`."
+            )
+
+
+def _summary(
+    request: PruneRequest,
+    task: PruneTask,
+    pruned: Pruned,
+    measured: dict[str, Any] | None,
+    seconds: float,
+) -> dict[str, Any]:
+    return {
+        "run": str(request.run),
+        "edges": str(task.edges.path),
+        "out": str(request.out),
+        "engine": request.engine,
+        "rows": pruned.rows,
+        "kept": pruned.kept,
+        "removed": pruned.rows - pruned.kept,
+        "kept_share": pruned.kept_share,
+        "reasons": pruned.reasons,
+        "missing": request.missing,
+        "threshold": pruned.threshold,
+        "seconds": round(seconds, 3),
+        "notes": list(pruned.notes),
+        "measure": measured,
+    }
