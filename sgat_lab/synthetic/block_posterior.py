@@ -1,8 +1,8 @@
 """Block posterior: how well anybody could judge the edges of a block model.
 
 A judge who knows how a graph was made, and sees features, training labels and edges,
-can do no better than by the probability that an edge is original given all that. Here it is
-by belief propagation: messages about classes travel along edges until they agree.
+can do no better than by the probability that an edge is original given all that. Here
+it comes from belief propagation: messages about classes travel along edges until they agree.
 """
 
 from __future__ import annotations
