@@ -45,10 +45,14 @@ def draw_seed() -> Tensor:
 class SGATConv(nn.Module):
     """Sparse graph attention: one gate per edge, shared by all heads.
 
-        h = (m ⊙ x) W                                 W = (W₁ ‖ … ‖ W_K)
-        log α_ij = s_i + t_j + q_i · k_j + c_ij + bias    scores of h's first head
-        z_ij ~ HardConcrete(log α_ij),   a_ij = A_ij z_ij / Σ_k A_ik z_ik
-        out_i = ‖_k Σ_j a_ij h_j^k   or the mean over heads
+        h = (m ⊙ x) W                               W = (W₁ ‖ … ‖ W_H), m dropout
+        log α_ij = s_i + t_j                        (eq. 14), scores of h's first head
+                   + q_i · k_j + c_ij + bias        (ours)
+        z_ij ~ HardConcrete(log α_ij)               (below eq. 12)
+        a_ij = A_ij z_ij / Σ_k A_ik z_ik            (eq. 8)
+        out_i = ‖_k Σ_j a_ij h_j^k                  (eq. 9), or the mean over heads
+
+    The activation of eq. 9 is left to the caller.
 
     Every node has a self-loop whose gate is always 1. In training
     mode gates are drawn, in evaluation mode they take their median value.

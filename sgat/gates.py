@@ -15,7 +15,7 @@ class HardConcrete:
     """The hard-concrete distribution of a gate z in [0, 1] with location log α.
 
         s = σ((log u - log(1 - u) + log α) / β),   u ~ U(0, 1)
-        z = clamp(s (ζ - γ) + γ, 0, 1)
+        z = clamp(s (ζ - γ) + γ, 0, 1)                  f and g below eq. 12
 
     The stretch beyond [0, 1] puts probability on z = 0 and z = 1 exactly.
 
@@ -46,7 +46,7 @@ class HardConcrete:
 
     @property
     def threshold(self) -> float:
-        """The log α above which an evaluation gate is open: β log(-γ / ζ)."""
+        """The log α above which an evaluation gate is open: β log(-γ / ζ) of eq. 12."""
         return self.temperature * math.log(-self.gamma / self.zeta)
 
     def sample(self, log_alpha: Tensor, uniform: Tensor) -> Tensor:
@@ -55,11 +55,11 @@ class HardConcrete:
         return self._stretch(torch.sigmoid(logit / self.temperature))
 
     def value(self, log_alpha: Tensor) -> Tensor:
-        """Gates of evaluation: the median of z, open iff log α > `threshold`."""
+        """Gates of evaluation (eq. 13), the medians: open iff log α > `threshold`."""
         return self._stretch(torch.sigmoid(log_alpha / self.temperature))
 
     def probability_open(self, log_alpha: Tensor) -> Tensor:
-        """P(z ≠ 0) = σ(log α - β log(-γ / ζ)); its sum over edges is the L0 penalty."""
+        """P(z ≠ 0) = σ(log α - β log(-γ / ζ)); its sum is the L0 penalty of eq. 12."""
         return torch.sigmoid(log_alpha - self.threshold)
 
     def is_kept(self, log_alpha: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
 
 @dataclasses.dataclass(frozen=True)
 class BinaryGates:
-    """Gates z in {0, 1} with P(z = 1) = π = σ(log α).
+    """Gates z in {0, 1} with P(z = 1) = π = σ(log α) (eq. 11).
 
         z = 1 if log u - log(1 - u) + log α > 0, else 0,   u ~ U(0, 1)
 
@@ -138,7 +138,7 @@ class BinaryGates:
         return self.is_kept(log_alpha).to(log_alpha)
 
     def probability_open(self, log_alpha: Tensor) -> Tensor:
-        """P(z = 1) = σ(log α); its sum over edges is the L0 penalty."""
+        """P(z = 1) = σ(log α); its sum over edges is the L0 penalty of eq. 11."""
         return torch.sigmoid(log_alpha)
 
     def is_kept(self, log_alpha: Tensor) -> Tensor:

@@ -34,11 +34,14 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.e
 class SGAT(NodeClassifier):
     """Sparse graph attention network: gates drawn once per pass, shared by all layers.
 
-    Read-outs: "linear" is the paper's, `layers` attention layers with concatenated
-    heads and then a linear classifier; "attention" is the authors' published code's,
-    `layers - 1` attention layers and then one more whose heads give class scores and
-    are averaged. In the others features stay with their node, and what travels is class
-    scores: "diffusion" averages them along the edges, `steps` far (see
+    Each hidden layer is `SGATConv` with its activation (eq. 9); all layers have the
+    attention of the first (eq. 8).
+
+    Read-outs: "linear" is the paper's (sec. 4.2), `layers` attention layers with
+    concatenated heads and then a linear classifier; "attention" is that of the authors'
+    code, `layers - 1` attention layers and then one more whose heads give class scores
+    and are averaged. In the others features stay with their node, and class scores
+    travel: "diffusion" averages them along the edges, `steps` far (see
     `DiffusionReadout`); "beliefs" corrects those of a node by what neighbours up to
     `layers` steps away believe to be (see `BeliefReadout`), for graphs whose neighbours
     are often of another class.

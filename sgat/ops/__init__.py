@@ -178,9 +178,11 @@ def open_edges(
 ) -> OpenEdges:
     """Draw the gate of every edge and return the edges that are open.
 
-        log α_ij = s_i + t_j + q_i · k_j + c_ij
-        z_ij = hard concrete of log α_ij with the noise of (seed, i, j)
-        S_i  = A_ii + Σ_j A_ij z_ij
+        log α_ij = s_i + t_j + q_i · k_j + c_ij      s_i + t_j is eq. 14
+        z_ij = hard concrete of log α_ij             below eq. 12; eq. 13 without a seed
+        S_i  = A_ii + Σ_j A_ij z_ij                  the denominator of eq. 8
+
+    The noise is that of (seed, i, j).
 
     An edge with z_ij = 0 is left out: it adds nothing to any output, and nothing to any
     gradient of a loss on outputs, because the clamp of the gate is flat there. The
@@ -293,7 +295,7 @@ def aggregate(
 ) -> Tensor:
     """Average the open neighbours of each node and the node itself.
 
-        out_i = Σ_j m_ij a_ij x_j,   a_ij = A_ij z_ij / S_i
+        out_i = Σ_j m_ij a_ij x_j,   a_ij = A_ij z_ij / S_i          (eq. 7 and 8)
 
     The sum runs over the open edges j → i and the self-loop of i.
 

@@ -146,7 +146,7 @@ def with_gates(
 
 
 def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
-    """Attention a_ij = A_ij z_ij / S_i of open edges, [O], and a_ii of loops, [N].
+    """Attention a_ij = A_ij z_ij / S_i (eq. 8) of open edges, [O], and of loops, [N].
 
     A node whose row is empty (S_i = 0, possible only with a loop of weight 0) has
     coefficients 0.

@@ -10,7 +10,7 @@ from sgat.scorers.scores import Scores
 
 
 class FreeScorer(nn.Module):
-    """The paper's transductive gate: one free parameter log α per edge.
+    """The paper's transductive gate (eq. 12): one free parameter log α per edge.
 
     It knows the edges of one graph only and cannot score others.
 

@@ -1,11 +1,12 @@
 """EdgeBudget: hold the share of open edges at a target, without tuning a penalty.
 
-The constraint is: mean over edges of P(z_ij ≠ 0) = target. One scalar, the gate bias b,
-moves every gate alike, so it carries the constraint, and the optimiser never sees it:
+In place of the price λ of eq. 6 there is a constraint, which is ours: the mean over
+edges of P(z_ij ≠ 0) is the target. One scalar, the gate bias b, moves every gate alike,
+so it carries the constraint, and the optimiser never sees it:
 
-    share(b) = mean σ(log α_ij - τ),    b ← b - ρ (share - target) / (∂share/∂b)
+    share(b) = mean σ(log α_ij - τ),    b ← b - ½ (share - target) / (∂share/∂b)
 
-which is a damped Newton step per training step. All other parameters descend the
+which is half a Newton step per training step. All other parameters descend the
 Lagrangian data loss + μ · share. At a constrained minimum its slope in b vanishes,
 which gives the multiplier in closed form instead of as another thing to tune:
 

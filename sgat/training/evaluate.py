@@ -15,7 +15,7 @@ from sgat.training import metrics
 
 
 def loss_on(logits: Tensor, y: Tensor) -> Tensor:
-    """Cross-entropy for classes [N]; binary cross-entropy for labels [N, C]."""
+    """Mean cross-entropy (eq. 1) for classes [N]; binary for labels [N, C]."""
     if y.dim() == 2:
         return F.binary_cross_entropy_with_logits(logits, y.to(logits))
     if logits.is_cuda:

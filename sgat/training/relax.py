@@ -22,13 +22,13 @@ class Relax:
     """The score function with a learned control variate, unbiased.
 
         plain   = (f(z) - f̄) (z - π)
-        relaxed = ∂f(σ(y/τ)) - ∂f(σ(ỹ/τ)) - (f(σ(ỹ/τ)) - f̄) (z - π)     ∂ by log α
+        relaxed = ∂f(σ(y/κ)) - ∂f(σ(ỹ/κ)) - (f(σ(ỹ/κ)) - f̄) (z - π)     ∂ by log α
         free    = ∂ν(y) - ∂ν(ỹ) - ν(ỹ) (z - π),   ν(y) = spread · mean_m v_m tanh(y - m)
         g       = plain + η relaxed + free
 
     y, ỹ and f̄ are those of `Rebar`, and `spread` is the running deviation of the loss
-    from f̄. The means of `relaxed` and `free` are 0 whatever η, τ and v are. These start
-    as those of REBAR, η = 1, τ = β and v = 0, and after each step move against the
+    from f̄. The means of `relaxed` and `free` are 0 whatever η, κ and v are. These start
+    as those of REBAR, η = 1, κ = β and v = 0, and after each step move against the
     gradient of |g|², whose mean is the variance of g plus a constant. Two more passes,
     and second derivatives by the gates.
 
@@ -37,7 +37,7 @@ class Relax:
         device: Where the state lives.
 
     Attributes:
-        learned: η, log τ and v, one number for each of `STEPS`.
+        learned: η, log κ and v, one number for each of `STEPS`.
     """
 
     def __init__(self, gates: BinaryGates, device: torch.device | str) -> None:

@@ -1,8 +1,6 @@
 """The reference operations: hand-worked values, gradients, skipping is exact."""
 
 import dataclasses
-import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -543,13 +541,3 @@ def test_gradients_repeat_bit_for_bit_on_several_threads(seed: int):
     for again in found[1:]:
         for one, other in zip(found[0], again, strict=True):
             assert torch.equal(one, other)
-
-
-def test_every_test_that_the_method_page_points_to_exists():
-    root = Path(__file__).parents[2]
-    page = (root / "docs" / "method.md").read_text(encoding="utf-8")
-    pointers = set(re.findall(r"`(test_\w+\.py):\s+(test_\w+)`", page))
-    assert len(pointers) > 30
-    for file, name in pointers:
-        (path,) = (root / "tests").rglob(file)
-        assert f"def {name}(" in path.read_text(encoding="utf-8"), (file, name)
