@@ -33,7 +33,7 @@ EXPERIMENTS = {
     "robustness": "The effect of added edges on each method.",
     "planted": "Graphs with a known amount of noise, and how much of it gates remove.",
     "heterophily": "The recommended settings where neighbours often differ in class.",
-    "estimators": "Four ways to get a gradient through the gates.",
+    "estimators": "Five ways to get a gradient through the gates.",
     "search": "Settings for every method and data set, chosen by validation scores.",
 }
 """The experiments and their help. Each is a module of `sgat_lab.experiments` with
