@@ -2,7 +2,8 @@
 
 A judge who knows how a graph was made, and sees features, training labels and edges,
 can do no better than by the probability that an edge is original given all that. Here
-it comes from belief propagation: messages about classes travel along edges until they agree.
+it comes from belief propagation: messages about classes travel along edges until they
+agree.
 """
 
 from __future__ import annotations
