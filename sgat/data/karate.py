@@ -1,4 +1,4 @@
-"""Zachary's karate club, with the two leaders labelled, as in the paper's Figure 2."""
+"""Zachary's karate club, with the two leaders labelled, as in the paper's Figure 3."""
 
 from __future__ import annotations
 

@@ -52,12 +52,12 @@ NOTES: dict[str, tuple[str, ...]] = {
         " the disc are hardly neighbours in the graph.",
     ),
     "fig2": (
-        "The share removed is the one asked for (`keep` = 0.54). In five of ten seeds"
-        " at least 31 of 32 are right.",
-    ),
-    "fig3": (
         "Half of the edges have a variance below 0.001: the heads of GAT give an edge"
         " nearly the same weight, as the paper says.",
+    ),
+    "fig3": (
+        "The share removed is the one asked for (`keep` = 0.54). In five of ten seeds"
+        " at least 31 of 32 are right.",
     ),
     "fig4": (
         "PPI is not at hand; Twitch stands in for it: 4 % of the edges are kept after"

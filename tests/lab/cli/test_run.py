@@ -88,31 +88,31 @@ def quick(folder, *arguments) -> int:
 
 
 def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
-    assert quick(tmp_path, "fig2") == 0
+    assert quick(tmp_path, "fig3") == 0
     captured = capsys.readouterr()
     assert "Right of 32, by seed:" in captured.out and captured.err == ""
-    assert (tmp_path / "fig2.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "fig3.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, capsys):
-    assert quick(tmp_path, "fig2") == 0
+    assert quick(tmp_path, "fig3") == 0
     first = capsys.readouterr().out
     from sgat_lab.trials import trial
 
     monkeypatch.setattr(trial, "run", None)
-    assert quick(tmp_path, "fig2") == 0
+    assert quick(tmp_path, "fig3") == 0
     assert capsys.readouterr().out == first
 
 
 def test_the_document_has_commands_and_figures(tmp_path, capsys):
     path = tmp_path / "reproduction.md"
-    assert quick(tmp_path, "fig2", "--document", str(path)) == 0
+    assert quick(tmp_path, "fig3", "--document", str(path)) == 0
     text = path.read_text()
-    assert "`sgat-lab fig2 --quick`" in text and "![fig2](fig2.png)" in text
+    assert "`sgat-lab fig3 --quick`" in text and "![fig3](fig3.png)" in text
 
 
 def test_records_come_as_json(tmp_path, capsys):
-    assert quick(tmp_path, "fig2", "--json") == 0
+    assert quick(tmp_path, "fig3", "--json") == 0
     (record,) = json.loads(capsys.readouterr().out)
     assert record["data"] == "karate"
 
@@ -128,31 +128,31 @@ def test_records_come_as_json(tmp_path, capsys):
     ],
 )
 def test_bad_options_are_told_before_any_training(tmp_path, capsys, arguments, message):
-    call = ["fig2", *arguments, "--records", str(tmp_path / "records")]
+    call = ["fig3", *arguments, "--records", str(tmp_path / "records")]
     assert main([*call, "--quiet"]) == 1
     assert message in capsys.readouterr().err
     assert not list(tmp_path.glob("records/*.json"))
 
 
 def test_stored_trains_nothing(tmp_path, capsys):
-    assert quick(tmp_path, "fig2", "--stored") == 0
+    assert quick(tmp_path, "fig3", "--stored") == 0
     assert "Right of 32" in capsys.readouterr().out
     assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.png"))
 
 
 def test_pack_leaves_one_file_from_which_all_is_shown(tmp_path, capsys):
-    assert quick(tmp_path, "fig2", "--pack") == 0
+    assert quick(tmp_path, "fig3", "--pack") == 0
     first = capsys.readouterr().out
     files = [file.name for file in (tmp_path / "records" / "quick").iterdir()]
     assert files == ["records.jsonl.gz"]
-    assert quick(tmp_path, "fig2", "--stored") == 0
+    assert quick(tmp_path, "fig3", "--stored") == 0
     assert capsys.readouterr().out == first
 
 
 def test_experiments_without_a_named_row_are_left_out(tmp_path, capsys):
-    assert quick(tmp_path, "fig2", "fig3", "--only", "karate") == 0
+    assert quick(tmp_path, "fig3", "fig2", "--only", "karate") == 0
     captured = capsys.readouterr()
-    assert "Figure 2" in captured.out and "Figure 3" not in captured.out
+    assert "Figure 3" in captured.out and "Figure 2" not in captured.out
 
 
 def test_all_may_stand_beside_others(asked, capsys, tmp_path):
@@ -161,7 +161,7 @@ def test_all_may_stand_beside_others(asked, capsys, tmp_path):
 
 
 def test_several_experiments_are_one_json_document(asked, tmp_path, capsys):
-    assert quick(tmp_path, "table1", "fig2", "--json") == 0
+    assert quick(tmp_path, "table1", "fig3", "--json") == 0
     content = json.loads(capsys.readouterr().out)
-    assert set(content) == {"table1", "fig2"}
-    assert content["fig2"][0]["data"] == "karate"
+    assert set(content) == {"table1", "fig3"}
+    assert content["fig3"][0]["data"] == "karate"
