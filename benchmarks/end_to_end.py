@@ -96,6 +96,7 @@ def sgat_epoch(data: NodeData, device: str) -> Callable[[], Tensor]:
         activation="elu",
         dropout=RATE,
         attention_dropout=RATE,
+        gate_bias=None,
     ).to(device)
     optimizer = adam(model, device)
     seed = torch.zeros(1, dtype=torch.int64, device=device)

@@ -86,7 +86,12 @@ def main() -> None:
     graph = build_graph(arguments.graph, arguments.scale, device)
     x = torch.randn(graph.num_nodes, arguments.features, device=device)
     model = SGAT(
-        arguments.features, HIDDEN, arguments.classes, heads=HEADS, gate_bias=0.0
+        arguments.features,
+        HIDDEN,
+        arguments.classes,
+        heads=HEADS,
+        activation="relu",
+        gate_bias=0.0,
     )
     model = model.to(device).eval()
     setting = {

@@ -109,6 +109,7 @@ def sgat_step(
         len(data.classes),
         heads=2,
         readout=readout,
+        activation="relu",
         dropout=dropout,
         attention_dropout=dropout,
         gate_bias=location(percent),

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
-from sgat.classifier_settings import to_arguments, to_config
-from sgat.config import Config
+from sgat.config import Config, ModelConfig, TrainConfig
+from sgat.config.arguments import from_arguments, to_arguments
 from sgat.data.node_data import NodeData, check
 from sgat.given_data import GivenData, check_fits
 from sgat.models import SGAT
@@ -44,19 +44,19 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     Args:
         hidden: Width of each attention head.
         heads: Number of heads.
-        layers: Number of attention layers; of the read-out "beliefs", how many steps
-            far a node is heard. "diffusion" has `model={"steps": 10}`.
-        scorer: What gates look at. "evidence" judges every edge against random pairs
-            of nodes before training, and closes the gates of those that look like
-            noise; "additive" is the paper's gate, which training alone opens and
-            closes; "auto" takes the first up to ten million edges and the second
-            beyond; see `sgat.scorers` for others.
-        readout: "auto" lets the data choose: "diffusion", which averages class scores
-            along the edges, ten steps far, where edges tend to join nodes of one class;
-            else "beliefs", which keeps nodes and neighbours apart, with 0 layers where
-            edges say nothing of the classes. Where nodes have several labels, or the
-            scorer is not "evidence", it takes "attention" for "diffusion". "linear" is
-            the paper's.
+        layers: Number of attention layers. With the read-out "beliefs" it is the number
+            of steps that beliefs travel; "diffusion" has `model={"steps": 10}`.
+        scorer: What gates depend on. "evidence" judges every edge against random pairs
+            of nodes before training, and closes the gates of edges that look like
+            noise. "additive" is the paper's gate, which only training opens and closes.
+            "auto" is "evidence" up to ten million edges and "additive" beyond. See
+            `sgat.scorers` for others.
+        readout: How nodes get their class scores. "auto" lets the data choose.
+            "diffusion" averages scores along the edges, for graphs whose edges tend to
+            join nodes of one class. "beliefs" keeps nodes and neighbours apart, for
+            other graphs; it has 0 layers where edges say nothing about the classes.
+            "attention" replaces "diffusion" where nodes have several labels or the
+            scorer is not "evidence". "linear" is the paper's.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to `l0_weight`.
         l0_weight: λ, the price of an expected open edge; not used with `keep`.
         epochs: Passes over the training graphs.
@@ -66,9 +66,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         attention_dropout: Share of attention coefficients to drop in training.
         patience: Stop after so many epochs without a better validation score.
         validation: Share of the labelled nodes to hold out where there is no split.
-        seed: Of everything that is drawn: same seed, same result.
+        seed: Seed of everything that is drawn; the same seed gives the same result.
         device: "auto", "cpu", "cuda" or any other name torch knows.
-        model: Further entries of `sgat.ModelConfig`, such as {"readout": "attention"}.
+        model: Further entries of `sgat.ModelConfig`, such as {"activation": "relu"}.
         train: Further entries of `sgat.TrainConfig`, such as {"ties": "first"}.
 
     Attributes:
@@ -87,22 +87,22 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     def __init__(
         self,
-        hidden: int = 64,
-        heads: int = 2,
-        layers: int = 2,
-        scorer: str = "auto",
-        readout: str = "auto",
-        keep: float | None = None,
-        l0_weight: float = 1e-6,
-        epochs: int = 200,
-        lr: float = 0.01,
-        weight_decay: float = 5e-4,
-        dropout: float = 0.5,
-        attention_dropout: float = 0.5,
-        patience: int | None = None,
+        hidden: int = ModelConfig.hidden,
+        heads: int = ModelConfig.heads,
+        layers: int = ModelConfig.layers,
+        scorer: str = ModelConfig.scorer,
+        readout: str = ModelConfig.readout,
+        keep: float | None = TrainConfig.keep,
+        l0_weight: float = TrainConfig.l0_weight,
+        epochs: int = TrainConfig.epochs,
+        lr: float = TrainConfig.lr,
+        weight_decay: float = TrainConfig.weight_decay,
+        dropout: float = ModelConfig.dropout,
+        attention_dropout: float = ModelConfig.attention_dropout,
+        patience: int | None = TrainConfig.patience,
         validation: float = 0.2,
-        seed: int = 0,
-        device: str = "auto",
+        seed: int = TrainConfig.seed,
+        device: str = TrainConfig.device,
         model: dict[str, Any] | None = None,
         train: dict[str, Any] | None = None,
     ) -> None:
@@ -184,7 +184,13 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         edges: Any = None,
     ) -> SGATClassifier:
         """A fitted classifier from the content of a run folder."""
-        classifier = cls(**to_arguments(config))
+        arguments = to_arguments(config, cls._get_param_names())
+        try:
+            chosen_device(config.train.device)
+        except ValueError:
+            # Trained on a device that this machine does not have.
+            arguments["device"] = "auto"
+        classifier = cls(**arguments)
         classifier._set_fitted(config, model, header, history)
         if edges is not None:
             classifier._set_edges(edges)
@@ -360,7 +366,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         save_classifier(self, Path(path))
 
     def _config(self) -> Config:
-        return to_config(self.get_params(deep=False))
+        given = {**self.get_params(deep=False), "device": str(self.device)}
+        return from_arguments(given, where="SGATClassifier")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):

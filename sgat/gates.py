@@ -9,6 +9,8 @@ from typing import ClassVar, Literal, get_args
 import torch
 from torch import Tensor
 
+from sgat.config import ModelConfig
+
 
 @dataclasses.dataclass(frozen=True)
 class HardConcrete:
@@ -25,9 +27,9 @@ class HardConcrete:
         zeta: ζ > 1, the upper end of the stretched interval.
     """
 
-    temperature: float = 2 / 3
-    gamma: float = -0.1
-    zeta: float = 1.1
+    temperature: float = ModelConfig.temperature
+    gamma: float = ModelConfig.gamma
+    zeta: float = ModelConfig.zeta
 
     # The clamp is flat at 0: no gradient of a loss on outputs passes a closed gate.
     reaches_closed: ClassVar[bool] = False
@@ -93,8 +95,8 @@ class BinaryGates:
     """
 
     gradient: BinaryGradient
-    temperature: float = 2 / 3
-    samples: int = 2
+    temperature: float = ModelConfig.temperature
+    samples: int = ModelConfig.gate_samples
 
     threshold: ClassVar[float] = 0.0
     """The log α above which an evaluation gate is open."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from sgat import ops
 from sgat.config import ModelConfig
+from sgat.config.sections import Activation, FixedReadout, GateMode
 from sgat.conv import SGATConv, as_graph, draw_seed
 from sgat.features import Features
 from sgat.gates import BinaryGates, Gates, HardConcrete
@@ -23,10 +24,6 @@ from sgat.scorers import EvidenceScorer, FreeScorer, make_scorer
 
 if TYPE_CHECKING:
     from sgat.data.node_data import NodeData
-
-Readout = Literal["linear", "attention", "diffusion", "beliefs"]
-GateMode = Literal["inductive", "transductive"]
-Activation = Literal["relu", "elu"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
 
@@ -46,15 +43,18 @@ class SGAT(NodeClassifier):
     `layers` steps away believe to be (see `BeliefReadout`), for graphs whose neighbours
     are often of another class.
 
+    Defaults are those of `ModelConfig`. What it leaves to the data, a network cannot
+    choose: read-out and scorer are the paper's, and gates are not symmetric.
+
     Args:
         in_channels: Number of input features K.
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers; of steps that "beliefs" travel, perhaps 0;
-            not used by "diffusion".
+        layers: Number of attention layers. With "beliefs" it is the number of steps
+            that beliefs travel, perhaps 0; "diffusion" does not use it.
         readout: "linear", "attention", "diffusion" or "beliefs".
-        steps: How far scores travel in "diffusion", perhaps 0.
+        steps: Number of steps that scores travel with "diffusion", perhaps 0.
         restart: Share of a node's own scores in every step of "diffusion".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
@@ -82,26 +82,26 @@ class SGAT(NodeClassifier):
         hidden_channels: int,
         out_channels: int,
         *,
-        heads: int = 2,
-        layers: int = 2,
-        readout: Readout = "linear",
-        steps: int = 10,
-        restart: float = 0.15,
-        output_heads: int = 1,
-        activation: Activation = "relu",
-        dropout: float = 0.5,
-        attention_dropout: float = 0.5,
-        gate_mode: GateMode = "inductive",
+        heads: int = ModelConfig.heads,
+        layers: int = ModelConfig.layers,
+        readout: FixedReadout = "linear",
+        steps: int = ModelConfig.steps,
+        restart: float = ModelConfig.restart,
+        output_heads: int = ModelConfig.output_heads,
+        activation: Activation = ModelConfig.activation,
+        dropout: float = ModelConfig.dropout,
+        attention_dropout: float = ModelConfig.attention_dropout,
+        gate_mode: GateMode = ModelConfig.gate_mode,
         num_edges: int | None = None,
         scorer: nn.Module | str | None = None,
-        rank: int = 16,
-        gate_bias: float | None = None,
+        rank: int = ModelConfig.rank,
+        gate_bias: float | None = ModelConfig.gate_bias_start,
         symmetric: bool = False,
-        bias: bool = True,
-        residual: bool = False,
+        bias: bool = ModelConfig.bias,
+        residual: bool = ModelConfig.residual,
         gates: Gates | None = None,
-        init_gain: float = 1.0,
-        backend: Backend = "auto",
+        init_gain: float = ModelConfig.init_gain,
+        backend: Backend = ModelConfig.backend,
     ) -> None:
         super().__init__()
         least = 0 if readout == "beliefs" else 1
@@ -109,7 +109,7 @@ class SGAT(NodeClassifier):
             raise ValueError(f"`layers` must be at least {least}, got {layers}.")
         if activation not in ACTIVATIONS:
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
-        if readout not in get_args(Readout):
+        if readout not in get_args(FixedReadout):
             raise ValueError(
                 "`readout` must be linear, attention, diffusion or beliefs, got"
                 f" {readout!r}."

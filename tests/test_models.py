@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 from support.awkward import GRAPHS, random_edges
+from support.settings import paper_model
 from torch import Tensor, nn
 
-from sgat import SGAT, ModelConfig, ops
+from sgat import SGAT, ops
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
@@ -105,8 +106,8 @@ def test_the_papers_read_out_is_a_classifier_of_the_embedding(graph: Graph, x: T
     model = network().eval()
     logits, embedding, opened, *_ = model.compute(x, graph)
     first, second = model.convs
-    hidden = F.relu(first(x, graph))
-    hidden = F.relu(second(hidden, graph, opened=opened))
+    hidden = F.elu(first(x, graph))
+    hidden = F.elu(second(hidden, graph, opened=opened))
     assert torch.allclose(embedding, hidden)
     assert torch.allclose(logits, model.classifier(hidden))
 
@@ -505,7 +506,7 @@ def test_inductor_gives_the_eager_model(
 
 
 def test_a_config_describes_the_network(graph: Graph, x: Tensor):
-    config = ModelConfig(
+    config = paper_model(
         hidden=5,
         heads=3,
         layers=3,
@@ -538,23 +539,23 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
     assert (gates.temperature, gates.gamma, gates.zeta) == (0.66, -0.2, 1.3)
     assert first.gate_bias.item() == 1.5
     assert model.activation == "relu" and model.dropout == 0.1
-    without = SGAT.from_config(ModelConfig(gate_bias=False), K, C, num_edges=127)
+    without = SGAT.from_config(paper_model(gate_bias=False), K, C, num_edges=127)
     assert without.gating.gate_bias is None
-    free = ModelConfig(gate_mode="transductive")
+    free = paper_model(gate_mode="transductive")
     scorer = SGAT.from_config(free, K, C, num_edges=127).gating.scorer
     assert isinstance(scorer, FreeScorer) and scorer.num_edges == 127
     assert isinstance(without.gating.scorer, AdditiveScorer)
-    cosine = ModelConfig(scorer="cosine", rank=7, hidden=5, init_gain=2.0)
+    cosine = paper_model(scorer="cosine", rank=7, hidden=5, init_gain=2.0)
     scorer = SGAT.from_config(cosine, K, C, num_edges=127).gating.scorer
     assert isinstance(scorer, CosineScorer)
     assert (scorer.channels, scorer.rank, scorer.init_gain) == (5, 7, 2.0)
     options = {"attention_dropout": 0.2, "init_gain": 0.5}
-    far = ModelConfig(readout="diffusion", steps=7, restart=0.3, **options)
+    far = paper_model(readout="diffusion", steps=7, restart=0.3, **options)
     last = SGAT.from_config(far, K, C, num_edges=127).classifier
     assert isinstance(last, DiffusionReadout)
     assert (last.steps, last.restart) == (7, 0.3)
     assert (last.attention_dropout, last.init_gain) == (0.2, 0.5)
-    only = ModelConfig(scorer="cosine", readout="attention", layers=1, hidden=5)
+    only = paper_model(scorer="cosine", readout="attention", layers=1, hidden=5)
     assert SGAT.from_config(only, K, C, num_edges=127).gating.scorer.channels == C
 
 

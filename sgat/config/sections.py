@@ -25,10 +25,13 @@ from sgat.config.checked import (
 )
 from sgat.config.toml import toml_value
 
-Readout = Literal["linear", "attention", "diffusion", "beliefs", "auto"]
+FixedReadout = Literal["linear", "attention", "diffusion", "beliefs"]
+Readout = Literal[FixedReadout, "auto"]
 Scorer = Literal[
     "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
 ]
+Activation = Literal["relu", "elu"]
+GateMode = Literal["inductive", "transductive"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +81,7 @@ class ModelConfig(Settings):
         " whose neighbours often differ in class. auto: diffusion where edges tend to"
         " join nodes of one class, else beliefs; attention in place of diffusion with"
         " several labels per node or another scorer than evidence.",
-    ] = "linear"
+    ] = "auto"
     steps: Annotated[
         CountOrZero,
         "Number of steps that class scores travel with the read-out diffusion.",
@@ -89,7 +92,7 @@ class ModelConfig(Settings):
     ] = 0.15
     output_heads: Annotated[Count, "Number of heads of the read-out attention."] = 1
     activation: Annotated[
-        Literal["relu", "elu"],
+        Activation,
         "Activation of the layers: relu (the paper) or elu (the authors' code).",
     ] = "elu"
     dropout: Annotated[ShareDropped, "Share of features dropped in training."] = 0.5
@@ -98,7 +101,7 @@ class ModelConfig(Settings):
         "Share of attention coefficients dropped in training.",
     ] = 0.5
     gate_mode: Annotated[
-        Literal["inductive", "transductive"],
+        GateMode,
         "inductive: gates follow from features and work on any graph. transductive:"
         " every edge of one graph has a gate of its own.",
     ] = "inductive"
@@ -110,7 +113,7 @@ class ModelConfig(Settings):
         " rank their neighbours alike. auto: evidence up to 10 million edges, additive"
         " beyond. Learned in training: cosine (similarity of both ends), bilinear and"
         " gatv2 (any relation of both ends), structure (degrees, common neighbours).",
-    ] = "additive"
+    ] = "auto"
     rank: Annotated[
         Rank,
         "Length of the vectors of the scorers cosine and bilinear, width of gatv2.",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sgat import ops
+from sgat.config import ModelConfig
 from sgat.ops import OpenEdges, Seed
 
 
@@ -37,7 +38,7 @@ class DiffusionReadout(nn.Module):
         out_channels: int,
         steps: int = 10,
         *,
-        restart: float = 0.15,
+        restart: float = ModelConfig.restart,
         attention_dropout: float = 0.0,
         init_gain: float = 1.0,
     ) -> None:

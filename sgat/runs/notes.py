@@ -7,7 +7,7 @@ from typing import Any
 
 from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
-from sgat.training.recommended import MOST_JUDGED, is_large
+from sgat.training.choosing import MOST_JUDGED, is_large
 
 MOST_MISSED = 0.02
 """Difference of the kept share from the one asked for that is not worth a word."""

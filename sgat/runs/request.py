@@ -14,7 +14,6 @@ from sgat.config import (
     default_config,
     find_config,
 )
-from sgat.training.recommended import RECOMMENDED
 
 SECTIONS = {"model": ModelConfig, "train": TrainConfig}
 FILE_OPTIONS = (
@@ -104,16 +103,13 @@ class Request:
         )
 
     def settings(self) -> Config:
-        """The config file, else what is shipped for the data set, with the changes.
-
-        Own files without a config file have the recommended settings.
-        """
+        """The config file, else what is shipped for the data set, with the changes."""
         if self.config is not None:
             config = find_config(self.config)
         elif self.name is not None:
             config = default_config(self.name)
         else:
-            config = Config().replace(model=dict(RECOMMENDED))
+            config = Config()
         changes = {"data": self._data(config.data), "model": self.model}
         return config.replace(train=self.train, **changes)
 

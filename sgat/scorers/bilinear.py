@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from sgat.config import ModelConfig
 from sgat.graph import Graph
 from sgat.scorers.additive import PairScorer
 from sgat.scorers.scores import Scores, check_rank
@@ -23,7 +24,7 @@ class BilinearScorer(PairScorer):
     def __init__(
         self,
         channels: int,
-        rank: int = 16,
+        rank: int = ModelConfig.rank,
         *,
         additive: bool = True,
         init_gain: float = 1.0,

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgat.config import ModelConfig
 from sgat.graph import Graph
 from sgat.scorers.additive import PairScorer
 from sgat.scorers.scores import Scores, check_rank
@@ -30,7 +31,7 @@ class CosineScorer(PairScorer):
     def __init__(
         self,
         channels: int,
-        rank: int = 16,
+        rank: int = ModelConfig.rank,
         *,
         additive: bool = True,
         init_scale: float = 4.0,

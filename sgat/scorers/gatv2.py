@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sgat.config import ModelConfig
 from sgat.graph import Graph
 from sgat.scorers.additive import PairScorer
 from sgat.scorers.scores import Scores
@@ -95,7 +96,7 @@ class GATv2Scorer(PairScorer):
     def __init__(
         self,
         channels: int,
-        width: int = 16,
+        width: int = ModelConfig.rank,
         *,
         additive: bool = True,
         init_gain: float = 1.0,

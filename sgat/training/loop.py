@@ -19,9 +19,9 @@ from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import checkpoint
+from sgat.training.choosing import chosen_readout, chosen_scorer
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.interrupt import stop_requests
-from sgat.training.recommended import chosen_readout, chosen_scorer
 
 REPLAYED = 25
 """Epochs that are replayed on a GPU before their rows are read."""

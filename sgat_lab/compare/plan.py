@@ -13,7 +13,7 @@ from sgat.config import DataConfig
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
 from sgat.data.node_data import NodeData, check, fingerprint
-from sgat.training.recommended import MOST_JUDGED, chosen_scorer, is_large
+from sgat.training.choosing import MOST_JUDGED, chosen_scorer, is_large
 from sgat_lab.compare.pruners import (
     ATTENTION,
     PRUNERS,

@@ -75,6 +75,14 @@ def test_warmup_defaults_to_a_third_of_the_epochs_with_keep_only():
     assert TrainConfig(epochs=100, keep=0.5, warmup=7).warmup_epochs == 7
 
 
+@pytest.mark.parametrize("section", [DataConfig, ModelConfig, TrainConfig])
+def test_defaults_are_of_their_types(section):
+    for name, setting in section.declared().items():
+        default = getattr(section(), name)
+        checked = setting.checked(name, default)
+        assert checked == default and type(checked) is type(default), name
+
+
 def test_some_entries_can_be_replaced():
     config = Config().replace(train={"seed": 1}, model={"heads": 5})
     assert config.train == TrainConfig(seed=1) and config.model == ModelConfig(heads=5)

@@ -1,7 +1,8 @@
 import pytest
 from PIL import Image
+from support.settings import paper_model
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.data.karate import load_karate
 from sgat.explaining.evolution import animate_evolution, draw_evolution
 from sgat.training.loop import fit
@@ -11,7 +12,7 @@ from sgat.training.loop import fit
 def karate():
     data = load_karate()
     train = TrainConfig(epochs=9, keep=0.5, snapshots=3)
-    return data, fit([data], ModelConfig(hidden=5), train)
+    return data, fit([data], paper_model(hidden=5), train)
 
 
 def test_the_figure_is_a_picture_with_one_panel_per_snapshot(karate, tmp_path):

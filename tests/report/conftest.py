@@ -111,7 +111,10 @@ def several_run(tmp_path_factory) -> FinishedRun:
         dataclasses.replace(data, name=f"part-{k}")
         for k, data in enumerate(several_graphs())
     ]
-    settings = {"train": {"epochs": 4, "keep": 0.5}, "model": {"hidden": 8}}
+    settings = {
+        "train": {"epochs": 4, "keep": 0.5},
+        "model": {"hidden": 8, "scorer": "additive", "readout": "linear"},
+    }
     config = Config.from_dict(settings, where="test")
     result = fit(graphs, config.model, config.train)
     folder = RunFolder(tmp_path_factory.mktemp("several") / "run")

@@ -3,9 +3,10 @@ import json
 import warnings
 
 import pytest
+from support.settings import paper_model
 
 from sgat.cli import main
-from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
+from sgat.config import Config, DataConfig, TrainConfig
 from sgat.runs.folder import RunFolder
 from sgat.runs.run import run
 
@@ -13,7 +14,7 @@ pytest.importorskip("tensorboard", reason="tensorboard is not installed")
 
 SETTINGS = Config(
     DataConfig(name="karate"),
-    ModelConfig(hidden=3),
+    paper_model(hidden=3),
     TrainConfig(epochs=7, keep=0.5, device="cpu", checkpoint_every=2),
 )
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from support.settings import paper_model
 from support.small_data import block_graph
 from torch import Tensor
 
 import sgat
 from sgat import SGATClassifier
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
 from sgat.gates import HardConcrete
@@ -24,7 +25,7 @@ from sgat.training import checkpoint
 from sgat.training.loop import Training, fit
 
 THRESHOLD = HardConcrete().threshold
-MODEL = ModelConfig(hidden=5, heads=2, scorer="evidence")
+MODEL = paper_model(hidden=5, heads=2, scorer="evidence")
 TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)
 
 

@@ -5,9 +5,10 @@ import itertools
 import math
 
 import torch
+from support.settings import paper_model
 from torch import Tensor
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.models import SGAT
@@ -37,7 +38,7 @@ def small_data() -> NodeData:
 
 def still_epochs(gradient: str, samples: int = 2, **settings) -> Epochs:
     """Training on the small graph with free gates, so slow that nothing moves."""
-    config = ModelConfig(
+    config = paper_model(
         hidden=2,
         heads=1,
         dropout=0.0,

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from sgat.config import Config, ModelConfig, TrainConfig
+from support.settings import paper_model
+
+from sgat.config import Config, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.runs.folder import RunFolder
 from sgat.runs.results import write_results
@@ -12,7 +14,7 @@ from sgat.training.loop import fit
 def finished(path: Path, graphs: list[NodeData], **train):
     """Train a little and finish a run: its folder, settings, result and summary."""
     config = Config(
-        model=ModelConfig(hidden=5), train=TrainConfig(epochs=4, device="cpu", **train)
+        model=paper_model(hidden=5), train=TrainConfig(epochs=4, device="cpu", **train)
     )
     folder = RunFolder(path)
     folder.start(config)

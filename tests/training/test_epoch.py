@@ -2,14 +2,15 @@ import copy
 
 import pytest
 import torch
+from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import TrainConfig
 from sgat.models import SGAT
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.loop import Training
 
-SMALL = ModelConfig(hidden=7)
+SMALL = paper_model(hidden=7)
 
 
 def prepared(config=None, graphs=None, device="cpu"):

@@ -13,6 +13,7 @@ from support.exact_gradient import (
     standard_errors,
     still_epochs,
 )
+from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
 from sgat.config import ModelConfig, TrainConfig
@@ -55,7 +56,7 @@ def test_the_penalty_has_its_exact_gradient(gradient, seed):
 
 
 def small(gradient: str, **options) -> ModelConfig:
-    return ModelConfig(hidden=7, gate_gradient=gradient, **options)
+    return paper_model(hidden=7, gate_gradient=gradient, **options)
 
 
 def test_the_same_seed_draws_the_same_gates_for_every_gradient(seed):

@@ -5,9 +5,10 @@ import threading
 
 import pytest
 import torch
+from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig, TrainConfig, find_config
+from sgat.config import TrainConfig, find_config
 from sgat.data.karate import load_karate
 from sgat.graph import Graph
 from sgat.ops import noise
@@ -15,7 +16,7 @@ from sgat.training import checkpoint
 from sgat.training.evaluate import evaluate
 from sgat.training.loop import Training, fit
 
-SMALL = ModelConfig(hidden=7)
+SMALL = paper_model(hidden=7)
 
 
 def weights(result):
@@ -91,7 +92,7 @@ def test_a_run_does_not_go_on_with_other_data(tmp_path):
 @pytest.mark.parametrize("scorer", ["additive", "evidence"])
 @pytest.mark.parametrize("written", [None, 1, checkpoint.MODEL_FORMAT])
 def test_only_evidence_of_another_version_does_not_go_on(written, scorer, tmp_path):
-    path, model = tmp_path / "state.safetensors", ModelConfig(hidden=3, scorer=scorer)
+    path, model = tmp_path / "state.safetensors", paper_model(hidden=3, scorer=scorer)
     fit([block_graph()], model, TrainConfig(epochs=1), checkpoint_path=path)
     tensors, state = checkpoint.load_tensors(path)
     assert state.pop("format") == checkpoint.MODEL_FORMAT
@@ -186,7 +187,7 @@ def test_the_penalty_warms_up_linearly():
 @pytest.mark.parametrize("gate_mode", ["inductive", "transductive"])
 def test_keep_is_met_on_a_noisy_graph(keep, gate_mode):
     data = [block_graph(noise_rate=0.5)]
-    model = ModelConfig(hidden=7, gate_mode=gate_mode)
+    model = paper_model(hidden=7, gate_mode=gate_mode)
     result = fit(data, model, TrainConfig(epochs=120, keep=keep))
     last = result.records[-1]
     assert abs(result.best.kept_share - keep) <= 0.02
@@ -204,7 +205,7 @@ def test_keep_is_met_on_cora(benchmarks, seed):
     from sgat.data import load
 
     data = load("cora", root=benchmarks)
-    result = fit(data, ModelConfig(), TrainConfig(epochs=100, keep=0.3, seed=seed))
+    result = fit(data, paper_model(), TrainConfig(epochs=100, keep=0.3, seed=seed))
     assert abs(result.best.kept_share - 0.3) <= 0.02
     assert abs(result.records[-1].expected_open - 0.3) <= 0.02
 
@@ -278,13 +279,13 @@ def test_diverging_training_says_so():
 )
 def test_settings_that_contradict_each_other_are_refused(model, train, message):
     with pytest.raises(ValueError) as error:
-        fit([block_graph()], ModelConfig(**model), TrainConfig(**train))
+        fit([block_graph()], paper_model(**model), TrainConfig(**train))
     assert message in str(error.value)
 
 
 def test_transductive_gates_refuse_several_graphs():
     with pytest.raises(ValueError, match="`gate_mode` must be inductive"):
-        fit(several_graphs(), ModelConfig(gate_mode="transductive"), TrainConfig())
+        fit(several_graphs(), paper_model(gate_mode="transductive"), TrainConfig())
 
 
 def test_the_papers_ppi_settings_train_on_graphs_of_its_shape():

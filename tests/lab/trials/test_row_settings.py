@@ -3,7 +3,6 @@ from support.small_data import block_graph
 
 from sgat.config import ModelConfig, find_config
 from sgat.training.loop import resolved
-from sgat.training.recommended import RECOMMENDED
 from sgat_lab.config import LabConfig
 from sgat_lab.trials import row_settings as module
 from sgat_lab.trials.row_settings import settings, unsearched
@@ -54,5 +53,5 @@ def test_the_tuned_config_of_a_data_set_is_that_of_the_tables(data):
 
 def test_the_recommended_row_is_what_the_library_recommends():
     row = settings("sgat-recommended", "").model
-    recommended = resolved(ModelConfig(**RECOMMENDED), [block_graph()])
-    assert (row.scorer, row.readout) == (recommended.scorer, RECOMMENDED["readout"])
+    recommended = resolved(ModelConfig(), [block_graph()])
+    assert (row.scorer, row.readout) == (recommended.scorer, ModelConfig().readout)

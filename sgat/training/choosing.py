@@ -1,16 +1,16 @@
-"""The recommended settings: what a graph gets where nobody says otherwise."""
+"""Choosing by the data: the scorer and the read-out that "auto" stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
+
+from sgat.judging import is_assortative, says_nothing
 
 if TYPE_CHECKING:
     from sgat.config import ModelConfig
     from sgat.data.node_data import NodeData
 
-RECOMMENDED: Mapping[str, str] = {"scorer": "auto", "readout": "auto"}
-"""Entries of `ModelConfig` for the user's own data; those of the paper are its own."""
 MOST_JUDGED = 10_000_000
 """Edges up to which evidence is sought, all in memory: gigabytes, more so with many
 classes, for messages are held for every edge and class."""
@@ -44,9 +44,6 @@ def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, 
     whatever `layers` was, if edges say nothing of the classes, for then there is
     nothing to hear, but gates by evidence tell edges apart all the same.
     """
-    # The command line reads the settings above, and need not load torch for that.
-    from sgat.judging import is_assortative, says_nothing
-
     by_evidence = model.scorer == "evidence"
     if is_assortative(graphs):
         if not by_evidence or any(data.is_multilabel for data in graphs):

@@ -5,23 +5,23 @@ import torch
 from support.small_data import block_graph, several_graphs
 
 import sgat
-from sgat.config import Config, ModelConfig, TrainConfig
+from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.pruning import row_scores
 from sgat.runs.request import Request
+from sgat.training.choosing import MOST_JUDGED, chosen_scorer, is_large
 from sgat.training.loop import fit, resolved
-from sgat.training.recommended import MOST_JUDGED, RECOMMENDED, chosen_scorer, is_large
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1])
 def test_edges_of_all_graphs_count(most, monkeypatch):
     graphs = several_graphs()
     edges = sum(data.graph.num_edges for data in graphs)
-    monkeypatch.setattr(sgat.training.recommended, "MOST_JUDGED", edges + most)
+    monkeypatch.setattr(sgat.training.choosing, "MOST_JUDGED", edges + most)
     assert is_large(graphs) == (most < 0)
     wanted = "additive" if most < 0 else "evidence"
     assert chosen_scorer(ModelConfig(), graphs) == wanted
-    found = resolved(ModelConfig(**RECOMMENDED), graphs)
+    found = resolved(ModelConfig(), graphs)
     assert found.scorer == wanted and found.readout == "attention"
 
 
@@ -36,14 +36,13 @@ def test_a_scorer_that_is_named_stays():
         assert resolved(ModelConfig(scorer=name), graphs).scorer == name
 
 
-def test_all_ways_to_the_recommended_settings_are_one():
-    by_python = sgat.SGATClassifier()._config().model
-    by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings().model
-    assert by_python == by_files == ModelConfig(**RECOMMENDED)
-    assert ModelConfig() == dataclasses.replace(
-        by_files, scorer="additive", readout="linear"
-    )
-    assert Config().model == ModelConfig()
+def test_every_way_in_has_the_same_defaults():
+    by_python = sgat.SGATClassifier()._config()
+    by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
+    by_name = Request.from_options({"name": "ppi"}).settings()
+    for config in (by_python, by_files, by_name):
+        assert config.model == ModelConfig() and config.train == TrainConfig()
+    assert (ModelConfig().scorer, ModelConfig().readout) == ("auto", "auto")
 
 
 def test_what_is_trained_by_evidence_can_be_pruned_by_it():
@@ -60,7 +59,7 @@ def mute() -> NodeData:
 
 @pytest.mark.parametrize("gradient", ["hard_concrete", "reinforce", "gumbel", "rebar"])
 def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
-    model = ModelConfig(hidden=8, gate_gradient=gradient, **RECOMMENDED)
+    model = ModelConfig(hidden=8, gate_gradient=gradient)
     assert (found := resolved(model, [mute])).readout == "beliefs"
     assert found.layers == 0
     trained = fit([mute], model, TrainConfig(epochs=3, device="cpu")).sgat.eval()
@@ -72,9 +71,9 @@ def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
 
 
 def test_scores_travel_far_where_neighbours_are_alike():
-    found = resolved(ModelConfig(**RECOMMENDED), [block_graph()])
+    found = resolved(ModelConfig(), [block_graph()])
     assert (found.readout, found.steps) == ("diffusion", 10)
-    found = resolved(ModelConfig(steps=3, **RECOMMENDED), [block_graph()])
+    found = resolved(ModelConfig(steps=3), [block_graph()])
     assert (found.readout, found.steps) == ("diffusion", 3)
     # Gates that training moves, and several labels, go with layers of attention.
     by_training = ModelConfig(layers=3, scorer="cosine", readout="auto")
@@ -84,7 +83,7 @@ def test_scores_travel_far_where_neighbours_are_alike():
     several = dataclasses.replace(
         data, y=torch.stack([data.y > 0, data.y > 1], 1) * 1.0
     )
-    found = resolved(ModelConfig(layers=3, **RECOMMENDED), [several])
+    found = resolved(ModelConfig(layers=3), [several])
     assert (found.scorer, found.readout, found.layers) == ("evidence", "attention", 3)
 
 
