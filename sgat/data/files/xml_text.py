@@ -13,17 +13,7 @@ BATCH = 65_536
 # XML 1.0 allows no other control characters, not even as character references.
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # White space is written as references, since readers normalise it otherwise.
-ESCAPES = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        ">": "&gt;",
-        '"': "&quot;",
-        "\t": "&#9;",
-        "\n": "&#10;",
-        "\r": "&#13;",
-    }
-)
+ESCAPES = str.maketrans({mark: f"&#{ord(mark)};" for mark in '&<>"\t\n\r'})
 
 
 def escaped(text: str) -> str:

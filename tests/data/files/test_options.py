@@ -15,7 +15,7 @@ def test_documentation_names_every_option_and_function() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    assert len(files.__all__) == 15
+    assert len(files.__all__) == 14
     assert all(hasattr(files, name) for name in files.__all__)
 
 
