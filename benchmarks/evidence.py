@@ -38,7 +38,7 @@ from sgat.config import ModelConfig
 from sgat.data import load
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
-from sgat.judging import EdgeEvidence, assortativity
+from sgat.judging import Example, judge, measure_assortativity
 from sgat.training.choosing import chosen_readout
 from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
 
@@ -95,14 +95,22 @@ def calibration(
         (given,) = load(name, seed=seed, root=root)
         made = inject(given, kind, rate, seed)  # type: ignore[arg-type]
         data, is_real = made.data, ~made.added
-    evidence = EdgeEvidence(data.num_features, data.num_classes)
-    odds = evidence.fit([data], seed=seed)(data.x, data.graph)
+    judged = judge(
+        data.graph,
+        data.x,
+        data.y,
+        train=data.train,
+        num_classes=data.num_classes,
+        seed=seed,
+    )
+    odds = judged.graph.log_odds
+    assert odds is not None
     return {
         **{"what": "calibration", "data": name, "noise": kind, "rate": rate},
         **{"seed": seed, "edges": data.graph.num_edges},
         "error": round(calibration_error(odds.sigmoid(), is_real), 4),
         "auc": round(float(roc_auc_score(is_real, odds)), 4),
-        "share": round(evidence.noise_share, 4),
+        "share": round(judged.noise_share, 4),
         "true_share": round(1 - float(is_real.double().mean()), 4),
     }
 
@@ -111,10 +119,11 @@ def decision(data: NodeData) -> dict[str, Any]:
     model = ModelConfig(scorer="evidence", readout="auto")
     chosen = chosen_readout(model, [data])
     graph, train = data.graph, data.train
+    example = Example.of(graph, data.x, data.y, train)
     return {
         "edges": graph.num_edges,
         "edges_known": int((train[graph.dst] & train[graph.src]).sum()),
-        "assortativity": round(assortativity(data), 4),
+        "assortativity": round(measure_assortativity(example, data.num_classes), 4),
         "decision": "nobody" if chosen.get("layers") == 0 else chosen["readout"],
     }
 

@@ -72,9 +72,8 @@ class SGATConv(nn.Module):
         attention_dropout: Share of coefficients a_ij to drop in training.
         bias: Add a learned vector to the output.
         residual: Add the input to the output, through a matrix if the widths differ.
-        scorer: Module mapping (h of the first head [N, D], graph), and the layer's
-            input where it has `sees_input`, to `Scores`; None takes the paper's
-            additive scorer. False leaves the layer without gates of
+        scorer: Module mapping (h of the first head [N, D], graph) to `Scores`; None
+            takes the paper's additive scorer. False leaves the layer without gates of
             its own: it must then be called with those of another layer.
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
         symmetric: Give both directions of an edge the mean of their scores, so that
@@ -206,7 +205,7 @@ class SGATConv(nn.Module):
             seed = draw_seed()
         h = self.project(x, self.weight, graph, seed)
         if opened is None:
-            opened = self.open_edges(h, graph, x, seed)
+            opened = self.open_edges(h, graph, seed)
         out = ops.aggregate(
             opened,
             h,
@@ -227,7 +226,7 @@ class SGATConv(nn.Module):
 
     def score(self, x: Features, graph: Graph) -> Scores:
         """Scores of evaluation, the gate bias included in those of the targets."""
-        return self._score(self.project(x, self.weight, graph, None), graph, x)
+        return self._score(self.project(x, self.weight, graph, None), graph)
 
     def project(
         self, x: Features, weight: Tensor, graph: Graph, seed: Seed | None
@@ -243,7 +242,7 @@ class SGATConv(nn.Module):
             backend=self.backend,
         )
 
-    def _score(self, h: Tensor, graph: Graph, x: Features) -> Scores:
+    def _score(self, h: Tensor, graph: Graph) -> Scores:
         if self.scorer is None:
             raise ValueError(
                 "This layer has no gates of its own (scorer=False);"
@@ -253,22 +252,18 @@ class SGATConv(nn.Module):
         # Gates are decided in full precision, also under autocast.
         with torch.autocast(first.device.type, enabled=False):
             wide = first.to(torch.promote_types(first.dtype, self.weight.dtype))
-            sees_input = getattr(self.scorer, "sees_input", False)
-            given = (wide, graph, x) if sees_input else (wide, graph)
-            scores: Scores = self.scorer(*given)
+            scores: Scores = self.scorer(wide, graph)
         if self.symmetric:
             scores = symmetrised(scores, graph)
         if self.gate_bias is None:
             return scores
         return scores._replace(dst=scores.dst + self.gate_bias)
 
-    def open_edges(
-        self, h: Tensor, graph: Graph, x: Features, seed: Seed | None
-    ) -> OpenEdges:
+    def open_edges(self, h: Tensor, graph: Graph, seed: Seed | None) -> OpenEdges:
         """Score every edge by its projected features and draw its gate."""
         return ops.open_edges(
             graph,
-            *self._score(h, graph, x),
+            *self._score(h, graph),
             seed=seed,
             gates=self.gates,
             backend=self.backend,

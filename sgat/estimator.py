@@ -23,7 +23,8 @@ from sgat.pruning import Rules, apply_rules
 from sgat.runs.saved_model import model_header
 from sgat.scored import EdgeScores, edge_scores, edge_table
 from sgat.training.evaluate import score_nodes
-from sgat.training.loop import EpochRecord, chosen_device, fit, resolved
+from sgat.training.loop import chosen_device, fit, resolved
+from sgat.training.result import EpochRecord
 
 
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped

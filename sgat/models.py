@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, get_args
+import dataclasses
+from collections.abc import Callable
+from typing import get_args
 
 import torch
 import torch.nn.functional as F
@@ -16,14 +17,12 @@ from sgat.conv import SGATConv, as_graph, draw_seed
 from sgat.features import Features
 from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
+from sgat.judging import EdgeJudge
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
 from sgat.readouts.beliefs import BeliefReadout
 from sgat.readouts.diffusion import DiffusionReadout
-from sgat.scorers import EvidenceScorer, FreeScorer, make_scorer
-
-if TYPE_CHECKING:
-    from sgat.data.node_data import NodeData
+from sgat.scorers import EvidenceScorer, choose_scorer
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
 
@@ -34,14 +33,11 @@ class SGAT(NodeClassifier):
     Each hidden layer is `SGATConv` with its activation (eq. 9); all layers have the
     attention of the first (eq. 8).
 
-    Read-outs: "linear" is the paper's (sec. 4.2), `layers` attention layers with
-    concatenated heads and then a linear classifier; "attention" is that of the authors'
-    code, `layers - 1` attention layers and then one more whose heads give class scores
-    and are averaged. In the others features stay with their node, and class scores
-    travel: "diffusion" averages them along the edges, `steps` far (see
-    `DiffusionReadout`); "beliefs" corrects those of a node by what neighbours up to
-    `layers` steps away believe to be (see `BeliefReadout`), for graphs whose neighbours
-    are often of another class.
+    Read-outs: "linear" is that of the paper (sec. 4.2), `layers` attention layers with
+    concatenated heads and then a linear classifier; "attention" that of the authors'
+    code, where the heads of the last layer give class scores and are averaged. The
+    others send class scores along the edges instead of features: `DiffusionReadout`,
+    and `BeliefReadout` for graphs whose neighbours are often of another class.
 
     Defaults are those of `ModelConfig`. What it leaves to the data, a network cannot
     choose: read-out and scorer are the paper's, and gates are not symmetric.
@@ -64,7 +60,8 @@ class SGAT(NodeClassifier):
             "transductive" learns one free log α for each edge of one graph.
         num_edges: Number of edges of that graph; needed by "transductive" only.
         scorer: What inductive gates look at: a name of `sgat.scorers.SCORERS`, or a
-            module; None for the additive scorer of the paper.
+            module; None for the additive scorer of the paper. With "evidence" gates go
+            by `Graph.log_odds`, see `judged`.
         rank: Length of the vectors, or width, of a scorer chosen by name.
         gate_bias: Start of a learned scalar in every log α; None leaves it out.
         symmetric: Keep or remove both directions of an edge together (undirected
@@ -120,13 +117,17 @@ class SGAT(NodeClassifier):
         if readout in ("diffusion", "beliefs"):
             layers = 1
         num_hidden = layers - 1 if readout == "attention" else layers
-        if scorer == "evidence":
-            threshold = (gates or HardConcrete()).threshold
-            scorer = EvidenceScorer(in_channels, out_channels, threshold=threshold)
-        elif isinstance(scorer, str) and scorer != "additive":
-            first = hidden_channels if num_hidden else out_channels
-            scorer = make_scorer(scorer, first, rank, init_gain=init_gain)
-        scorer = _chosen_scorer(gate_mode, num_edges, scorer)
+        scorer = choose_scorer(
+            scorer,
+            gate_mode,
+            num_edges,
+            channels=hidden_channels if num_hidden else out_channels,
+            rank=rank,
+            threshold=(gates or HardConcrete()).threshold,
+            init_gain=init_gain,
+        )
+        by_evidence = isinstance(scorer, EvidenceScorer)
+        self.judge = EdgeJudge(in_channels, out_channels) if by_evidence else None
 
         width = in_channels
         convs = []
@@ -156,13 +157,9 @@ class SGAT(NodeClassifier):
         if readout == "linear":
             self.classifier = nn.Linear(width, out_channels)
         elif readout == "diffusion":
+            options = {"restart": restart, "attention_dropout": attention_dropout}
             self.classifier = DiffusionReadout(
-                width,
-                out_channels,
-                steps,
-                restart=restart,
-                attention_dropout=attention_dropout,
-                init_gain=init_gain,
+                width, out_channels, steps, init_gain=init_gain, **options
             )
         elif readout == "beliefs":
             self.classifier = BeliefReadout(
@@ -227,20 +224,19 @@ class SGAT(NodeClassifier):
 
         None where gates do not go by evidence.
         """
-        scorer = self.gating.scorer
-        if not isinstance(scorer, EvidenceScorer):
-            return None
-        return scorer.evidence.noise_share
+        return None if self.judge is None else self.judge.noise_share
 
     @property
     def reach(self) -> int:
-        """How many steps away a node is heard."""
+        """Number of steps that messages travel."""
         if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
             return self.classifier.reach
         return len(self.convs)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
+        if self.judge is not None:
+            self.judge.reset_parameters()
         for conv in self.convs:
             assert isinstance(conv, SGATConv)
             conv.reset_parameters(generator)
@@ -251,13 +247,28 @@ class SGAT(NodeClassifier):
             nn.init.xavier_normal_(self.classifier.weight, gain, generator)
             nn.init.zeros_(self.classifier.bias)
 
-    def observe(
-        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
-    ) -> None:
-        """Let the scorer look at the data, if it is one that does."""
-        observe = getattr(self.gating.scorer, "observe", None)
-        if observe is not None:
-            observe(graphs, seed, keep=keep)
+    def judged(self, x: Features, graph: Graph) -> Graph:
+        """The graph with the log-odds that the gates of this model go by.
+
+        The graph itself if it has them already, or if gates go by something else. A
+        model that is called with a graph without log-odds judges it in every call:
+
+            graph = model.judged(x, graph)  # once
+            for ...:
+                model(x, graph)
+
+        Judge again when features or edges change, or the model is trained anew.
+
+        Args:
+            x: Node features, dense or sparse, [N, K].
+            graph: The edges.
+        """
+        if self.judge is None or graph.log_odds is not None:
+            return graph
+        # Shapes depend on the data, so a compiler must step around it.
+        judge = torch.compiler.disable(self.judge.log_odds)
+        with torch.autocast(graph.device.type, enabled=False):
+            return dataclasses.replace(graph, log_odds=judge(x, graph))
 
     def compute(
         self,
@@ -272,7 +283,7 @@ class SGAT(NodeClassifier):
         Args:
             x: Node features, dense or sparse, [N, K].
             edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`;
-                or open edges, such as `prune` returns, to hear without gating anew.
+                or open edges, such as `prune` returns, which are not gated again.
             edge_weight: Weights A_ij ≥ 0 of the edges, [E].
             seed: Key of all noise in training mode; None draws one from torch.
         """
@@ -280,6 +291,8 @@ class SGAT(NodeClassifier):
         if not isinstance(edge_index, Tensor | Graph):
             opened, edge_index = edge_index, edge_index.graph
         graph = as_graph(edge_index, x.shape[0], edge_weight)
+        if opened is None:
+            graph = self.judged(x, graph)
         if not self.training:
             seed = None
         elif seed is None:
@@ -316,7 +329,7 @@ class SGAT(NodeClassifier):
         gating = self.gating
         h = gating.project(x, gating.weight, graph, seed)
         if opened is None:
-            opened = gating.open_edges(h, graph, x, seed)
+            opened = gating.open_edges(h, graph, seed)
         if gating.bias is not None:
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
@@ -363,15 +376,12 @@ class SGAT(NodeClassifier):
         Returns:
             The open edges in a graph of their own, to be given in place of a graph.
         """
-        graph = as_graph(edge_index, x.shape[0], edge_weight)
+        graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating
-        opened = ops.open_edges(
-            graph,
-            *gating.score(x, graph),
-            gates=gating.gates,
-            backend=gating.backend,
+        scores = gating.score(x, graph)
+        return ops.prune(
+            ops.open_edges(graph, *scores, gates=gating.gates, backend=gating.backend)
         )
-        return ops.prune(opened)
 
     def log_alpha(
         self,
@@ -380,7 +390,7 @@ class SGAT(NodeClassifier):
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """Gate location log α of every edge, in the order of the graph, [E]."""
-        graph = as_graph(edge_index, x.shape[0], edge_weight)
+        graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         return ops.log_alphas(graph, *self.gating.score(x, graph))
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
@@ -393,20 +403,3 @@ def chosen_gates(config: ModelConfig) -> Gates:
     if config.gate_gradient == "hard_concrete":
         return HardConcrete(config.temperature, config.gamma, config.zeta)
     return BinaryGates(config.gate_gradient, config.temperature, config.gate_samples)
-
-
-def _chosen_scorer(
-    gate_mode: GateMode, num_edges: int | None, scorer: nn.Module | str | None
-) -> nn.Module | None:
-    if gate_mode not in ("inductive", "transductive"):
-        raise ValueError(
-            f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
-        )
-    given = scorer if isinstance(scorer, nn.Module) else None
-    if gate_mode == "inductive":
-        return given
-    if given is not None:
-        raise ValueError("`scorer` must be additive in the transductive gate mode.")
-    if num_edges is None:
-        raise ValueError("`num_edges` must be given in the transductive gate mode.")
-    return FreeScorer(num_edges)

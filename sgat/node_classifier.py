@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +10,6 @@ from torch import Tensor, nn
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.ops import OpenEdges, Seed
-
-if TYPE_CHECKING:
-    from sgat.data.node_data import NodeData
 
 
 class Output(NamedTuple):
@@ -60,17 +56,6 @@ class NodeClassifier(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
         raise NotImplementedError
-
-    def observe(
-        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
-    ) -> None:
-        """Look at the data before training; here nothing.
-
-        Args:
-            graphs: The data with training nodes, on the device of the model.
-            seed: Of all that is drawn.
-            keep: Share of the edges that training is to keep; None if it is free.
-        """
 
     def compute(
         self,

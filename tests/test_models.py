@@ -29,6 +29,12 @@ from sgat.scorers import (
 N, K, D, H, C = 23, 7, 5, 3, 11
 
 
+class NoJudge(nn.Module):
+    """Stands for a judge where nothing may be judged."""
+
+    log_odds = None
+
+
 @pytest.fixture
 def graph() -> Graph:
     return GRAPHS["random directed"]()
@@ -50,14 +56,13 @@ def make_up_mind(model: SGAT) -> None:
     """Numbers for what a model starts without: evidence, and whom beliefs speak to."""
     if isinstance(model.classifier, BeliefReadout):
         model.classifier.compatible.normal_()
-    if isinstance(model.gating.scorer, EvidenceScorer):
-        evidence = model.gating.scorer.evidence
-        evidence.scale.fill_(1)
-        evidence.axes.normal_()
+    if model.judge is not None:
+        model.judge.scale.fill_(1)
+        model.judge.axes.normal_()
         # Of each round the coefficients of products, after means and deviations.
-        width = (evidence.mixtures.shape[1] - 2) // 3
-        evidence.mixtures[:, 2 * width : 2 * width + 3].normal_(std=3)
-        evidence.mixtures[:, -2] = 0.5
+        width = (model.judge.mixtures.shape[1] - 2) // 3
+        model.judge.mixtures[:, 2 * width : 2 * width + 3].normal_(std=3)
+        model.judge.mixtures[:, -2] = 0.5
 
 
 MODELS = {
@@ -162,6 +167,35 @@ def test_relabelled_nodes_give_relabelled_outputs(
         relabelled = dataclasses.replace(relabelled, node_id=old_label)
     other = model(x[old_label], relabelled, seed=seed)
     assert torch.allclose(other[new_label], out)
+
+
+def test_a_graph_is_judged_where_gates_go_by_its_odds(
+    graph: Graph, x: Tensor, monkeypatch
+):
+    assert network().judged(x, graph) is graph
+    model = network(**MODELS["recommended"]).eval()
+    out, pruned = model(x, graph), model.prune(x, graph)
+    judged = model.judged(x, graph)
+    assert graph.log_odds is None and model.judged(x, judged) is judged
+    assert torch.equal(judged.log_odds, model.judge.log_odds(x, graph))
+    monkeypatch.setattr(model, "judge", NoJudge())
+    assert torch.equal(model(x, judged), out)
+    assert torch.equal(model(x, pruned), model(x, model.prune(x, judged)))
+    with pytest.raises(TypeError):
+        model(x, graph)
+
+
+def test_judging_is_done_in_full_precision(graph: Graph, seed: int):
+    model, x = network(**MODELS["recommended"]).float(), torch.randn(N, K)
+    expected = model.judged(x, graph).log_odds
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(model.judged(x, graph).log_odds, expected)
+
+
+def test_a_module_of_evidence_gets_a_judge_too(graph: Graph, x: Tensor):
+    model = network(scorer=EvidenceScorer(threshold=0.0))
+    assert model.judge is not None and model(x, graph).shape == (N, C)
+    assert network(scorer="cosine").judge is None
 
 
 def test_evaluation_is_deterministic(graph: Graph, x: Tensor, model: SGAT):
@@ -459,6 +493,7 @@ def test_a_compiled_model_has_no_graph_breaks_and_equals_the_eager_one(
     model = network(gate_bias=0.0, scorer=scorer, backend=backend).train(training)
     # What is worked out once for a graph is, before it is compiled.
     model(x, graph)
+    graph = model.judged(x, graph)
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     number = torch.tensor([5])
     expected = gradients(model, x, graph, seed=number)
@@ -466,6 +501,14 @@ def test_a_compiled_model_has_no_graph_breaks_and_equals_the_eager_one(
     assert len(found) == len(expected) > 5
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("fresh_compiler")
+def test_a_compiled_model_steps_around_judging(graph: Graph, x: Tensor):
+    model = network(**MODELS["recommended"]).eval()
+    compiled = torch.compile(model, backend="aot_eager")
+    with torch.no_grad():
+        assert torch.equal(compiled(x, graph), model(x, graph))
 
 
 @pytest.mark.usefixtures("fresh_compiler")
@@ -584,7 +627,7 @@ def test_a_config_describes_the_network(graph: Graph, x: Tensor):
         (
             {"scorer": "taste"},
             "Unknown scorer 'taste'; choose one of additive, cosine, bilinear, gatv2,"
-            " structure.",
+            " structure, evidence.",
         ),
         ({"dropout": 1.5}, "`dropout` must be in [0, 1), got 1.5."),
     ],

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sgat.training.loop import EpochRecord
+    from sgat.training.result import EpochRecord
 
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
 ROWS = 12

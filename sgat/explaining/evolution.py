@@ -11,7 +11,7 @@ import numpy as np
 from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData
 from sgat.gates import Gates
-from sgat.training.loop import Snapshot
+from sgat.training.result import Snapshot
 
 LARGEST_GRAPH = 500
 """Number of nodes beyond which a drawing says nothing."""

@@ -1,10 +1,25 @@
-"""Evidence: is an edge real, or does it look like any random pair of nodes?
+"""Judging: is an edge real, or does it look like any random pair of nodes?
 
-No label is needed: pairs that no edge joins show what noise looks like. Labels, where
-there are any, add which classes edges join.
+A stage of its own, before any network. No label is needed: pairs that no edge joins
+show how noise looks. Labels, where there are any, add which classes edges join.
 """
 
-from sgat.judging.assortativity import assortativity, is_assortative, says_nothing
-from sgat.judging.evidence import EdgeEvidence
+from sgat.judging.assortativity import (
+    edges_ignore_classes,
+    is_assortative,
+    measure_assortativity,
+)
+from sgat.judging.edge_judge import EDGE_LIMIT, EdgeJudge
+from sgat.judging.example import Example
+from sgat.judging.judged import Judged, judge
 
-__all__ = ["EdgeEvidence", "assortativity", "is_assortative", "says_nothing"]
+__all__ = [
+    "EDGE_LIMIT",
+    "EdgeJudge",
+    "Example",
+    "Judged",
+    "edges_ignore_classes",
+    "is_assortative",
+    "judge",
+    "measure_assortativity",
+]

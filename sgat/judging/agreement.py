@@ -35,7 +35,7 @@ class Agreement:
     Messages are held for every edge and class: two tensors of [E, C].
 
     Args:
-        belief: B, as of `beliefs`, [N, C].
+        belief: B, as of `class_beliefs`, [N, C].
         compatible: M, as of `compatibility`, [C, C].
         graph: The edges, both directions.
         weight: How likely each edge is real by all but classes, the same in both

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.judging.beliefs import beliefs, choose_classes, fit_classes, joint
+from sgat.judging.beliefs import choose_classes, class_beliefs, fit_classes, joint
 from sgat.judging.embedding import fit_embedding
+from sgat.judging.example import Example
 from sgat.judging.neighbourhood import random_pairs
-
-if TYPE_CHECKING:
-    from sgat.data.node_data import NodeData
 
 RANK = 64
 NUM_PAIRS = 100_000
@@ -30,19 +27,25 @@ MANY_EDGES = 2000
 
 
 @torch.no_grad()
-def assortativity(data: NodeData, *, seed: int = 0) -> float:
+def measure_assortativity(
+    example: Example, num_classes: int, *, seed: int = 0
+) -> float:
     """How much more often edges join nodes of one class than random pairs do.
 
         (h - h₀) / (1 - h₀)       h of edges, h₀ of pairs that no edge joins
 
-    Judged by the edges between training nodes, if that is surely not 0; else by all
+    Judged by the edges between labelled nodes, if that is surely not 0; else by all
     edges, where the class of a node without a label is what a logistic regression makes
     of its features. So it can be known from few labels, and is nearer to 0 than the
     truth where features say little. 1 if edges join one class only, 0 as by chance.
+
+    Args:
+        example: The graph, with a label of at least one node.
+        num_classes: Number of classes C.
+        seed: Of the random pairs and of the search for axes.
     """
-    graph = data.graph.undirected()
-    known = data.train & (data.y >= 0)
-    label = F.one_hot(data.y.clamp(min=0), data.num_classes).double()
+    graph, known = example.graph.undirected(), example.known
+    label = F.one_hot(example.label.clamp(min=0), num_classes).double()
     ends = graph.dst.long(), graph.src.long()
     pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
     edges_between, pairs_between = (
@@ -54,9 +57,9 @@ def assortativity(data: NodeData, *, seed: int = 0) -> float:
         error = math.sqrt(2 * of_edges * (1 - of_edges) / len(edges_between[0]))
         if abs(of_edges - of_pairs) > SURE * error:
             return _adjusted(of_edges, of_pairs)
-    vector = fit_embedding(data.x, RANK, seed=seed).vectors(data.x)
-    weight = fit_classes(vector, data.y, known, data.num_classes)
-    belief = torch.where(known[:, None], label, beliefs(vector, weight).double())
+    vector = fit_embedding(example.x, RANK, seed=seed).vectors(example.x)
+    weight = fit_classes(vector, example.label, known, num_classes)
+    belief = torch.where(known[:, None], label, class_beliefs(vector, weight).double())
     return _adjusted(_same(belief, ends), _same(belief, pairs))
 
 
@@ -70,34 +73,37 @@ def _same(belief: Tensor, ends: tuple[Tensor, Tensor]) -> float:
     return float(total.diagonal().sum() / total.sum().clamp(min=1e-12))
 
 
-def is_assortative(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
-    """Whether neighbours are worth listening to as they are; yes if it is not known.
+def is_assortative(
+    examples: Sequence[Example], num_classes: int, *, seed: int = 0
+) -> bool:
+    """Whether neighbours tend to be of one class; yes if it is not known.
 
-    Judged by the first graph with training nodes. Several labels per node, and few
-    labels where features say nothing of the class, leave it unknown.
+    Judged by the first graph with labels. No classes at all, and few labels where
+    features say nothing of the class, leave it unknown.
     """
-    for data in graphs:
-        if data.is_multilabel or not bool((data.train & (data.y >= 0)).any()):
+    for example in examples:
+        if not bool(example.known.any()):
             continue
-        if assortativity(data, seed=seed) >= LEAST:
+        if measure_assortativity(example, num_classes, seed=seed) >= LEAST:
             return True
-        known = data.train & (data.y >= 0)
-        both = known[data.graph.dst.long()] & known[data.graph.src.long()]
+        known = example.known
+        both = known[example.graph.dst.long()] & known[example.graph.src.long()]
         return int(both.sum()) < FEW_EDGES
     return True
 
 
-def says_nothing(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
+def edges_ignore_classes(
+    examples: Sequence[Example], num_classes: int, *, seed: int = 0
+) -> bool:
     """Whether edges show no sign of the classes of the nodes they join, though many do.
 
     So it is if many edges join labelled nodes and do not choose their classes more than
     where the labels are dealt out at random. Judged by the first graph with labels.
     """
-    for data in graphs:
-        known = data.train & (data.y >= 0) if not data.is_multilabel else None
-        if known is None or not bool(known.any()):
+    for example in examples:
+        if not bool(example.known.any()):
             continue
-        graph = data.graph.undirected()
+        graph, known = example.graph.undirected(), example.known
         place = known.long().cumsum(0) - 1
         ends = graph.dst.long(), graph.src.long()
         pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
@@ -108,6 +114,6 @@ def says_nothing(graphs: Sequence[NodeData], *, seed: int = 0) -> bool:
         )
         if len(of_edges[0]) < MANY_EDGES or not len(of_pairs[0]):
             return False
-        label = F.one_hot(data.y[known], data.num_classes).double()
+        label = F.one_hot(example.label[known], num_classes).double()
         return not choose_classes(label, of_edges, of_pairs, seed=seed)
     return False

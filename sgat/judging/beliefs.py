@@ -58,7 +58,9 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
     return found.float().to(vector.device)
 
 
-def beliefs(vector: Tensor, weight: Tensor, label: Tensor | None = None) -> Tensor:
+def class_beliefs(
+    vector: Tensor, weight: Tensor, label: Tensor | None = None
+) -> Tensor:
     """Probability of each class from a node's own features alone, [N, C].
 
     Args:

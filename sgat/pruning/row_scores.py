@@ -10,13 +10,11 @@ import torch
 
 from sgat.features import Features
 from sgat.graph import Graph
+from sgat.judging import EDGE_LIMIT
 from sgat.models import SGAT
 from sgat.pruning.choice import combined
 from sgat.pruning.engine import Engine
 from sgat.pruning.rules import Combination
-
-MOST_EDGES = 10_000_000
-"""Different edges that are scored as one graph, in memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -44,16 +42,16 @@ class RowScores:
             Columns src, dst and log_alpha, a `pyarrow.Table`.
 
         Raises:
-            ValueError: If there are more edges than `MOST_EDGES`.
+            ValueError: If there are more edges than `EDGE_LIMIT`.
         """
         import pyarrow as pa
 
         engine.store("edges", edges)
         [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
-        if number > MOST_EDGES:
+        if number > EDGE_LIMIT:
             raise ValueError(
                 f"`edges` names {number:,} different edges, and the gates of this run"
-                f" are scored in memory, up to {MOST_EDGES:,} edges; give fewer rows,"
+                f" are scored in memory, up to {EDGE_LIMIT:,} edges; give fewer rows,"
                 " or train with the scorer additive, cosine or bilinear."
             )
         parts = list(engine.batches("SELECT src, dst FROM edges"))

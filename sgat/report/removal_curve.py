@@ -62,7 +62,7 @@ def removal_curve(
     """
     gating = model.gating
     gates = gating.gates
-    scores = [gating.score(data.x, data.graph) for data in graphs]
+    scores = [gating.score(data.x, model.judged(data.x, data.graph)) for data in graphs]
     parts = [
         ops.log_alphas(data.graph, *score)
         for data, score in zip(graphs, scores, strict=True)

@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 
 from sgat.data.files.atomic import replacing, write_text
-from sgat.training.loop import EpochRecord, Snapshot
+from sgat.training.result import EpochRecord, Snapshot
 
 
 def write_records(path: Path, records: Sequence[EpochRecord]) -> None:

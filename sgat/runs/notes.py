@@ -7,7 +7,8 @@ from typing import Any
 
 from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
-from sgat.training.choosing import MOST_JUDGED, is_large
+from sgat.judging import EDGE_LIMIT
+from sgat.training.choosing import is_large
 
 MOST_MISSED = 0.02
 """Difference of the kept share from the one asked for that is not worth a word."""
@@ -23,7 +24,7 @@ def scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, ..
     number = sum(data.graph.num_edges for data in graphs)
     return (
         f"gates are additive, the paper's: evidence is sought for up to"
-        f" {MOST_JUDGED:,} edges, and there are {number:,}; `--scorer evidence` seeks"
+        f" {EDGE_LIMIT:,} edges, and there are {number:,}; `--scorer evidence` seeks"
         " it nevertheless, in memory",
     )
 

@@ -20,7 +20,8 @@ from sgat.runs.saved_model import model_header
 from sgat.scored import EdgeScores, edge_scores, edge_table, node_table
 from sgat.training import checkpoint, metrics
 from sgat.training.evaluate import evaluate
-from sgat.training.loop import Result, chosen_device
+from sgat.training.loop import chosen_device
+from sgat.training.result import Result
 
 
 def summarise(

@@ -21,7 +21,8 @@ from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
 from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, edge_scores, score_table
-from sgat.training.loop import EpochRecord, Result, Training
+from sgat.training.loop import Training
+from sgat.training.result import EpochRecord, Result
 
 
 @dataclasses.dataclass(frozen=True)

@@ -97,10 +97,7 @@ def load(path: str | Path) -> SGATClassifier:
             )
     config = Config.from_toml(folder.config)
     tensors, header = checkpoint.load_tensors(folder.model)
-    scorer = config.model.scorer
-    checkpoint.check_format(
-        header.get("format"), scorer, folder.model, "train it again"
-    )
+    checkpoint.check_format(header.get("format"), folder.model, "train it again")
     model = SGAT.from_config(
         config.model,
         header["num_features"],

@@ -73,7 +73,7 @@ def continue_run(request: Request) -> tuple[RunFolder, Config]:
         )
     check_paths(folder, settings, request.pruned)
     if folder.is_under_way:
-        _check_draft(folder, settings)
+        _check_draft(folder)
     return folder, settings
 
 
@@ -102,15 +102,14 @@ def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> Non
             )
 
 
-def _check_draft(folder: RunFolder, settings: Config) -> None:
+def _check_draft(folder: RunFolder) -> None:
     """Find out before the data is read that a run under way cannot go on."""
     for path in (folder.path, folder.draft.path):
         check_place(path, "out")
     if folder.checkpoint.exists():
-        # Files from before there was a number have none.
-        written = checkpoint.load_state(folder.checkpoint).get("format", 1)
-        scorer, advice = settings.model.scorer, "use `--overwrite` to start anew"
-        checkpoint.check_format(written, scorer, folder.checkpoint, advice)
+        written = checkpoint.load_state(folder.checkpoint).get("format")
+        advice = "use `--overwrite` to start anew"
+        checkpoint.check_format(written, folder.checkpoint, advice)
 
 
 def _free_folder(data: DataConfig) -> Path:

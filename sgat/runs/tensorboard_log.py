@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from sgat.config import Config
 from sgat.runs.folder import RunFolder, is_there
-from sgat.training.loop import EpochRecord
+from sgat.training.result import EpochRecord
 
 Tell = Callable[[EpochRecord], None]
 

@@ -12,7 +12,7 @@ from sgat.scorers.edge_feature import EdgeFeatureScorer
 from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
-from sgat.scorers.named import SCORERS, make_scorer
+from sgat.scorers.named import SCORERS, choose_scorer, make_scorer
 from sgat.scorers.scores import Scores, symmetrised
 from sgat.scorers.structure import StructureScorer
 
@@ -27,6 +27,7 @@ __all__ = [
     "GATv2Scorer",
     "Scores",
     "StructureScorer",
+    "choose_scorer",
     "make_scorer",
     "symmetrised",
 ]

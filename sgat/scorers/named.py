@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from torch import nn
 
+from sgat.config.sections import GateMode
 from sgat.scorers.additive import AdditiveScorer
 from sgat.scorers.bilinear import BilinearScorer
 from sgat.scorers.cosine import CosineScorer
+from sgat.scorers.evidence import EvidenceScorer
+from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.structure import StructureScorer
 
@@ -40,7 +44,7 @@ SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "gatv2": _gatv2,
     "structure": _structure,
 }
-"""Makers of scorers; those in `ModelConfig.scorer`."""
+"""Makers of scorers that look at a layer's features; "evidence" looks at none."""
 
 
 def make_scorer(
@@ -59,7 +63,49 @@ def make_scorer(
         ValueError: If there is none of this name.
     """
     if name not in SCORERS:
-        raise ValueError(
-            f"Unknown scorer {name!r}; choose one of {', '.join(SCORERS)}."
-        )
+        names = ", ".join((*SCORERS, "evidence"))
+        raise ValueError(f"Unknown scorer {name!r}; choose one of {names}.")
     return SCORERS[name](channels, rank, init_gain)
+
+
+def choose_scorer(
+    scorer: nn.Module | str | None,
+    gate_mode: GateMode,
+    num_edges: int | None,
+    *,
+    channels: int,
+    rank: int,
+    threshold: float,
+    init_gain: float = 1.0,
+) -> nn.Module | None:
+    """The scorer of a model; None for the additive one, which a layer makes itself.
+
+    Args:
+        scorer: A module, "evidence", a key of `SCORERS`, or None.
+        gate_mode: "transductive" takes a free score for each edge and no scorer.
+        num_edges: Number of edges; needed by "transductive" only.
+        channels: As of `make_scorer`.
+        rank: As of `make_scorer`.
+        threshold: Threshold τ of the gates, for "evidence".
+        init_gain: As of `make_scorer`.
+
+    Raises:
+        ValueError: If the arguments contradict each other.
+    """
+    if gate_mode not in get_args(GateMode):
+        raise ValueError(
+            f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
+        )
+    if scorer == "evidence":
+        scorer = EvidenceScorer(threshold=threshold)
+    elif scorer == "additive":
+        scorer = None
+    elif isinstance(scorer, str):
+        scorer = make_scorer(scorer, channels, rank, init_gain=init_gain)
+    if gate_mode == "inductive":
+        return scorer
+    if scorer is not None:
+        raise ValueError("`scorer` must be additive in the transductive gate mode.")
+    if num_edges is None:
+        raise ValueError("`num_edges` must be given in the transductive gate mode.")
+    return FreeScorer(num_edges)

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from sgat.data.files.atomic import replacing
 
-MODEL_FORMAT = 2
-"""Counts up when the same weights would say something else: since 2, classes travel
-further in evidence; what other scorers say is as in 1."""
+MODEL_FORMAT = 3
+"""Counts up when tensors get other names, or the same ones would mean something else;
+since 3, the judge of edges stands apart from the layers."""
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
@@ -72,21 +72,22 @@ def _state_of(file: Any) -> dict[str, Any]:
     return state
 
 
-def check_format(found: Any, scorer: str, path: Path, advice: str) -> None:
-    """Refuse weights that would say something else today.
+def check_format(found: Any, path: Path, advice: str) -> None:
+    """Refuse weights of another format.
 
     Args:
-        found: The `MODEL_FORMAT` of the version that wrote them.
-        scorer: Name of the scorer.
+        found: The format that their file names.
         path: Their file.
         advice: The remedy, as the end of a sentence.
 
     Raises:
-        ValueError: If they are of another version.
+        ValueError: If it is not `MODEL_FORMAT`.
     """
-    known = (MODEL_FORMAT,) if scorer == "evidence" else (1, MODEL_FORMAT)
-    if found not in known:
-        raise ValueError(f"{path} was written by another version of sgat; {advice}.")
+    if found != MODEL_FORMAT:
+        raise ValueError(
+            f"{path} was written by another version of sgat (format {found}, not"
+            f" {MODEL_FORMAT}); {advice}."
+        )
 
 
 def pack(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sgat.judging import is_assortative, says_nothing
+from sgat.judging import EDGE_LIMIT, edges_ignore_classes, is_assortative
+from sgat.training.judged_data import examples
 
 if TYPE_CHECKING:
     from sgat.config import ModelConfig
     from sgat.data.node_data import NodeData
-
-MOST_JUDGED = 10_000_000
-"""Edges up to which evidence is sought, all in memory: gigabytes, more so with many
-classes, for messages are held for every edge and class."""
 
 
 def chosen_scorer(
@@ -21,8 +18,9 @@ def chosen_scorer(
 ) -> Literal["evidence", "additive"]:
     """What the scorer "auto" stands for on these graphs.
 
-    Gates go by evidence where that can be had: not on more than `MOST_JUDGED` edges,
-    nor in the transductive mode, which takes no scorer but the paper's.
+    Gates go by evidence where that can be had: not on more edges than
+    `EDGE_LIMIT`, nor in the transductive mode, which takes no scorer but the
+    paper's.
     """
     if model.gate_mode == "transductive" or is_large(graphs):
         return "additive"
@@ -30,8 +28,8 @@ def chosen_scorer(
 
 
 def is_large(graphs: Sequence[NodeData]) -> bool:
-    """Whether graphs have more edges than evidence is sought for."""
-    return sum(data.graph.num_edges for data in graphs) > MOST_JUDGED
+    """Whether graphs have more edges than are judged unless asked for."""
+    return sum(data.graph.num_edges for data in graphs) > EDGE_LIMIT
 
 
 def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
@@ -41,14 +39,15 @@ def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, 
     join nodes of one class. Gates that training moves learn better by layers of
     attention, and several labels per node depend on more of a neighbour than its
     scores. Where edges do not join nodes of one class, beliefs travel; no step,
-    whatever `layers` was, if edges say nothing of the classes, for then there is
-    nothing to hear, but gates by evidence tell edges apart all the same.
+    whatever `layers` was, if edges ignore the classes, for then neighbours say nothing
+    of a node, but gates by evidence tell edges apart all the same.
     """
     by_evidence = model.scorer == "evidence"
-    if is_assortative(graphs):
+    known, num_classes = examples(graphs), graphs[0].num_classes
+    if is_assortative(known, num_classes):
         if not by_evidence or any(data.is_multilabel for data in graphs):
             return {"readout": "attention"}
         return {"readout": "diffusion"}
-    if by_evidence and says_nothing(graphs):
+    if by_evidence and edges_ignore_classes(known, num_classes):
         return {"readout": "beliefs", "layers": 0}
     return {"readout": "beliefs"}

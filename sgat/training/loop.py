@@ -1,4 +1,4 @@
-"""fit() and Result: the one training loop."""
+"""fit(): the one training loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,6 +21,8 @@ from sgat.training import checkpoint
 from sgat.training.choosing import chosen_readout, chosen_scorer
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.interrupt import stop_requests
+from sgat.training.judged_data import judge_anew, observe
+from sgat.training.result import EpochRecord, Result, Snapshot
 
 REPLAYED = 25
 """Epochs that are replayed on a GPU before their rows are read."""
@@ -31,86 +32,8 @@ LARGEST_CAPTURE = 4_000_000
 """Number of edges beyond which an epoch keeps a GPU busy without a captured graph."""
 
 
-@dataclasses.dataclass(frozen=True)
-class EpochRecord:
-    """What one epoch of training looked like.
-
-    Attributes:
-        epoch: Number of the epoch, from 1.
-        loss: Data loss plus penalty, mean over the steps of the epoch.
-        data_loss: Loss on the training labels.
-        open_share: Share of edges whose drawn gate was open in training.
-        expected_open: Expected share of open gates, mean of P(z ≠ 0).
-        kept_share: Share of edges that evaluation keeps.
-        train: Score on the training nodes with evaluation gates.
-        val: Score on the validation nodes; None without any.
-        val_loss: Loss on the validation nodes; None without any.
-        price: λ, or the multiplier of the edge budget divided by the number of edges.
-        seconds: Time since training began, pauses left out.
-    """
-
-    epoch: int
-    loss: float
-    data_loss: float
-    open_share: float
-    expected_open: float
-    kept_share: float
-    train: float
-    val: float | None
-    val_loss: float | None
-    price: float
-    seconds: float
-
-
 Build = Callable[[NodeData], NodeClassifier]
 """Makes another model than SGAT for data of these sizes; weights are drawn later."""
-
-
-class Snapshot(NamedTuple):
-    """Scores and predictions on the first graph at one epoch.
-
-    Attributes:
-        epoch: Number of the epoch, from 1.
-        log_alpha: Gate location of every edge, [E].
-        logits: Class scores of every node, [N, C].
-    """
-
-    epoch: int
-    log_alpha: Tensor
-    logits: Tensor
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """A trained model and how it got there.
-
-    Attributes:
-        model: The selected model, in evaluation mode.
-        graphs: The data as the model saw it: on its device, with all that was worked
-            out before training. Give these, and nothing is worked out again.
-        records: One record per epoch.
-        best_epoch: The epoch the model was taken from, from 1.
-        snapshots: What the first graph looked like at some epochs.
-        interrupted: Whether training was stopped before its end and can be resumed.
-    """
-
-    model: NodeClassifier
-    graphs: list[NodeData]
-    records: list[EpochRecord]
-    best_epoch: int
-    snapshots: list[Snapshot]
-    interrupted: bool = False
-
-    @property
-    def sgat(self) -> SGAT:
-        """The selected model, where it is an SGAT."""
-        assert isinstance(self.model, SGAT)
-        return self.model
-
-    @property
-    def best(self) -> EpochRecord:
-        """The record of the selected epoch."""
-        return self.records[self.best_epoch - 1]
 
 
 def chosen_device(name: str) -> torch.device:
@@ -218,11 +141,10 @@ class Training:
         check(graphs)
         self.config = train
         device = chosen_device(train.device)
-        self.graphs = [data.to(device) for data in name_in_noise(graphs)]
         self.model_config = resolved(model, graphs)
         self.model = _fresh_model(self.model_config, graphs, train, build).to(device)
-        training = [data for data in self.graphs if bool(data.train.any())]
-        self.model.observe(training, train.seed, keep=train.keep)
+        given = [data.to(device) for data in name_in_noise(graphs)]
+        self.graphs = observe(self.model, given, seed=train.seed, keep=train.keep)
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0
@@ -379,19 +301,16 @@ class Training:
                 what it was.
         """
         tensors, state = checkpoint.load_tensors(path)
-        # Files from before there was a number have none.
-        written, scorer = state.get("format", 1), self.model_config.scorer
-        advice = "start anew without `resume`"
-        checkpoint.check_format(written, scorer, path, advice)
+        checkpoint.check_format(
+            state.get("format"), path, "start anew without `resume`"
+        )
         if state["data"] != self.fingerprint:
             raise ValueError(
                 f"The data has changed since {path} was written; start a new run."
             )
+        self._load(checkpoint.unpack("model", tensors), path)
         epochs = self.epochs
-        checkpoint.load_weights(self.model, checkpoint.unpack("model", tensors), path)
-        # A file from before a buffer existed lacks it; loading filled it in.
-        best = self.model.state_dict() | checkpoint.unpack("best", tensors)
-        for name, tensor in best.items():
+        for name, tensor in checkpoint.unpack("best", tensors).items():
             epochs.best[name].copy_(tensor)
         checkpoint.restore_optimiser(
             epochs.optimiser, checkpoint.unpack("adam", tensors)
@@ -410,6 +329,21 @@ class Training:
         self.best_epoch = state["best_epoch"]
         self.seconds = state["seconds"]
         epochs.number.fill_(self.epoch)
+
+    def _load(self, weights: dict[str, Tensor], path: Path) -> None:
+        """Load weights, and judge anew if the judge is not the one fitted here.
+
+        Another machine may have rounded otherwise.
+        """
+        judge = self.model.judge if isinstance(self.model, SGAT) else None
+        fitted = {} if judge is None else copy.deepcopy(judge.state_dict())
+        checkpoint.load_weights(self.model, weights, path)
+        if judge is not None and not all(
+            torch.equal(part, fitted[name]) for name, part in judge.state_dict().items()
+        ):
+            assert isinstance(self.model, SGAT)
+            self.graphs = judge_anew(self.model, self.graphs)
+            self.epochs = Epochs(self.model, self.graphs, self.config)
 
 
 def fit(

@@ -23,7 +23,7 @@ from sgat.graph import Graph
 from sgat.node_classifier import Output
 from sgat.ops import Seed, noise, project
 from sgat.training import loop
-from sgat.training.loop import Result
+from sgat.training.result import Result
 from sgat_lab.baselines.baseline import pyg_edges
 from sgat_lab.baselines.gat import GAT
 from sgat_lab.baselines.method import Method

@@ -9,7 +9,7 @@ from typing import Any
 from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.node_classifier import NodeClassifier
-from sgat.training.loop import Result
+from sgat.training.result import Result
 from sgat_lab.config import MethodConfig
 
 

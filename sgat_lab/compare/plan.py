@@ -13,7 +13,8 @@ from sgat.config import DataConfig
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
 from sgat.data.node_data import NodeData, check, fingerprint
-from sgat.training.choosing import MOST_JUDGED, chosen_scorer, is_large
+from sgat.judging import EDGE_LIMIT
+from sgat.training.choosing import chosen_scorer, is_large
 from sgat_lab.compare.pruners import (
     ATTENTION,
     PRUNERS,
@@ -140,7 +141,7 @@ class Comparison:
         number = sum(part.graph.num_edges for part in self.graphs)
         return (
             "gates of the recommended SGAT are additive, like the paper's: evidence is"
-            f" sought for up to {MOST_JUDGED:,} edges, and there are {number:,}",
+            f" sought for up to {EDGE_LIMIT:,} edges, and there are {number:,}",
         )
 
     @property

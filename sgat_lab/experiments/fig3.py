@@ -10,7 +10,7 @@ from sgat.config import find_config
 from sgat.data import load
 from sgat.explaining.evolution import draw_evolution
 from sgat.gates import HardConcrete
-from sgat.training.loop import Snapshot
+from sgat.training.result import Snapshot
 from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading
 from sgat_lab.tables.published import FIGURES

@@ -19,7 +19,8 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.runs.provenance import device_name, versions
 from sgat.training.evaluate import evaluate
-from sgat.training.loop import Result, chosen_device
+from sgat.training.loop import chosen_device
+from sgat.training.result import Result
 from sgat_lab.baselines import fit, prepare
 from sgat_lab.config import LabConfig
 from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from support.processes import started
 
-import sgat.training.choosing
+import sgat
 from sgat.cli import main
 from sgat.config import Config
 from sgat.data import Split, save_split
@@ -529,7 +529,7 @@ def test_data_choose_gates_and_read_out_unless_settings_say_which(csv_files):
 
 
 def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
-    monkeypatch.setattr(sgat.training.choosing, "MOST_JUDGED", 29)
+    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", 29)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "r"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
     assert len(told) == 1 and told[0].startswith("note: gates are additive")
@@ -539,7 +539,7 @@ def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
     again = ["--scorer", "evidence", "--out", "e"]
     assert main(["fit", *csv_files, "--epochs", "2", *again]) == 0
     assert "additive" not in capsys.readouterr().err
-    monkeypatch.setattr(sgat.training.choosing, "MOST_JUDGED", 30)
+    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", 30)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "s"]) == 0
     assert "additive" not in capsys.readouterr().err
     assert Config.from_toml(Path("s/config.toml")).model.scorer == "evidence"

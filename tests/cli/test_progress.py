@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from sgat.cli import progress
-from sgat.training.loop import EpochRecord
+from sgat.training.result import EpochRecord
 
 RECORD = EpochRecord(
     epoch=1,

@@ -8,8 +8,30 @@ from support.small_data import block_graph, several_graphs
 
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
-from sgat.judging import assortativity as measure
-from sgat.judging import is_assortative, says_nothing
+from sgat.judging import (
+    Example,
+    assortativity,
+    edges_ignore_classes,
+    measure_assortativity,
+)
+
+
+def example(data: NodeData) -> Example:
+    return Example.of(data.graph, data.x, data.y, data.train)
+
+
+def measure(data: NodeData) -> float:
+    return measure_assortativity(example(data), data.num_classes)
+
+
+def is_assortative(graphs: list[NodeData]) -> bool:
+    found = [example(data) for data in graphs]
+    return assortativity.is_assortative(found, graphs[0].num_classes)
+
+
+def says_nothing(graphs: list[NodeData], seed: int = 0) -> bool:
+    found = [example(data) for data in graphs]
+    return edges_ignore_classes(found, graphs[0].num_classes, seed=seed)
 
 
 def block(**options) -> NodeData:

@@ -15,7 +15,7 @@ from sgat.judging.beliefs import (
     _squares,
     _steady,
     _variance,
-    beliefs,
+    class_beliefs,
     compatibility,
     fit_classes,
     joint,
@@ -40,7 +40,7 @@ def test_the_classes_are_those_of_a_logistic_regression(seed: int):
     other = LogisticRegression(C=1 / (2 * RIDGE * int(known.sum())), tol=1e-8)
     other.fit(scaled[known], y[known])
     expected = other.predict_proba(scaled)
-    assert np.allclose(beliefs(vector, weight), expected, atol=5e-3)
+    assert np.allclose(class_beliefs(vector, weight), expected, atol=5e-3)
 
 
 def test_unknown_labels_are_not_looked_at(seed: int):
@@ -57,16 +57,16 @@ def test_a_single_label_is_enough(seed: int):
     known = torch.arange(7) == 2
     weight = fit_classes(vector, torch.full((7,), 1), known, 3)
     assert bool(weight.isfinite().all())
-    assert (beliefs(vector, weight).argmax(dim=1) == 1).all()
+    assert (class_beliefs(vector, weight).argmax(dim=1) == 1).all()
 
 
 def test_a_known_class_is_believed_for_sure(seed: int):
     vector, weight = torch.randn(5, 3), torch.randn(4, 3)
     label = torch.tensor([-1, 2, -1, 0, -1])
-    found = beliefs(vector, weight, label)
+    found = class_beliefs(vector, weight, label)
     assert found[1].tolist() == [0, 0, 1] and found[3].tolist() == [1, 0, 0]
     others = label < 0
-    assert torch.equal(found[others], beliefs(vector, weight)[others])
+    assert torch.equal(found[others], class_beliefs(vector, weight)[others])
 
 
 def block(matrix: Tensor, per_class: int = 199) -> tuple[Tensor, Graph]:

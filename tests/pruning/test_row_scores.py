@@ -77,7 +77,7 @@ def _named(frame):
 
 
 def test_more_rows_than_fit_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr("sgat.pruning.row_scores.MOST_EDGES", 20)
+    monkeypatch.setattr("sgat.pruning.row_scores.EDGE_LIMIT", 20)
     nodes, ends = row_scores("structure", 0), pairs()
     table = write(edge_table(nodes, ends), tmp_path / "edges.parquet")
     with pytest.raises(

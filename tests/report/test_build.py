@@ -58,7 +58,7 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
 
 
 def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
-    share = hostile_run.model.gating.scorer.evidence.noise_share
+    share = hostile_run.model.judge.noise_share
     assert hostile_run.summary["noise_share"] == share
     for summary, shown in (
         (hostile_run.summary, percent(share)),

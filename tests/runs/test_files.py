@@ -13,7 +13,7 @@ from sgat.runs.files import (
     write_records,
     write_snapshots,
 )
-from sgat.training.loop import EpochRecord, Snapshot
+from sgat.training.result import EpochRecord, Snapshot
 
 
 def test_tables_are_written_below_each_other(tmp_path):

@@ -5,11 +5,12 @@ import torch
 from support.small_data import block_graph, several_graphs
 
 import sgat
+from sgat import judging
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.pruning import row_scores
 from sgat.runs.request import Request
-from sgat.training.choosing import MOST_JUDGED, chosen_scorer, is_large
+from sgat.training.choosing import chosen_scorer, is_large
 from sgat.training.loop import fit, resolved
 
 
@@ -17,7 +18,7 @@ from sgat.training.loop import fit, resolved
 def test_edges_of_all_graphs_count(most, monkeypatch):
     graphs = several_graphs()
     edges = sum(data.graph.num_edges for data in graphs)
-    monkeypatch.setattr(sgat.training.choosing, "MOST_JUDGED", edges + most)
+    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", edges + most)
     assert is_large(graphs) == (most < 0)
     wanted = "additive" if most < 0 else "evidence"
     assert chosen_scorer(ModelConfig(), graphs) == wanted
@@ -46,7 +47,7 @@ def test_every_way_in_has_the_same_defaults():
 
 
 def test_what_is_trained_by_evidence_can_be_pruned_by_it():
-    assert MOST_JUDGED <= row_scores.MOST_EDGES
+    assert row_scores.EDGE_LIMIT == judging.EDGE_LIMIT
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sgat.training import recommended
 from sgat_lab.cli import main
 from sgat_lab.cli.compare import parse_budgets, parse_methods
 from sgat_lab.compare import inference
@@ -114,7 +113,7 @@ def test_files_are_compared(tmp_path, csv_files, capsys, monkeypatch):
 
 def test_too_many_edges_for_evidence_are_told(tmp_path, csv_files, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(recommended, "MOST_JUDGED", 29)
+    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", 29)
     loud = [part for part in SMALL if part != "--quiet"]
     call = ["compare", *csv_files, *loud, "--only", "sgat-recommended", "--runs", "1"]
     assert main(call) == 0

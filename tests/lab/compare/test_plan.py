@@ -10,7 +10,6 @@ from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
 from sgat.runs.request import Request
-from sgat.training import recommended
 from sgat.training.loop import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select
@@ -108,7 +107,7 @@ def test_a_graph_too_large_for_evidence_gets_the_gates_that_fit_gives_it(monkeyp
     graphs, made = [load_karate()], comparison(epochs=None)
     own = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
     for most, scorer in {156: "evidence", 155: "additive"}.items():
-        monkeypatch.setattr(recommended, "MOST_JUDGED", most)
+        monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", most)
         assert resolved(own.model, graphs).scorer == scorer
         for budget in (None, 0.2):
             assert made.config("sgat-recommended", 3, budget).model.scorer == scorer

@@ -5,7 +5,7 @@ from support.records import record
 from sgat.data.node_data import NodeData
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
-from sgat.training.loop import Result
+from sgat.training.result import Result
 from sgat_lab.experiments import planted
 from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
 from sgat_lab.trials import trial

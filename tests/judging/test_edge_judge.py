@@ -1,7 +1,7 @@
 """The odds that edges are real, on graphs whose noise is known and on awkward ones."""
 
+import copy
 import dataclasses
-import importlib
 from collections.abc import Iterator
 
 import pytest
@@ -15,16 +15,15 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import contextual_block_model
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
-from sgat.judging import EdgeEvidence
+from sgat.judging import EdgeJudge, Example, edge_judge
 
 Block = tuple[NodeData, Tensor]
-module = importlib.import_module("sgat.judging.evidence")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def few_pairs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_PAIRS", 5003)
+        patch.setattr(edge_judge, "MOST_PAIRS", 5003)
         yield
 
 
@@ -38,14 +37,15 @@ def block(**options) -> Block:
     return made.data, made.is_signal
 
 
-def fitted(*graphs: NodeData, **options) -> EdgeEvidence:
+def fitted(*graphs: NodeData, **options) -> EdgeJudge:
     first = graphs[0]
-    found = EdgeEvidence(first.num_features, first.num_classes, rank=11)
-    return found.fit(graphs, **options)
+    found = EdgeJudge(first.num_features, first.num_classes, rank=11)
+    examples = [Example.of(d.graph, d.x, d.y, d.train) for d in graphs]
+    return found.fit(examples, **options)
 
 
 def odds_of(data: NodeData) -> Tensor:
-    return fitted(data)(data.x, data.graph)
+    return fitted(data).log_odds(data.x, data.graph)
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +54,13 @@ def noisy() -> Block:
 
 
 @pytest.fixture(scope="module")
-def known(noisy: Block) -> EdgeEvidence:
+def known(noisy: Block) -> EdgeJudge:
     return fitted(noisy[0])
 
 
-def test_noise_is_told_from_real_edges(noisy: Block, known: EdgeEvidence):
+def test_noise_is_told_from_real_edges(noisy: Block, known: EdgeJudge):
     data, is_signal = noisy
-    odds = known(data.x, data.graph)
+    odds = known.log_odds(data.x, data.graph)
     assert odds.shape == (data.graph.num_edges,)
     assert roc_auc_score(is_signal, odds) > 0.9
     assert known.noise_share == pytest.approx(0.4, abs=0.15)
@@ -72,7 +72,7 @@ def test_classes_that_join_others_are_told_from_noise_by_the_labels():
     data, is_signal = block(assortative=False)
     found = fitted(data)
     assert found.knows_classes
-    odds = found(data.x, data.graph)
+    odds = found.log_odds(data.x, data.graph)
     assert roc_auc_score(is_signal, odds) > 0.9
     ring = found.compatible.argmax(dim=1).sub(torch.arange(10)).abs()
     assert set(ring.tolist()) <= {1, 9}
@@ -87,7 +87,7 @@ def test_where_nothing_tells_noise_nothing_is_removed():
     data = dataclasses.replace(data, y=data.y[drawn], graph=graph)
     found = fitted(data)
     assert not found.knows_classes
-    odds = found(data.x, graph)
+    odds = found.log_odds(data.x, graph)
     assert (odds > 0).float().mean() > 0.99
     # Odds know nothing of a truth drawn apart from them.
     coin = torch.rand(len(odds), generator=torch.Generator().manual_seed(7)) < 0.5
@@ -102,8 +102,8 @@ def test_clean_graphs_keep_almost_every_edge():
 
 def test_before_it_learns_every_edge_counts_as_real(noisy: Block):
     data = noisy[0]
-    fresh = EdgeEvidence(data.num_features, data.num_classes, rank=11)
-    assert (fresh(data.x, data.graph) > 5).all()
+    fresh = EdgeJudge(data.num_features, data.num_classes, rank=11)
+    assert (fresh.log_odds(data.x, data.graph) > 5).all()
     assert fresh.noise_share == 0
     used = fitted(data)
     used.reset_parameters()
@@ -112,67 +112,67 @@ def test_before_it_learns_every_edge_counts_as_real(noisy: Block):
 
 
 def test_the_same_seed_finds_the_same_and_another_about_the_same(
-    noisy: Block, known: EdgeEvidence
+    noisy: Block, known: EdgeJudge
 ):
     data = noisy[0]
-    odds = known(data.x, data.graph)
+    odds = known.log_odds(data.x, data.graph)
     assert torch.equal(odds_of(data), odds)
-    other = fitted(data, seed=3)(data.x, data.graph)
+    other = fitted(data, seed=3).log_odds(data.x, data.graph)
     assert not torch.equal(other, odds)
     assert ((other > 0) == (odds > 0)).float().mean() > 0.95
 
 
-def test_relabelled_nodes_keep_their_odds(noisy: Block, known: EdgeEvidence):
+def test_relabelled_nodes_keep_their_odds(noisy: Block, known: EdgeJudge):
     data = noisy[0]
     new = torch.randperm(701, generator=torch.Generator().manual_seed(5))
     graph = Graph.from_edges(new[data.graph.edge_index], 701)
     x = torch.empty_like(data.x)
     x[new] = data.x
-    found = known(x, graph)[graph.input_edge]
-    assert torch.allclose(found, known(data.x, data.graph), atol=1e-3)
+    found = known.log_odds(x, graph)[graph.input_edge]
+    assert torch.allclose(found, known.log_odds(data.x, data.graph), atol=1e-3)
 
 
-def test_the_order_of_the_edges_does_not_matter(noisy: Block, known: EdgeEvidence):
+def test_the_order_of_the_edges_does_not_matter(noisy: Block, known: EdgeJudge):
     data = noisy[0]
     order = torch.randperm(data.graph.num_edges)
     graph = Graph.from_edges(data.graph.edge_index[:, order], 701)
-    assert torch.equal(known(data.x, graph), known(data.x, data.graph))
+    assert torch.equal(
+        known.log_odds(data.x, graph), known.log_odds(data.x, data.graph)
+    )
 
 
-def test_weights_and_loops_do_not_matter(noisy: Block, known: EdgeEvidence):
+def test_weights_and_loops_do_not_matter(noisy: Block, known: EdgeJudge):
     data = noisy[0]
     graph = dataclasses.replace(
         data.graph,
         weight=torch.rand(data.graph.num_edges),
         loop_weight=torch.rand(701),
     )
-    expected = known(data.x, data.graph)
-    assert torch.allclose(known(data.x, graph), expected, atol=1e-5)
+    expected = known.log_odds(data.x, data.graph)
+    assert torch.allclose(known.log_odds(data.x, graph), expected, atol=1e-5)
 
 
-def test_what_was_learned_is_saved_and_loaded(
-    noisy: Block, known: EdgeEvidence, tmp_path
-):
+def test_what_was_learned_is_saved_and_loaded(noisy: Block, known: EdgeJudge, tmp_path):
     data = noisy[0]
-    torch.save(known.state_dict(), tmp_path / "evidence.pt")
-    other = EdgeEvidence(data.num_features, data.num_classes, rank=11)
-    other.load_state_dict(torch.load(tmp_path / "evidence.pt", weights_only=True))
-    assert torch.equal(other(data.x, data.graph), known(data.x, data.graph))
+    torch.save(known.state_dict(), tmp_path / "judge.pt")
+    other = EdgeJudge(data.num_features, data.num_classes, rank=11)
+    other.load_state_dict(torch.load(tmp_path / "judge.pt", weights_only=True))
+    assert torch.equal(
+        other.log_odds(data.x, data.graph), known.log_odds(data.x, data.graph)
+    )
     assert other.noise_share == known.noise_share
     assert other.knows_classes == known.knows_classes
 
 
 def test_what_was_learned_from_other_numbers_of_nodes_is_loaded(
-    noisy: Block, known: EdgeEvidence
+    noisy: Block, known: EdgeJudge
 ):
     data = noisy[0]
     other = fitted(block(num_nodes=401, seed=2)[0])
     assert len(other.known_label) != len(known.known_label)
     other.load_state_dict(known.state_dict())
-    assert torch.equal(other(data.x, data.graph), known(data.x, data.graph))
-    buffers = list(known.buffers())
     assert torch.equal(
-        EdgeEvidence.of(buffers)(data.x, data.graph), known(data.x, data.graph)
+        other.log_odds(data.x, data.graph), known.log_odds(data.x, data.graph)
     )
     with pytest.raises(RuntimeError, match="known_label"):
         other.load_state_dict(known.state_dict() | {"known_label": torch.zeros(3)})
@@ -186,17 +186,17 @@ def test_labels_find_planted_edges_that_features_hardly_show(
     data, is_signal = block(noise_rate=share, feature_signal=1.5)
     found = fitted(data)
     assert len(found.known_label) == int(data.train.sum())
-    odds = found(data.x, data.graph)
+    odds = found.log_odds(data.x, data.graph)
     is_removed = odds <= 0
     assert float(is_removed[~is_signal].float().mean()) > least
     assert float((~is_signal)[is_removed].float().mean()) > 0.85
     auc = roc_auc_score(is_signal, odds)
     unlabelled = dataclasses.replace(data, train=torch.zeros_like(data.train))
-    blind = fitted(unlabelled)(data.x, data.graph)
+    blind = fitted(unlabelled).log_odds(data.x, data.graph)
     assert auc > 0.05 + roc_auc_score(is_signal, blind)
     # Nodes that are not found again are judged by what their features say.
     found._resize_known(0)
-    assert auc > roc_auc_score(is_signal, found(data.x, data.graph))
+    assert auc > roc_auc_score(is_signal, found.log_odds(data.x, data.graph))
 
 
 def test_nodes_without_features_of_their_own_are_not_taken_for_training_nodes():
@@ -206,12 +206,12 @@ def test_nodes_without_features_of_their_own_are_not_taken_for_training_nodes():
     assert len(found.known_label) == 0 and not found.knows_classes
     alone = fitted(dataclasses.replace(data, x=torch.eye(701)))
     assert len(alone.known_label) == int(data.train.sum()) and alone.knows_classes
-    odds = alone(torch.eye(701), data.graph)
+    odds = alone.log_odds(torch.eye(701), data.graph)
     assert roc_auc_score(is_signal, odds) > 0.9
 
 
 def test_training_nodes_are_known_in_a_part_of_the_graph(
-    noisy: Block, known: EdgeEvidence
+    noisy: Block, known: EdgeJudge
 ):
     data = noisy[0]
     left = torch.randperm(701, generator=torch.Generator().manual_seed(3))[:631]
@@ -223,48 +223,50 @@ def test_training_nodes_are_known_in_a_part_of_the_graph(
     belief, is_known = known._beliefs(data.x[left], known._vectors(data.x[left]))
     assert torch.equal(is_known, data.train[left])
     assert torch.equal(belief[is_known].argmax(dim=1), data.y[left][is_known])
-    odds = known(data.x[left], part)[part.input_edge]
-    whole = known(data.x, data.graph)[inside]
+    odds = known.log_odds(data.x[left], part)[part.input_edge]
+    whole = known.log_odds(data.x, data.graph)[inside]
     assert ((odds > 0) == (whole > 0)).float().mean() > 0.95
 
 
 @pytest.mark.gpu
-def test_odds_on_the_gpu_are_those_of_the_cpu(noisy: Block, known: EdgeEvidence):
+def test_odds_on_the_gpu_are_those_of_the_cpu(noisy: Block, known: EdgeJudge):
     data, _ = noisy
     there = data.to("cuda")
-    expected = known(data.x, data.graph)
-    moved = EdgeEvidence.of([part.cuda() for part in known.buffers()])
-    assert torch.allclose(moved(there.x, there.graph).cpu(), expected, atol=1e-2)
-    found = EdgeEvidence(data.num_features, data.num_classes, rank=11).cuda()
-    found.fit([there])
+    expected = known.log_odds(data.x, data.graph)
+    moved = copy.deepcopy(known).cuda()
+    assert torch.allclose(
+        moved.log_odds(there.x, there.graph).cpu(), expected, atol=1e-2
+    )
+    found = EdgeJudge(data.num_features, data.num_classes, rank=11).cuda()
+    found.fit([Example.of(there.graph, there.x, there.y, there.train)])
     assert torch.equal(found.known_label.cpu(), known.known_label)
-    odds = found(there.x, there.graph).cpu()
+    odds = found.log_odds(there.x, there.graph).cpu()
     assert ((odds > 0) == (expected > 0)).float().mean() > 0.98
 
 
-def test_another_graph_with_the_same_features_is_judged(known: EdgeEvidence):
+def test_another_graph_with_the_same_features_is_judged(known: EdgeJudge):
     # Another draw of edges and noise, with the means of the classes of the first.
     data, is_signal = block(noise_rate=0.6)
-    odds = known(data.x, data.graph)
+    odds = known.log_odds(data.x, data.graph)
     assert roc_auc_score(is_signal, odds) > 0.85
 
 
-def test_both_directions_have_the_same_odds(noisy: Block, known: EdgeEvidence):
+def test_both_directions_have_the_same_odds(noisy: Block, known: EdgeJudge):
     data = noisy[0]
-    odds = known(data.x, data.graph)
+    odds = known.log_odds(data.x, data.graph)
     assert torch.equal(odds, odds[data.graph.by_source.edge])
 
 
 def test_edges_with_directions_are_judged_as_those_without():
     data, is_signal = block(undirected=False)
     found = fitted(data)
-    odds = found(data.x, data.graph)
+    odds = found.log_odds(data.x, data.graph)
     assert roc_auc_score(is_signal, odds) > 0.85
     both = Graph.from_edges(data.graph.edge_index, 701, make_undirected=True)
     position = {
         pair: k for k, pair in enumerate(map(tuple, both.edge_index.T.tolist()))
     }
-    whole = found(data.x, both)
+    whole = found.log_odds(data.x, both)
     order = [position[tuple(pair)] for pair in data.graph.edge_index.T.tolist()]
     assert torch.equal(odds, whole[order])
     back = [position[dst, src] for src, dst in data.graph.edge_index.T.tolist()]
@@ -294,11 +296,11 @@ def test_every_awkward_graph_is_judged(name: str, seed: int):
         classes=(0, 1, 2),
     )
     found = fitted(data)
-    odds = found(data.x, graph)
+    odds = found.log_odds(data.x, graph)
     assert odds.shape == (graph.num_edges,)
     assert bool(odds.isfinite().all())
     empty = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), number)
-    assert found(data.x, empty).shape == (0,)
+    assert found.log_odds(data.x, empty).shape == (0,)
 
 
 def test_several_graphs_with_several_labels_are_learned_from():
@@ -308,7 +310,7 @@ def test_several_graphs_with_several_labels_are_learned_from():
     found = fitted(*training)
     assert not found.knows_classes
     for data in graphs:
-        odds = found(data.x, data.graph)
+        odds = found.log_odds(data.x, data.graph)
         assert bool(odds.isfinite().all()) and len(odds) == data.graph.num_edges
 
 
@@ -317,15 +319,15 @@ def test_several_graphs_of_classes_are_learned_from():
     found = fitted(*(data for data, _ in parts))
     assert found.knows_classes
     for data, is_signal in parts:
-        assert roc_auc_score(is_signal, found(data.x, data.graph)) > 0.85
+        assert roc_auc_score(is_signal, found.log_odds(data.x, data.graph)) > 0.85
 
 
 def test_labels_of_other_than_training_nodes_are_not_looked_at(
-    noisy: Block, known: EdgeEvidence
+    noisy: Block, known: EdgeJudge
 ):
     data = noisy[0]
     hidden = dataclasses.replace(data, y=torch.where(data.train, data.y, -1))
-    assert torch.equal(odds_of(hidden), known(data.x, data.graph))
+    assert torch.equal(odds_of(hidden), known.log_odds(data.x, data.graph))
 
 
 def test_without_labels_the_features_alone_tell(noisy: Block):
@@ -333,4 +335,52 @@ def test_without_labels_the_features_alone_tell(noisy: Block):
     nobody = torch.zeros_like(data.train)
     found = fitted(dataclasses.replace(data, train=nobody))
     assert not found.knows_classes
-    assert roc_auc_score(is_signal, found(data.x, data.graph)) > 0.85
+    assert roc_auc_score(is_signal, found.log_odds(data.x, data.graph)) > 0.85
+
+
+def sparse_words(number: int) -> SparseFeatures:
+    x = torch.rand(number, 17, generator=torch.Generator().manual_seed(8))
+    return SparseFeatures.from_dense(torch.where(x > 0.6, x, 0))
+
+
+@pytest.mark.parametrize("part", ["row_ptr", "column", "value"])
+def test_sparse_features_are_judged_as_they_are_whichever_part_changes(part: str):
+    # Odds were once kept where only the columns changed.
+    data, _ = block(num_nodes=211)
+    data = dataclasses.replace(data, x=sparse_words(211))
+    judge, x = fitted(data), data.x
+    before = judge.log_odds(x, data.graph)
+    changed = {
+        "row_ptr": torch.cat([x.row_ptr[:1], x.row_ptr[1:-1] - 1, x.row_ptr[-1:]]),
+        "column": x.column.flip(0),
+        "value": x.value.flip(0),
+    }[part]
+    after = judge.log_odds(dataclasses.replace(x, **{part: changed}), data.graph)
+    assert not torch.equal(after, before)
+    if part != "row_ptr":
+        getattr(x, part).copy_(changed)
+        assert torch.equal(judge.log_odds(x, data.graph), after), "in place"
+
+
+def test_a_copy_judges_alike_until_it_learns_something_else(noisy: Block):
+    data, _ = noisy
+    judge = fitted(data)
+    before = judge.log_odds(data.x, data.graph)
+    other = copy.deepcopy(judge)
+    assert torch.equal(other.log_odds(data.x, data.graph), before)
+    other.mixtures[-1, -2] += 1
+    assert torch.allclose(other.log_odds(data.x, data.graph), before + 1, atol=1e-4)
+    assert torch.equal(judge.log_odds(data.x, data.graph), before)
+    judge.reset_parameters()
+    assert (judge.log_odds(data.x, data.graph) > 5).all()
+
+
+def test_graphs_side_by_side_are_not_judged_as_each_by_itself(
+    noisy: Block, known: EdgeJudge
+):
+    # Nodes of one batch change what is known of each other, so nothing judges batches.
+    data, other = noisy[0], block(seed=2, noise_rate=0.2)[0]
+    merged = Graph.merge([data.graph, other.graph])
+    together = known.log_odds(torch.cat([data.x, other.x]), merged)
+    alone = known.log_odds(data.x, data.graph)
+    assert (together[: len(alone)] - alone).abs().max() > 0.01

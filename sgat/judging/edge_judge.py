@@ -1,9 +1,9 @@
-"""EdgeEvidence: the log-odds that each edge of a graph is real."""
+"""EdgeJudge: the log-odds that each edge of a graph is real."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from sgat.features import Features, concatenate
 from sgat.graph import Graph
 from sgat.judging.agreement import Agreement
-from sgat.judging.beliefs import beliefs, compatibility, fit_classes
+from sgat.judging.beliefs import class_beliefs, compatibility, fit_classes
 from sgat.judging.embedding import Embedding, fit_embedding
+from sgat.judging.example import Example
 from sgat.judging.known_nodes import KnownNodes
 from sgat.judging.mixture import Mixture, fit_mixture
 from sgat.judging.neighbourhood import (
@@ -21,18 +22,18 @@ from sgat.judging.neighbourhood import (
     random_pairs,
 )
 
-if TYPE_CHECKING:
-    from sgat.data.node_data import NodeData
-
+EDGE_LIMIT = 10_000_000
+"""Edges up to which graphs are judged unless asked for: judging works in memory, and
+holds a message for every edge and class."""
 ROUNDS = 2
-"""How often edges are judged anew, the last share of noise in what neighbours say."""
+"""Rounds after the first, each with the share of noise that the last one found."""
 KNOWN = ("known_fingerprint", "known_label")
-"""Buffers of the training nodes, of any length."""
+"""Buffers of the labelled nodes, of any length."""
 MOST_PAIRS = 100_000
 """Edges, and random pairs, of each graph that a fit looks at."""
 
 
-class EdgeEvidence(nn.Module):
+class EdgeJudge(nn.Module):
     """Log-odds that an edge is real and not noise, from all that surrounds it.
 
         1. u = embedding of the features; φ = what u, degrees and common neighbours say
@@ -41,10 +42,11 @@ class EdgeEvidence(nn.Module):
            beliefs in classes travel along them, and
            log-odds = mixture(φ, how well the classes of both ends go together)
 
-    `fit` learns from graphs with labels, a few numbers per step; what is learned says
-    something of any graph with the same features. A node whose features are those of
-    one training node, and of no other node, is taken to be of its class. Before `fit`,
-    every edge counts as real.
+    `fit` learns a few numbers per step, from graphs with or without labels; with them
+    `log_odds` judges any graph with the same features. Nothing is kept of a graph that
+    was judged: whoever needs its log-odds again keeps them (`Graph.log_odds`). A node
+    whose features are those of one labelled node, and of no other node, is taken to be
+    of its class. Before `fit`, every edge counts as real.
 
     Args:
         in_channels: Number of features K.
@@ -76,15 +78,6 @@ class EdgeEvidence(nn.Module):
         width = 3 * (NUM_FEATURES + 1) + 2
         self.register_buffer("mixtures", torch.zeros(ROUNDS + 1, width))
         self.reset_parameters()
-
-    @classmethod
-    def of(cls, learned: Sequence[Tensor]) -> EdgeEvidence:
-        """Evidence that has learned this: the buffers of another one."""
-        axes, compatible = learned[3], learned[5]
-        found = cls(axes.shape[0], compatible.shape[0], axes.shape[1])
-        names = [name for name, _ in found.named_buffers()]
-        found.load_state_dict(dict(zip(names, learned, strict=True)), assign=True)
-        return found
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Forget what was learned; nothing is drawn."""
@@ -141,34 +134,34 @@ class EdgeEvidence(nn.Module):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any
     ) -> None:
-        """Load what was learned from any number of training nodes."""
+        """Load what was learned from any number of labelled nodes."""
         given = state_dict.get(prefix + KNOWN[0])
         if given is not None:
             self._resize_known(len(given))
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     @torch.no_grad()
-    def fit(self, graphs: Sequence[NodeData], *, seed: int = 0) -> EdgeEvidence:
-        """Learn from graphs, and from the labels of their training nodes.
+    def fit(self, examples: Sequence[Example], *, seed: int = 0) -> EdgeJudge:
+        """Learn from graphs, and from the classes of their labelled nodes.
 
         Args:
-            graphs: Where to learn; all edges are looked at, or a sample of very many.
+            examples: Where to learn; all edges are looked at, or a sample of very many.
             seed: Of the sample, of the random pairs and of the search for axes.
 
         Returns:
             Itself.
         """
-        views = [_View(data, number + seed) for number, data in enumerate(graphs)]
-        features = _joined([data.x for data in graphs])
+        views = [_View(part, number + seed) for number, part in enumerate(examples)]
+        features = _joined([part.x for part in examples])
         embedding = fit_embedding(features, self.rank, seed=seed)
         for name, part in zip(embedding._fields, embedding, strict=True):
             getattr(self, name).copy_(part)
         for view in views:
-            view.look(self._vectors(view.data.x))
+            view.look(self._vectors(view.x))
         self._fit_classes(views, seed)
         for number in range(ROUNDS + 1):
             for view in views:
-                view.judge(self, number)
+                view.start_round(self, number)
             seen = torch.cat([view.seen for view in views])
             drawn = torch.cat([view.drawn for view in views])
             known = NUM_FEATURES if number else None
@@ -182,18 +175,19 @@ class EdgeEvidence(nn.Module):
         """Learn the classes of vectors and which classes edges join."""
         self.compatible.fill_(1)
         self._resize_known(0)
-        vector = torch.cat([view.vector for view in views])
-        y = torch.cat([view.data.y for view in views])
-        train = torch.cat([view.data.train for view in views])
-        if y.dim() == 2 or not bool((train & (y >= 0)).any()):
+        label = torch.cat([view.label for view in views])
+        known = label >= 0
+        if not bool(known.any()):
             return
-        known = train & (y >= 0)
-        self.class_weight.copy_(fit_classes(vector, y, known, self.compatible.shape[0]))
-        features = _joined([view.data.x for view in views])
-        for name, part in zip(KNOWN, KnownNodes.of(features, y, known), strict=True):
+        vector = torch.cat([view.vector for view in views])
+        num_classes = self.compatible.shape[0]
+        self.class_weight.copy_(fit_classes(vector, label, known, num_classes))
+        features = _joined([view.x for view in views])
+        found = KnownNodes.of(features, label, known)
+        for name, part in zip(KNOWN, found, strict=True):
             setattr(self, name, part.to(getattr(self, name)))
         for view in views:
-            view.belief, view.is_known = self._beliefs(view.data.x, view.vector)
+            view.belief, view.is_known = self._beliefs(view.x, view.vector)
         # Judged in one graph: several are joined by no edges, nor by random pairs.
         first = views[0]
         self.compatible.copy_(
@@ -206,11 +200,15 @@ class EdgeEvidence(nn.Module):
     def _beliefs(self, x: Features, vector: Tensor) -> tuple[Tensor, Tensor]:
         """Beliefs in classes, [N, C], and which nodes are known, [N]."""
         known = KnownNodes(self.known_fingerprint, self.known_label).labels(x)
-        return beliefs(vector, self.class_weight, known), known >= 0
+        return class_beliefs(vector, self.class_weight, known), known >= 0
 
     @torch.no_grad()
-    def forward(self, x: Features, graph: Graph) -> Tensor:
-        """Log-odds that each edge is real, the same in both directions, [E]."""
+    def log_odds(self, x: Features, graph: Graph) -> Tensor:
+        """Log-odds that each edge is real, the same in both directions, [E].
+
+        They depend on all edges around an edge: those of a part of a graph, or of
+        several graphs put side by side, are others.
+        """
         view = graph.undirected()
         vector = self._vectors(x)
         features = Neighbourhood.of(vector, view).features(
@@ -240,14 +238,14 @@ class EdgeEvidence(nn.Module):
 
 
 class _View:
-    """A graph while evidence is fitted to it."""
+    """A graph while a judge is fitted to it."""
 
     belief: Tensor
     is_known: Tensor
 
-    def __init__(self, data: NodeData, seed: int) -> None:
-        self.data = data
-        self.graph = data.graph.undirected()
+    def __init__(self, example: Example, seed: int) -> None:
+        self.graph = example.graph.undirected()
+        self.x, self.label = example.x, example.label
         self.pairs = random_pairs(self.graph, MOST_PAIRS, seed=seed)
         self.odds: Tensor | None = None
         generator = torch.Generator().manual_seed(seed)
@@ -263,14 +261,14 @@ class _View:
         self.of_edges = around.features(*ends, are_edges=True)
         self.of_pairs = around.features(*self.pairs, are_edges=False)
 
-    def judge(self, evidence: EdgeEvidence, number: int) -> None:
+    def start_round(self, judge: EdgeJudge, number: int) -> None:
         """The features of one round, of all edges and of the random pairs."""
         edge, pair = self.of_edges[:, :1] * 0, self.of_pairs[:, :1] * 0
-        if number and evidence.knows_classes:
+        if number and judge.knows_classes:
             assert self.odds is not None
-            weight = evidence.weights(self.odds, number)
+            weight = judge.weights(self.odds, number)
             found = Agreement(
-                self.belief, evidence.compatible, self.graph, weight, self.is_known
+                self.belief, judge.compatible, self.graph, weight, self.is_known
             )
             edge, pair = found.of_edges()[:, None], found.of_pairs(*self.pairs)[:, None]
         self.edge_features = torch.cat([self.of_edges, edge], dim=1)

@@ -1,0 +1,52 @@
+"""Example: a graph to learn from, with the classes that may be looked at."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sgat.features import Features
+from sgat.graph import Graph
+
+
+class Example(NamedTuple):
+    """A graph with features, and with labels as far as they may be looked at.
+
+    Attributes:
+        graph: The edges.
+        x: Node features, dense or sparse, [N, K].
+        label: Class of each node, -1 where it is unknown, [N] int64.
+    """
+
+    graph: Graph
+    x: Features
+    label: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        x: Features,
+        y: Tensor | None = None,
+        train: Tensor | None = None,
+    ) -> Example:
+        """An example that knows the classes of training nodes and no others.
+
+        Args:
+            graph: The edges.
+            x: Node features, [N, K].
+            y: Class of each node, -1 if unlabelled, [N]; None, or several labels per
+                node, [N, C], leave all classes unknown.
+            train: Nodes whose class may be looked at, [N] bool; None for all.
+        """
+        label = torch.full((graph.num_nodes,), -1, device=graph.device)
+        if y is not None and y.dim() == 1:
+            label = y.long() if train is None else torch.where(train, y.long(), label)
+        return cls(graph, x, label)
+
+    @property
+    def known(self) -> Tensor:
+        """Nodes whose class is known, [N] bool."""
+        return self.label >= 0

@@ -1,0 +1,90 @@
+"""Result: a trained model, the data it saw and the record of every epoch."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.models import SGAT
+from sgat.node_classifier import NodeClassifier
+
+
+@dataclasses.dataclass(frozen=True)
+class EpochRecord:
+    """What one epoch of training looked like.
+
+    Attributes:
+        epoch: Number of the epoch, from 1.
+        loss: Data loss plus penalty, mean over the steps of the epoch.
+        data_loss: Loss on the training labels.
+        open_share: Share of edges whose drawn gate was open in training.
+        expected_open: Expected share of open gates, mean of P(z ≠ 0).
+        kept_share: Share of edges that evaluation keeps.
+        train: Score on the training nodes with evaluation gates.
+        val: Score on the validation nodes; None without any.
+        val_loss: Loss on the validation nodes; None without any.
+        price: λ, or the multiplier of the edge budget divided by the number of edges.
+        seconds: Time since training began, pauses left out.
+    """
+
+    epoch: int
+    loss: float
+    data_loss: float
+    open_share: float
+    expected_open: float
+    kept_share: float
+    train: float
+    val: float | None
+    val_loss: float | None
+    price: float
+    seconds: float
+
+
+class Snapshot(NamedTuple):
+    """Scores and predictions on the first graph at one epoch.
+
+    Attributes:
+        epoch: Number of the epoch, from 1.
+        log_alpha: Gate location of every edge, [E].
+        logits: Class scores of every node, [N, C].
+    """
+
+    epoch: int
+    log_alpha: Tensor
+    logits: Tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A trained model and how it got there.
+
+    Attributes:
+        model: The selected model, in evaluation mode.
+        graphs: The data as the model saw it: on its device, with all that was worked
+            out before training. Give these, and nothing is worked out again.
+        records: One record per epoch.
+        best_epoch: The epoch the model was taken from, from 1.
+        snapshots: What the first graph looked like at some epochs.
+        interrupted: Whether training was stopped before its end and can be resumed.
+    """
+
+    model: NodeClassifier
+    graphs: list[NodeData]
+    records: list[EpochRecord]
+    best_epoch: int
+    snapshots: list[Snapshot]
+    interrupted: bool = False
+
+    @property
+    def sgat(self) -> SGAT:
+        """The selected model, where it is an SGAT."""
+        assert isinstance(self.model, SGAT)
+        return self.model
+
+    @property
+    def best(self) -> EpochRecord:
+        """The record of the selected epoch."""
+        return self.records[self.best_epoch - 1]

@@ -1,0 +1,94 @@
+"""judge(): one graph, with and without labels, and what is refused."""
+
+import re
+
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from sgat.data.synthetic import contextual_block_model
+from sgat.features import SparseFeatures
+from sgat.graph import Graph
+from sgat.judging import EdgeJudge, Example, edge_judge, judge
+
+BLOCK = contextual_block_model(
+    num_nodes=401,
+    num_classes=5,
+    degree=15.0,
+    noise_rate=0.4,
+    feature_signal=3.0,
+    num_features=13,
+    seed=1,
+)
+DATA = BLOCK.data
+
+
+@pytest.fixture(autouse=True)
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_judge, "MOST_PAIRS", 3001)
+
+
+def test_a_graph_is_judged_without_labels_and_without_a_network():
+    before = torch.get_rng_state()
+    found = judge(DATA.graph, DATA.x)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert DATA.graph.log_odds is None and not found.judge.knows_classes
+    assert torch.equal(found.graph.src, DATA.graph.src)
+    assert roc_auc_score(BLOCK.is_signal, found.graph.log_odds) > 0.85
+    assert found.noise_share == pytest.approx(0.4, abs=0.15)
+
+
+def test_labels_of_training_nodes_are_used_and_others_are_not():
+    found = judge(DATA.graph, DATA.x, DATA.y, train=DATA.train)
+    assert found.judge.knows_classes and found.noise_share == found.judge.noise_share
+    hidden = torch.where(DATA.train, DATA.y, -1)
+    for y, train in ((hidden, None), (hidden, DATA.train)):
+        other = judge(DATA.graph, DATA.x, y, train=train)
+        assert torch.equal(other.graph.log_odds, found.graph.log_odds)
+    every = judge(DATA.graph, DATA.x, DATA.y)
+    assert not torch.equal(every.graph.log_odds, found.graph.log_odds)
+
+
+def test_the_result_is_that_of_a_judge_fitted_by_hand():
+    found = judge(DATA.graph, DATA.x, DATA.y, num_classes=7, seed=3)
+    by_hand = EdgeJudge(13, 7)
+    by_hand.fit([Example.of(DATA.graph, DATA.x, DATA.y)], seed=3)
+    assert torch.equal(found.graph.log_odds, by_hand.log_odds(DATA.x, DATA.graph))
+    other = contextual_block_model(num_nodes=101, num_features=13, seed=2).data
+    assert len(found.judge.log_odds(other.x, other.graph)) == other.graph.num_edges
+
+
+def test_the_same_seed_gives_the_same_bits_with_sparse_features():
+    x = SparseFeatures.from_dense((DATA.x > 1).float())
+    one, same, other = (judge(DATA.graph, x, seed=seed) for seed in (0, 0, 1))
+    assert torch.equal(one.graph.log_odds, same.graph.log_odds)
+    assert not torch.equal(one.graph.log_odds, other.graph.log_odds)
+
+
+def test_a_graph_without_edges_has_no_noise():
+    empty = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 3)
+    found = judge(empty, torch.randn(3, 2), torch.tensor([0, 1, -1]))
+    assert found.graph.log_odds.shape == (0,) and found.noise_share == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"x": torch.ones(3, 2)},
+            "`x` must have one row for each of the 401 nodes of the graph, got 3.",
+        ),
+        (
+            {"y": torch.ones(3)},
+            "`y` must have one row for each of the 401 nodes of the graph, got 3.",
+        ),
+        ({"y": torch.ones(401, 2)}, "`y` must have shape [N], got [401, 2]."),
+        (
+            {"y": DATA.y, "num_classes": 3},
+            "`y` must be a class 0 to 2, or -1 for no label, got 4.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(given: dict, sentence: str):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        judge(DATA.graph, **({"x": DATA.x} | given))

@@ -1,0 +1,260 @@
+"""Training by evidence: every graph is judged once, before the epochs start."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+import torch
+from support.settings import paper_model
+from support.small_data import block_graph
+from torch import Tensor
+
+import sgat
+from sgat import SGATClassifier
+from sgat.config import TrainConfig
+from sgat.data.node_data import NodeData
+from sgat.graph import Graph
+from sgat.judging import EdgeJudge, edge_judge
+from sgat.training import checkpoint
+from sgat.training.evaluate import evaluate
+from sgat.training.judged_data import examples, judge_anew, observe
+from sgat.training.loop import Training, fit
+
+MODEL = paper_model(hidden=5, heads=2, scorer="evidence")
+TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_pairs() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edge_judge, "MOST_PAIRS", 2003)
+        yield
+
+
+@pytest.fixture
+def data() -> NodeData:
+    return block_graph(noise_rate=0.4, feature_signal=3.0)
+
+
+@pytest.fixture
+def several() -> list[NodeData]:
+    """Five graphs of one kind: three train, one validates, one tests."""
+    parts = [block_graph(num_nodes=101 + 2 * k, seed=k) for k in range(5)]
+    made = []
+    for number, part in enumerate(parts):
+        every = torch.ones(part.num_nodes, dtype=torch.bool)
+        roles = [every if number in who else ~every for who in ((0, 1, 2), (3,), (4,))]
+        made.append(part.with_split(*roles))
+    return made
+
+
+@pytest.fixture
+def judged_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of edges of each graph that is judged."""
+    sizes: list[int] = []
+    log_odds = EdgeJudge.log_odds
+
+    def counted(self, x, graph) -> Tensor:
+        sizes.append(graph.num_edges)
+        return log_odds(self, x, graph)
+
+    monkeypatch.setattr(EdgeJudge, "log_odds", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+@pytest.mark.parametrize("keep", [None, 0.5])
+def test_a_fit_judges_each_graph_once_and_what_follows_none(
+    several: list[NodeData],
+    judged_sizes: list[int],
+    keep: float | None,
+    batch_size: int | None,
+):
+    config = dataclasses.replace(
+        TRAIN, epochs=3, keep=keep, batch_size=batch_size, snapshots=2
+    )
+    result = fit(several, MODEL, config)
+    sizes = [data.graph.num_edges for data in several]
+    assert judged_sizes == sizes and len(set(sizes)) == 5
+    assert all(data.graph.log_odds is None for data in several)
+    for seen, given in zip(result.graphs, several, strict=True):
+        assert torch.equal(seen.graph.src, given.graph.src)
+        result.model(seen.x, seen.graph)
+        result.sgat.log_alpha(seen.x, seen.graph)
+        result.sgat.prune(seen.x, seen.graph)
+    evaluate(result.model, result.graphs, ["val", "test"])
+    assert judged_sizes == sizes
+
+
+@pytest.mark.parametrize(("batch_size", "steps"), [(None, 1), (2, 2)])
+def test_the_odds_of_a_graph_are_its_own_in_every_batch(
+    several: list[NodeData], batch_size: int | None, steps: int
+):
+    config = dataclasses.replace(TRAIN, batch_size=batch_size)
+    training = Training(several, MODEL, config)
+    judge = training.model.judge
+    alone = [judge.log_odds(data.x, data.graph) for data in several]
+    for data, odds in zip(training.graphs, alone, strict=True):
+        assert torch.equal(data.graph.log_odds, odds)
+    batches = [data.graph.log_odds for _, data, _ in training.epochs._batches(0)]
+    assert len(batches) == steps
+    assert torch.equal(torch.cat(batches).sort()[0], torch.cat(alone[:3]).sort()[0])
+
+
+def test_models_whose_gates_go_by_something_else_see_the_data_as_it_is(
+    data: NodeData, judged_sizes: list[int]
+):
+    result = fit([data], dataclasses.replace(MODEL, scorer="additive"), TRAIN)
+    assert judged_sizes == [] and result.graphs[0].graph.log_odds is None
+    assert result.sgat.noise_share is None
+
+
+def test_odds_of_another_judge_are_replaced(data: NodeData):
+    wrong = torch.full((data.graph.num_edges,), -9.0)
+    graph = dataclasses.replace(data.graph, log_odds=wrong)
+    given = dataclasses.replace(data, graph=graph)
+    expected = Training([data], MODEL, TRAIN).graphs[0].graph.log_odds
+    found = Training([given], MODEL, TRAIN)
+    assert torch.equal(found.graphs[0].graph.log_odds, expected)
+    (again,) = judge_anew(found.model, [given])
+    assert torch.equal(again.graph.log_odds, expected)
+    assert torch.equal(given.graph.log_odds, wrong)
+
+
+def test_only_graphs_with_training_nodes_are_learned_from(several: list[NodeData]):
+    assert [example.graph for example in examples(several)] == [
+        data.graph for data in several[:3]
+    ]
+    model = Training(several, MODEL, TRAIN).model
+    before = {name: part.clone() for name, part in model.judge.state_dict().items()}
+    other = block_graph(num_nodes=91, seed=7).graph
+    last = dataclasses.replace(several[4], graph=other, x=torch.randn(91, 13))
+    nobody = torch.zeros(91, dtype=torch.bool)
+    last = dataclasses.replace(
+        last, y=last.y[:91], train=nobody, val=nobody, test=~nobody
+    )
+    observe(model, [*several[:4], last], seed=TRAIN.seed)
+    for name, part in model.judge.state_dict().items():
+        assert torch.equal(before[name], part), name
+
+
+def test_training_follows_the_same_losses_with_every_backend(data: NodeData):
+    runs = []
+    for backend in ("reference", "cpu"):
+        model = dataclasses.replace(MODEL, backend=backend)
+        runs.append([record.loss for record in fit([data], model, TRAIN).records])
+    assert runs[0] == pytest.approx(runs[1], rel=1e-4)
+    assert runs[0][-1] < runs[0][0]
+
+
+def test_training_fits_the_judge_first_and_leaves_it_as_it_is(
+    data: NodeData, judged_sizes: list[int]
+):
+    training = Training([data], MODEL, TRAIN)
+    judge, scorer = training.model.judge, training.model.gating.scorer
+    before = {name: part.clone() for name, part in judge.state_dict().items()}
+    alone = EdgeJudge(13, 3).fit(examples([data]), seed=TRAIN.seed)
+    for name, part in alone.state_dict().items():
+        assert torch.equal(before[name], part), name
+    while not training.is_done:
+        training.run_epochs()
+    for name, part in judge.state_dict().items():
+        assert torch.equal(before[name], part), name
+    assert (float(scorer.scale), float(scorer.shift)) == (1, 0)
+    assert len(judged_sizes) == 1
+    kept = training.records[-1].kept_share
+    odds = alone.log_odds(data.x, data.graph)
+    bias = training.model.gating.gate_bias
+    shift = 0.0 if bias is None else float(bias.detach())
+    assert kept == pytest.approx(float((odds + shift > 0).float().mean()))
+
+
+@pytest.mark.parametrize("noise_rate", [0.0, 0.4])
+def test_a_budget_keeps_the_likeliest_edges_open(noise_rate: float):
+    data = block_graph(noise_rate=noise_rate, feature_signal=3.0)
+    config = dataclasses.replace(TRAIN, keep=0.3, epochs=40)
+    model = dataclasses.replace(MODEL, gate_bias=True, symmetric=False)
+    result = fit([data], model, config)
+    # Training comes to the share as well, however sure all odds are (clean: 3000 : 1).
+    assert result.records[-1].expected_open == pytest.approx(0.3, abs=0.02)
+    log_alpha = result.sgat.log_alpha(data.x, data.graph)
+    is_kept = result.sgat.gating.gates.is_kept(log_alpha)
+    # Both directions of an edge have the same odds.
+    assert abs(int(is_kept.sum()) - round(0.3 * data.graph.num_edges)) <= 1
+    odds = result.sgat.judge.log_odds(data.x, data.graph)
+    assert odds[is_kept].min() >= odds[~is_kept].max()
+    gate = result.sgat.gating.gates.value(log_alpha).detach()
+    assert float(gate[is_kept].mean()) > 0.4
+    assert result.sgat.noise_share == pytest.approx(noise_rate, abs=0.15)
+
+
+@pytest.mark.parametrize("keep", [None, 0.3])
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    data: NodeData, tmp_path, keep: float | None
+):
+    config = dataclasses.replace(TRAIN, keep=keep)
+    whole = Training([data], MODEL, config)
+    assert (float(whole.model.gating.scorer.scale) > 1) == (keep is not None)
+    while not whole.is_done:
+        whole.run_epochs()
+    begun = Training([data], MODEL, config)
+    for _ in range(2):
+        begun.run_epochs()
+    begun.save(tmp_path / "state.safetensors")
+    resumed = Training([data], MODEL, config)
+    resumed.restore(tmp_path / "state.safetensors")
+    while not resumed.is_done:
+        resumed.run_epochs()
+    for name, part in whole.model.state_dict().items():
+        assert torch.equal(resumed.model.state_dict()[name], part), name
+    losses = [[record.loss for record in run.records] for run in (whole, resumed)]
+    assert losses[0] == losses[1]
+
+
+def test_a_resumed_run_goes_by_the_judge_of_its_file(
+    data: NodeData, judged_sizes: list[int], tmp_path
+):
+    path = tmp_path / "state.safetensors"
+    begun = Training([data], MODEL, TRAIN)
+    begun.run_epochs()
+    begun.save(path)
+    same = Training([data], MODEL, TRAIN)
+    same.restore(path)
+    assert len(judged_sizes) == 2, "the same judge does not judge again"
+    tensors, state = checkpoint.load_tensors(path)
+    for group in ("model", "best"):
+        tensors[f"{group}.judge.mixtures"][:, -2] += 1
+    checkpoint.save_tensors(path, tensors, state)
+    other = Training([data], MODEL, TRAIN)
+    other.restore(path)
+    (seen,) = other.graphs
+    expected = other.model.judge.log_odds(data.x, data.graph)
+    assert torch.equal(seen.graph.log_odds, expected)
+    assert other.epochs.training[0] is seen and other.epoch == 1
+    fitted = begun.graphs[0].graph.log_odds
+    assert not torch.equal(seen.graph.log_odds, fitted)
+
+
+def test_a_saved_classifier_spreads_the_odds_as_before(data: NodeData, tmp_path):
+    clf = SGATClassifier(hidden=5, epochs=3, keep=0.3, device="cpu").fit([data])
+    assert float(clf.model_.gating.scorer.scale) > 1
+    clf.save(tmp_path / "run")
+    loaded = sgat.load(tmp_path / "run").model_
+    expected = clf.model_.log_alpha(data.x, data.graph)
+    assert torch.equal(loaded.log_alpha(data.x, data.graph), expected)
+
+
+def test_a_saved_classifier_knows_its_training_nodes_again(data: NodeData, tmp_path):
+    order = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(3))
+    place = order.argsort()
+    clf = SGATClassifier(hidden=5, epochs=3, device="cpu").fit([data])
+    clf.save(tmp_path / "run")
+    judge = sgat.load(tmp_path / "run").model_.judge
+    assert len(judge.known_label) == int(data.train.sum())
+    graph = Graph.from_edges(place[data.graph.edge_index], data.num_nodes)
+    odds = judge.log_odds(data.x[order], graph)[graph.input_edge]
+    expected = clf.model_.judge.log_odds(data.x, data.graph)
+    assert torch.allclose(odds, expected, atol=1e-3)
+    nobody = dict.fromkeys(("known_fingerprint", "known_label"), torch.zeros(0).long())
+    judge.load_state_dict(judge.state_dict() | nobody)
+    assert not torch.allclose(judge.log_odds(data.x, data.graph), expected, atol=1e-2)
