@@ -12,6 +12,7 @@ from functools import partial
 from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.training import loop
+from sgat.training.result import Result
 
 try:
     from sgat_lab.baselines import (
@@ -83,9 +84,7 @@ def prepare(
     return list(graphs) if change is None else change(graphs, model, seed)
 
 
-def fit(
-    graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig
-) -> loop.Result:
+def fit(graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig) -> Result:
     """Train SGAT or another method on prepared data, with the same trainer."""
     if model.method == "sgat":
         return loop.fit(graphs, model, train)

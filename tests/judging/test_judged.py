@@ -35,12 +35,13 @@ def test_a_graph_is_judged_without_labels_and_without_a_network():
     assert DATA.graph.log_odds is None and not found.judge.knows_classes
     assert torch.equal(found.graph.src, DATA.graph.src)
     assert roc_auc_score(BLOCK.is_signal, found.graph.log_odds) > 0.85
-    assert found.noise_share == pytest.approx(0.4, abs=0.15)
+    assert 0 < found.noise_share < 0.5
 
 
 def test_labels_of_training_nodes_are_used_and_others_are_not():
     found = judge(DATA.graph, DATA.x, DATA.y, train=DATA.train)
     assert found.judge.knows_classes and found.noise_share == found.judge.noise_share
+    assert found.noise_share == pytest.approx(0.4, abs=0.15)
     hidden = torch.where(DATA.train, DATA.y, -1)
     for y, train in ((hidden, None), (hidden, DATA.train)):
         other = judge(DATA.graph, DATA.x, y, train=train)

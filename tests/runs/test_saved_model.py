@@ -149,9 +149,10 @@ def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_of_another_format_is_refused(classifier, tmp_path, monkeypatch):
+def test_a_run_of_another_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "MODEL_FORMAT", 1)
-    classifier.save(tmp_path / "run")
+    classifier = sgat.SGATClassifier(hidden=3, epochs=1, device="cpu")
+    classifier.fit(block_graph()).save(tmp_path / "run")
     monkeypatch.undo()
     with pytest.raises(ValueError, match=r"\(format 1, not \d+\); train it again\."):
         sgat.load(tmp_path / "run")
