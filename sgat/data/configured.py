@@ -63,8 +63,7 @@ def load_configured(
         return _from_files(config, seed)
     if config.name is None:
         raise ValueError(
-            "Name a data set (see `sgat data list`) or give an edge file with"
-            " `--edges`."
+            "Name a data set (see `sgat data list`) or give an edge file with `edges`."
         )
     from sgat.data import load
 
@@ -133,15 +132,15 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
     }
     if not (options.get("label") or options.get("labels")):
         raise ValueError(
-            "Say which column of the node file is the label: `--label COLUMN`"
-            " (or `--labels A,B,C` for several 0/1 columns)."
+            "Say which column of the node file is the label with `label`,"
+            " or with `labels` where there are several 0/1 columns."
         )
     edges = Path(config.edges)
     nodes = None if config.nodes is None else Path(config.nodes)
     format = options.get("edges_format") or SUFFIXES.get(edges.suffix.lower())
     if nodes is None and format != "graphml":
         option = "label" if options.get("label") else "labels"
-        raise ValueError(f"`--{option}` needs `--nodes`, the file with that column.")
+        raise ValueError(f"`{option}` needs `nodes`, the file with that column.")
     chosen = FileOptions(**options)
     _check_columns(chosen)
     files = read_graph(edges, nodes, options=chosen)

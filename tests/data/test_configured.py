@@ -65,7 +65,7 @@ def test_a_split_that_is_asked_for_beats_the_column(files):
         ),
         (
             DataConfig(edges="e.csv", options={"label": "y"}),
-            "`--label` needs `--nodes`, the file with that column.",
+            "`label` needs `nodes`, the file with that column.",
         ),
         (
             DataConfig(edges="e.mtx", options={"labels": ["a", "b"]}),

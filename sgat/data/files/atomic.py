@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def check_place(path: Path, option: str) -> None:
+def check_place(path: Path, argument: str) -> None:
     """Find out before any work that a file or folder cannot be written.
 
     Raises:
@@ -22,12 +22,12 @@ def check_place(path: Path, option: str) -> None:
     file = next((part for part in whole.parents if part.is_file()), None)
     if file is not None:
         raise ValueError(
-            f"`--{option}` must be where files can be written, got {path}, but {file}"
+            f"`{argument}` must be where files can be written, got {path}, but {file}"
             " is a file."
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(
-            f"`--{option}` must be where files can be written, got {path}, but {folder}"
+            f"`{argument}` must be where files can be written, got {path}, but {folder}"
             " cannot be written to."
         )
 

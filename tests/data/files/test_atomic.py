@@ -56,7 +56,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_before(tmp_path, monkeypatch
     check_place(tmp_path / "new" / "run", "out")
     (locked / "there.csv").touch()
     for path in (locked, locked / "new" / "run", locked / "there.csv"):
-        with pytest.raises(ValueError, match="`--out` must be where files") as error:
+        with pytest.raises(ValueError, match="`out` must be where files") as error:
             check_place(path, "out")
         assert f"got {path}, but {locked} cannot be written to." in str(error.value)
     monkeypatch.chdir(locked)
@@ -67,7 +67,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_before(tmp_path, monkeypatch
 def test_a_file_where_a_folder_should_be_is_told_before(tmp_path):
     file = tmp_path / "file"
     file.touch()
-    with pytest.raises(ValueError, match=r"`--out` must be .* is a file"):
+    with pytest.raises(ValueError, match=r"`out` must be .* is a file"):
         check_place(file / "x" / "y", "out")
 
 
