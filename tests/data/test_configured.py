@@ -69,7 +69,7 @@ def test_a_split_that_is_asked_for_beats_the_column(files):
         ),
         (
             DataConfig(edges="e.mtx", options={"labels": ["a", "b"]}),
-            "`--labels` needs `--nodes`, the file with that column.",
+            "`labels` needs `nodes`, the file with that column.",
         ),
     ],
 )
