@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,8 @@ nodes are split at random, nodes that chose a setting under those seeds are test
 under others, and the fixed splits overlap in the same way.
 """
 
+WIDTH = 100
+"""Characters of a line outside tables."""
 
 QUICK = """\
 **A quick look, no result:** one seed, few epochs, small graphs.
@@ -80,7 +83,20 @@ def render(
         lines += [f"* Command: `sgat-lab {section.name}{flags}`."]
         lines += [f"* {line}" for line in circumstances(section.records)]
         parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return "\n".join(_wrapped(line) for line in "\n".join(parts).split("\n"))
+
+
+def _wrapped(line: str) -> str:
+    """A line of Markdown in lines of `WIDTH`; tables, headings and pictures stay."""
+    if len(line) <= WIDTH or line.startswith(("|", "#", "!")):
+        return line
+    return textwrap.fill(
+        line,
+        WIDTH,
+        subsequent_indent="  " if line.startswith("* ") else "",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def circumstances(records: Sequence[Record]) -> list[str]:

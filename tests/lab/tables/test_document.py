@@ -40,3 +40,16 @@ def test_commands_have_the_options_they_were_run_with(tmp_path):
     assert "no result" not in text
     quick = render([section], tmp_path / "x.md", Options(quick=True))
     assert "`sgat-lab fig4 --quick`" in quick and "no result" in quick
+
+
+def test_lines_end_at_100_characters_outside_tables(tmp_path):
+    row = f"| {'x' * 150} |"
+    note = "many short words " * 20
+    section = Section("fig4", f"## Figure 4\n\n{row}", [record()], None, [note])
+    lines = render([section], tmp_path / "x.md").splitlines()
+    assert row in lines
+    assert all(len(line) <= 100 for line in lines if line != row)
+    first = next(k for k, line in enumerate(lines) if line.startswith("* many"))
+    assert lines[first + 1].startswith("  "), "still the same item"
+    text = " ".join(line.strip() for line in lines[first : first + 4])
+    assert text.startswith(f"* {note.strip()}")
