@@ -1,18 +1,13 @@
 """EdgeBudget: hold the share of open edges at a target, without tuning a penalty.
 
 In place of the price λ of eq. 6 there is a constraint, which is ours: the mean over
-edges of P(z_ij ≠ 0) is the target. One scalar, the gate bias b, moves every gate alike,
-so it carries the constraint, and the optimiser never sees it:
+edges of P(z_ij ≠ 0) is the target. The gate bias b carries it by half a Newton step per
+training step, and all other parameters descend data loss + μ · share:
 
-    share(b) = mean σ(log α_ij - τ),    b ← b - ½ (share - target) / (∂share/∂b)
+    b ← b - ½ (share - target) / (∂share / ∂b)
+    μ = - (∂ data loss / ∂b) / (∂share / ∂b)          (a running mean of it)
 
-which is half a Newton step per training step. All other parameters descend the
-Lagrangian data loss + μ · share. At a constrained minimum its slope in b vanishes,
-which gives the multiplier in closed form instead of as another thing to tune:
-
-    μ = - (∂ data loss / ∂b) / (∂ share / ∂b)          (a running mean of it)
-
-So a gate is opened only if that helps more than the gates it closes elsewhere.
+Section 6 of docs/method.md derives both.
 """
 
 from __future__ import annotations
