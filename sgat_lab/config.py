@@ -15,7 +15,7 @@ class MethodConfig(ModelConfig):
 
     A method takes those entries of `ModelConfig` that it has a use for. The defaults
     are fixed here where the library may recommend others some day: a stored record is
-    found by what differs from them (`sgat_lab.trials.record`).
+    found by what differs from them (`sgat_lab.trials.task`).
 
     Attributes:
         method: "sgat", or a name in `sgat_lab.baselines.METHODS`.

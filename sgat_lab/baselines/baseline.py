@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,8 @@ from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Seed
+
+T = TypeVar("T")
 
 
 @contextlib.contextmanager
@@ -134,15 +137,28 @@ def unprojected(conv: nn.Module) -> nn.Module:
     return conv
 
 
-_edge_index: weakref.WeakKeyDictionary[Graph, Tensor] = weakref.WeakKeyDictionary()
+class PerGraph(Generic[T]):
+    """A value that a model computes once for each graph and keeps while both live.
 
+    Copies of the model share it.
 
-def pyg_edges(graph: Graph) -> Tensor:
-    """Rows `src` and `dst` as PyG wants them, [2, E]; kept while the graph lives."""
-    known = _edge_index.get(graph)
-    if known is None:
-        known = _edge_index[graph] = graph.edge_index
-    return known
+    Args:
+        compute: The value for a graph.
+    """
+
+    def __init__(self, compute: Callable[[Graph], T]) -> None:
+        self.compute = compute
+        self._known: weakref.WeakKeyDictionary[Graph, T] = weakref.WeakKeyDictionary()
+
+    def __call__(self, graph: Graph) -> T:
+        """The value for a graph."""
+        if graph not in self._known:
+            self._known[graph] = self.compute(graph)
+        return self._known[graph]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PerGraph[T]:
+        """The same: values depend on graphs, not on weights."""
+        return self
 
 
 def dense(x: Features) -> Tensor:

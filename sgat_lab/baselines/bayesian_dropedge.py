@@ -21,7 +21,6 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
-from sgat_lab.baselines.baseline import pyg_edges
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
@@ -145,7 +144,7 @@ class BayesianDropEdge(GCN):
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from masked edges; from the mean masks without a seed."""
         edge_index, value = gcn_norm(
-            pyg_edges(graph), graph.edge_weight.float(), graph.num_nodes
+            graph.edge_index, graph.edge_weight.float(), graph.num_nodes
         )
         masks = self.masks(graph, seed)
         hidden: Features = x

@@ -16,7 +16,7 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed
-from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
+from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
@@ -78,7 +78,7 @@ class GAT(Baseline):
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from all edges."""
-        logits, hidden, _ = self.attend(x, graph, seed, pyg_edges(graph))
+        logits, hidden, _ = self.attend(x, graph, seed, graph.edge_index)
         return Output(logits, hidden)
 
     def attend(
@@ -103,7 +103,7 @@ class GAT(Baseline):
     @torch.no_grad()
     def attention(self, x: Features, graph: Graph) -> Tensor:
         """Coefficients of all heads of all layers on every edge, [E, all heads]."""
-        *_, coefficients = self.attend(x, graph, None, pyg_edges(graph))
+        *_, coefficients = self.attend(x, graph, None, graph.edge_index)
         return torch.cat(coefficients, dim=1)[: graph.num_edges]
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:

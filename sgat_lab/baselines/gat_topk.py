@@ -24,7 +24,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed, noise, project
 from sgat.training import loop
 from sgat.training.result import Result
-from sgat_lab.baselines.baseline import pyg_edges
 from sgat_lab.baselines.gat import GAT
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
@@ -50,7 +49,7 @@ def mean_coefficient(
     h = projected.view(graph.num_nodes, *att_src.shape[1:])
     from_src, to_dst = (h * att_src).sum(dim=-1), (h * att_dst).sum(dim=-1)  # [N, H]
     node = torch.arange(graph.num_nodes, device=graph.device)
-    edge_src, edge_dst = pyg_edges(graph)
+    edge_src, edge_dst = graph.edge_index
     src, dst = torch.cat([edge_src, node]), torch.cat([edge_dst, node])
     score = F.leaky_relu(from_src[src] + to_dst[dst], slope)  # [E + N, H]
     attention: Tensor = softmax(score, dst, num_nodes=graph.num_nodes)
@@ -158,7 +157,7 @@ class GATTopK(GAT):
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from the edges that are left."""
-        edge_index = pyg_edges(graph)
+        edge_index = graph.edge_index
         if self.when == "start" or self.is_frozen:
             score = self.ranking(x, graph, seed)
             edge_index = edge_index[:, ~is_among_smallest(score, self.remove, graph)]

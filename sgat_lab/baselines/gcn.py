@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import weakref
 from itertools import pairwise
 
 import torch
@@ -18,11 +17,9 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed
-from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
+from sgat_lab.baselines.baseline import Baseline, PerGraph, Projection, unprojected
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
-
-_matrices: weakref.WeakKeyDictionary[Graph, Tensor] = weakref.WeakKeyDictionary()
 
 
 def normalised(graph: Graph, edge_weight: Tensor | None = None) -> Tensor:
@@ -34,7 +31,7 @@ def normalised(graph: Graph, edge_weight: Tensor | None = None) -> Tensor:
     """
     weight = graph.edge_weight if edge_weight is None else edge_weight
     edge_index, value = gcn_norm(
-        pyg_edges(graph), weight.float(), graph.num_nodes, dtype=torch.float
+        graph.edge_index, weight.float(), graph.num_nodes, dtype=torch.float
     )
     src, dst = edge_index
     order = torch.argsort(dst * graph.num_nodes + src)
@@ -46,14 +43,6 @@ def normalised(graph: Graph, edge_weight: Tensor | None = None) -> Tensor:
         return torch.sparse_csr_tensor(
             row_ptr, src[order], value[order], (graph.num_nodes,) * 2
         )
-
-
-def cached_normalised(graph: Graph) -> Tensor:
-    """The matrix of `normalised`, kept while the graph lives."""
-    known = _matrices.get(graph)
-    if known is None:
-        known = _matrices[graph] = normalised(graph)
-    return known
 
 
 class GCN(Baseline):
@@ -86,6 +75,7 @@ class GCN(Baseline):
         for pair in pairwise(widths):
             convs.append(GCNConv(*pair, normalize=False))
         self.convs = nn.ModuleList(convs)
+        self.normalised = PerGraph(normalised)
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from all edges."""
@@ -93,7 +83,7 @@ class GCN(Baseline):
 
     def adjacency(self, graph: Graph) -> Tensor:
         """The matrix that mixes neighbours in a pass, [N, N] in compressed rows."""
-        return cached_normalised(graph)
+        return self.normalised(graph)
 
     def propagate(
         self, x: Features, graph: Graph, seed: Seed | None, adjacency: Tensor

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import warnings
-import weakref
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -22,47 +23,22 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed
-from sgat_lab.baselines.baseline import Baseline, Projection
+from sgat_lab.baselines.baseline import Baseline, PerGraph, Projection
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 from sgat_lab.embeddings.disc import Disc
-from sgat_lab.embeddings.links import Array, Integers
 from sgat_lab.embeddings.named import EMBEDDINGS
+from sgat_lab.embeddings.neighbours import Array, Integers
 from sgat_lab.embeddings.plane import Plane
 
 KINDS = 9
 """Four directions in the graph, four among nodes nearby, and the node itself."""
 
 
-_matrices: weakref.WeakKeyDictionary[Graph, dict[str, list[Tensor]]] = (
-    weakref.WeakKeyDictionary()
-)
-_places: dict[tuple[str, str], Plane | Disc] = {}
-
-
-def placed(graph: Graph, embedding: str) -> Plane | Disc:
-    """Where the nodes are by an embedding; those of the last few graphs are kept."""
-    key = (embedding, graph.fingerprint)
-    known = _places.get(key)
-    if known is None:
-        known = EMBEDDINGS[embedding](graph)
-        while len(_places) >= 8:
-            _places.pop(next(iter(_places)))
-        _places[key] = known
-    return known
-
-
 def matrices(graph: Graph, embedding: str) -> list[Tensor]:
-    """One matrix (deg_i deg_j)^-½ per kind of neighbour, [N, N] in compressed rows.
-
-    Kept while the graph lives.
-    """
-    known = _matrices.setdefault(graph, {})
-    if embedding not in known:
-        places = placed(graph, embedding)
-        near = places.near_pairs(graph.num_edges)
-        known[embedding] = kinds_of(graph, places, near)
-    return known[embedding]
+    """One matrix (deg_i deg_j)^-½ per kind of neighbour, [N, N] in compressed rows."""
+    places = EMBEDDINGS[embedding](graph)
+    return kinds_of(graph, places, places.near_pairs(graph.num_edges))
 
 
 def kinds_of(graph: Graph, places: Plane | Disc, near: Integers) -> list[Tensor]:
@@ -144,6 +120,7 @@ class GeomGCN(Baseline):
         super().__init__()
         self.activation, self.dropout = activation, dropout
         self.embedding = embedding
+        self.matrices = PerGraph(partial(matrices, embedding=embedding))
         widths = [hidden_channels] * (layers - 1) + [out_channels]
         inputs = [in_channels, *(KINDS * width for width in widths[:-1])]
         self.projections = nn.ModuleList(
@@ -151,10 +128,17 @@ class GeomGCN(Baseline):
             for before, after in zip(inputs, widths, strict=True)
         )
 
+    def observe(
+        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
+    ) -> None:
+        """Place the nodes before training begins; that is no part of its time."""
+        for data in graphs:
+            self.matrices(data.graph)
+
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from all edges, and from nodes that are near."""
         hidden: Features = x
-        kinds = matrices(graph, self.embedding)
+        kinds = self.matrices(graph)
         for layer, projection in enumerate(self.projections):
             parts = projection(hidden, graph, seed, layer).chunk(KINDS, dim=1)
             sums = [m @ part for m, part in zip(kinds, parts, strict=True)]

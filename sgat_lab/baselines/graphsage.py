@@ -20,7 +20,7 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
-from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges
+from sgat_lab.baselines.baseline import Baseline, Projection
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
@@ -118,7 +118,7 @@ class GraphSAGE(Baseline):
         hidden: Features = x
         for layer, conv in enumerate(self.convs):
             drawn = self._drawn(graph, seed, layer)
-            edges = pyg_edges(graph)
+            edges = graph.edge_index
             if drawn is None:
                 listened = torch.ones_like(listened)
             else:

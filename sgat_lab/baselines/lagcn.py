@@ -19,8 +19,8 @@ from sgat.data.node_data import NodeData, merge
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat_lab.baselines import gcn
-from sgat_lab.baselines.baseline import Projection, seeded
-from sgat_lab.baselines.gcn import GCN
+from sgat_lab.baselines.baseline import PerGraph, Projection, seeded
+from sgat_lab.baselines.gcn import GCN, normalised
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
@@ -46,6 +46,7 @@ class EdgeClassifier(nn.Module):
     def __init__(self, in_channels: int, hidden_channels: int, hops: int) -> None:
         super().__init__()
         self.hops = hops
+        self.normalised = PerGraph(normalised)
         self.projection = Projection(in_channels, hidden_channels, bias=True)
         self.hidden = nn.Linear(3 * hidden_channels, hidden_channels)
         self.out = nn.Linear(hidden_channels, 1)
@@ -54,7 +55,7 @@ class EdgeClassifier(nn.Module):
         """Smoothed and projected features h, [N, D]."""
         h: Tensor = self.projection(x, graph, None)
         for _ in range(self.hops):
-            h = gcn.cached_normalised(graph) @ h
+            h = self.normalised(graph) @ h
         return h
 
     def forward(self, h: Tensor, pairs: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed
-from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
+from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
@@ -44,7 +44,7 @@ def leading_singular_values(graph: Graph, weight: Tensor, rank: int) -> Tensor:
         weight: One entry per edge, [E].
         rank: Number of singular values, 1 or more.
     """
-    src, dst = pyg_edges(graph)
+    src, dst = graph.edge_index
     rank = min(rank, graph.num_nodes)
     zeros = weight.new_zeros(graph.num_nodes, rank)
 
@@ -87,7 +87,7 @@ class Denoiser(nn.Module):
 
     def forward(self, x: Features, graph: Graph) -> Tensor:
         """Log α, [E]."""
-        src, dst = pyg_edges(graph)
+        src, dst = graph.edge_index
         # The gradient of `index_select` is summed in order, that of indexing is not.
         ends = self.of_src(x, graph, None).index_select(0, src)
         ends = ends + self.of_dst(x, graph, None).index_select(0, dst)
@@ -187,7 +187,7 @@ class PTDNet(Baseline):
                 out = F.dropout(hidden, self.dropout, self.training)
             log_alphas.append(self.denoisers[layer](hidden, graph).float())
             gates.append(self._gates(log_alphas[-1]))
-            out = conv(out, pyg_edges(graph), gates[-1] * graph.edge_weight)
+            out = conv(out, graph.edge_index, gates[-1] * graph.edge_weight)
         return out, hidden, log_alphas, gates
 
     def _gates(self, log_alpha: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed
-from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
+from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
@@ -101,7 +101,7 @@ class ResidualGAT(Baseline):
                 out = F.dropout(hidden, self.dropout, self.training)
                 ego = self.egos[layer - 1](out)
             out, (_, attention) = conv(
-                out, pyg_edges(graph), return_attention_weights=True
+                out, graph.edge_index, return_attention_weights=True
             )
             coefficients.append(attention)
         return ego + out, hidden, coefficients

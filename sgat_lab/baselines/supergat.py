@@ -20,7 +20,7 @@ from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
 from sgat.node_classifier import Output
 from sgat.ops import Seed
-from sgat_lab.baselines.baseline import Baseline, Projection, pyg_edges, unprojected
+from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
@@ -52,7 +52,7 @@ def pairs_without_edge(graph: Graph, number: int) -> Tensor:
         is_free = (src != dst) & (graph.find(src, dst) < 0)
         found.append(torch.stack([src, dst])[:, is_free])
         missing -= found[-1].shape[1]
-    return torch.cat(found, dim=1) if found else pyg_edges(graph)[:, :0]
+    return torch.cat(found, dim=1) if found else graph.edge_index[:, :0]
 
 
 class SuperGAT(Baseline):
@@ -142,7 +142,7 @@ class SuperGAT(Baseline):
             if layer:
                 hidden = ACTIVATIONS[self.activation](out)
                 out = F.dropout(hidden, self.dropout, self.training)
-            out = conv(out, pyg_edges(graph), self._negatives(graph))
+            out = conv(out, graph.edge_index, self._negatives(graph))
             if self.training:
                 losses.append(conv.get_attention_loss())
                 # The layer keeps them; a model with tensors of a pass cannot be copied.
@@ -162,7 +162,7 @@ class SuperGAT(Baseline):
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
         """Mean coefficient over heads and layers, times the size of the row, [E]."""
         node = torch.arange(graph.num_nodes, device=graph.device)
-        src, dst = torch.cat([pyg_edges(graph), torch.stack([node, node])], dim=1)
+        src, dst = torch.cat([graph.edge_index, torch.stack([node, node])], dim=1)
         out = self.projection(x, graph, None)
         coefficients = []
         conv: Any
@@ -172,7 +172,7 @@ class SuperGAT(Baseline):
             h = conv.lin(out).view(graph.num_nodes, conv.heads, conv.out_channels)
             attention = conv.get_attention(dst, h[dst], h[src], graph.num_nodes)
             coefficients.append(attention[: graph.num_edges])
-            out = conv(out, pyg_edges(graph))
+            out = conv(out, graph.edge_index)
         degree = graph.row_ptr.diff()[graph.dst.long()] + 1
         return torch.cat(coefficients, dim=1).mean(dim=1) * degree
 

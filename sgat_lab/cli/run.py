@@ -102,7 +102,7 @@ def run(
         from sgat.training.loop import chosen_device
         from sgat_lab.tables.document import render
         from sgat_lab.trials.options import Options
-        from sgat_lab.trials.record import Store
+        from sgat_lab.trials.store import Store
 
         modules = {
             name: import_module(f"sgat_lab.experiments.{name}")

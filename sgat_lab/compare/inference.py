@@ -24,7 +24,7 @@ from sgat_lab.compare.allocations import Allocations
 from sgat_lab.compare.plan import FULL, RETRAINED, Comparison, Place
 from sgat_lab.compare.pruners import select
 from sgat_lab.config import MethodConfig
-from sgat_lab.trials.record import Store
+from sgat_lab.trials.store import Store
 
 ROUNDS = 301
 """Passes per graph; fewer, `FEWEST` at least, once they have taken `SECONDS`. Passes of

@@ -11,8 +11,8 @@ from sgat_lab.compare.plan import Comparison
 from sgat_lab.compare.results import Results, gather
 from sgat_lab.compare.shapes import Shapes, shapes
 from sgat_lab.compare.verdict import verdict
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.runner import Progress, run_planned
+from sgat_lab.trials.store import Store
 
 
 class Outcome(NamedTuple):

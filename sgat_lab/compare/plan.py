@@ -28,8 +28,8 @@ from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.sparsifiers import links
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.probes import unpacked
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.row_settings import settings
+from sgat_lab.trials.store import Store
 
 FULL, MLP = "full", "mlp"
 METHODS = (*PRUNERS, MLP)

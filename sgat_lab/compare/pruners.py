@@ -14,7 +14,7 @@ from torch import Tensor
 from sgat.data.node_data import NodeData
 from sgat.ops import noise
 from sgat_lab.sparsifiers import find_sparsifier, keep_best, links
-from sgat_lab.trials.record import Task
+from sgat_lab.trials.task import Task
 
 UNLEARNED = {
     "random": "Random",

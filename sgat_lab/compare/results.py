@@ -9,7 +9,7 @@ from typing import Any
 
 from sgat_lab.compare.plan import Comparison, Place
 from sgat_lab.compare.pruners import SGAT, SGATS
-from sgat_lab.trials.record import Store
+from sgat_lab.trials.store import Store
 
 Scores = Mapping[Place, Mapping[int, float]]
 """A score by place and seed."""

@@ -10,7 +10,7 @@ from sgat.data.node_data import NodeData
 from sgat.data.statistics import describe
 from sgat_lab.compare.plan import FULL, Comparison
 from sgat_lab.compare.pruners import select
-from sgat_lab.trials.record import Store
+from sgat_lab.trials.store import Store
 
 
 class Shape(NamedTuple):

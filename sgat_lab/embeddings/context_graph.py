@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgat_lab.embeddings.links import Array, Integers
+from sgat_lab.embeddings.neighbours import Array, Integers
 from sgat_lab.embeddings.structural_distance import Rings, structural_distance
 
 STAY = 0.3

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from sgat_lab.embeddings.links import Array, Integers
+from sgat_lab.embeddings.neighbours import Array, Integers
 from sgat_lab.embeddings.radius import find_radius
 
 

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 
 from sgat.graph import Graph
 from sgat_lab.embeddings.limits import check_size
-from sgat_lab.embeddings.links import Array
+from sgat_lab.embeddings.neighbours import Array
 from sgat_lab.embeddings.plane import Plane
 
 MOST_EXACT = 5_000

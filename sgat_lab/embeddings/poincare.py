@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from sgat.graph import Graph
 from sgat_lab.embeddings.disc import Disc
 from sgat_lab.embeddings.limits import check_size
-from sgat_lab.embeddings.links import links
+from sgat_lab.embeddings.neighbours import neighbours_of
 
 EPOCHS = 50
 BURN_IN = 10
@@ -48,7 +48,7 @@ def poincare(graph: Graph, *, seed: int = 0, epochs: int = EPOCHS) -> Disc:
     from sgat_lab.embeddings.kernels.poincare import run_epoch
 
     check_size(graph, MOST_NODES, "poincare")
-    linked, size = links(graph), graph.num_nodes
+    linked, size = neighbours_of(graph), graph.num_nodes
     count, component = connected_components(linked.matrix, directed=False)
     rng = np.random.default_rng(seed)
     places = rng.uniform(-START, START, (size, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sgat_lab.embeddings.links import Array, Integers
+from sgat_lab.embeddings.neighbours import Array, Integers
 
 WINDOW = 5
 NEGATIVES = 5

@@ -7,7 +7,7 @@ import numpy as np
 from sgat.graph import Graph
 from sgat_lab.embeddings.context_graph import context_graph
 from sgat_lab.embeddings.limits import check_size
-from sgat_lab.embeddings.links import links
+from sgat_lab.embeddings.neighbours import neighbours_of
 from sgat_lab.embeddings.plane import Plane
 from sgat_lab.embeddings.skip_gram import skip_gram
 from sgat_lab.embeddings.structural_distance import collect
@@ -43,7 +43,7 @@ def struc2vec(graph: Graph, *, seed: int = 0) -> Plane:
     check_size(graph, MOST_NODES, "struc2vec")
     size = graph.num_nodes
     rng = np.random.default_rng(seed)
-    linked = links(graph)
+    linked = neighbours_of(graph)
     context = context_graph(collect(linked, LAYERS))
     places, component = np.zeros((size, 2)), np.arange(1, size + 1)
     member = context.classes.member

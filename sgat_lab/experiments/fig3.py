@@ -15,7 +15,8 @@ from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading
 from sgat_lab.tables.published import FIGURES
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 
 def names() -> list[str]:

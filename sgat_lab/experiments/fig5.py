@@ -9,8 +9,9 @@ from sgat_lab.tables.cells import heading
 from sgat_lab.tables.plots import band, legend_below, panels
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.probes import SHARES
-from sgat_lab.trials.record import Store, Task
 from sgat_lab.trials.row_settings import settings
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 DATA = {"cora": "Cora", "photo": "Photo", "texas": "Texas"}
 ROW = "sgat-2head"

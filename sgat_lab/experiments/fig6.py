@@ -10,8 +10,10 @@ from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.plots import band, legend_below, panels
 from sgat_lab.tables.published import FIGURES
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 DATA = {"cora": "Cora", "photo": "Photo", "texas": "Texas"}
 ROW = "sgat-2head"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sgat_lab.experiments import table3
 from sgat_lab.tables import method_table
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 ROWS = (
     *("mlp", "gcn", "gat", "gat-2head", "residual-gat", "gcn-jaccard", "supergat-mx"),

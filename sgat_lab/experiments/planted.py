@@ -9,12 +9,14 @@ from pathlib import Path
 from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
 from sgat_lab.synthetic.block_models import auc_ceiling
-from sgat_lab.synthetic.block_posterior import BEST_POSSIBLE
 from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.plots import STYLES, band, legend_below, panels
+from sgat_lab.trials.best_possible import BEST_POSSIBLE
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings, title
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 DATA = {
     "block-20": "20 classes, degree 20",

@@ -13,8 +13,9 @@ from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.published import ELSEWHERE
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store, Task
 from sgat_lab.trials.row_settings import title, unsearched
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 ROWS = ("gcn", "gat", "gat-authors")
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}

@@ -16,8 +16,10 @@ from sgat_lab.tables.cells import heading, with_error
 from sgat_lab.tables.method_table import Column
 from sgat_lab.tables.published import find_published
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import title
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 TIMES = 5
 """How many times the seeds of a table."""

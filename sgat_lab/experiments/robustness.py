@@ -8,8 +8,10 @@ from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading, percent, with_error
 from sgat_lab.tables.plots import band, legend_below, panels
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings, title
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 DATA = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "photo": "Photo"}
 ROWS = (

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 from sgat_lab.experiments import heterophily, robustness, table2, table3
 from sgat_lab.tables.method_table import TOP_K
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store, Task
 from sgat_lab.trials.row_settings import chosen_name, settings, unsearched
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 TRIALS = 10
 """Settings drawn for a row, besides those it starts from."""
@@ -75,7 +76,7 @@ NOISY = {chosen_name(data, None, noisy=True): data for data in robustness.DATA}
 """The data sets that are searched with edges added as well, by the name of that."""
 
 
-class Place(NamedTuple):
+class DataVariant(NamedTuple):
     """Where settings are chosen: a data set under a protocol, or with edges added."""
 
     data: str
@@ -107,23 +108,23 @@ def _rows() -> list[str]:
     return [row for row in rows if not row.startswith(TOP_K)]
 
 
-def _places(options: Options) -> list[Place]:
-    places = []
+def _variants(options: Options) -> list[DataVariant]:
+    variants = []
     for name in options.chosen([*EDGES, *NOISY]):
         if name in NOISY:
-            places.append(Place(NOISY[name], None, is_noisy=True))
+            variants.append(DataVariant(NOISY[name], None, is_noisy=True))
         else:
             splits = table3.PROTOCOLS if name in table3.DATA else (None,)
-            places += [Place(name, split) for split in splits]
-    return places
+            variants += [DataVariant(name, split) for split in splits]
+    return variants
 
 
-def _rows_of(place: Place, options: Options) -> list[str]:
-    if place.is_noisy:
+def _rows_of(variant: DataVariant, options: Options) -> list[str]:
+    if variant.is_noisy:
         wanted = [row for row in robustness.ROWS if row != robustness.DEAF]
-    elif place.data in table3.DATA:
+    elif variant.data in table3.DATA:
         wanted = [*table3.ROWS, *heterophily.ROWS]
-    elif place.data in robustness.DATA:
+    elif variant.data in robustness.DATA:
         wanted = [*table2.ROWS, *robustness.ROWS]
     else:
         wanted = [*table2.ROWS]
@@ -163,43 +164,43 @@ def plan(options: Options, store: Store) -> list[Task]:
     """Every setting of every row on every data set, and those that come to a final."""
     return [
         task
-        for place in _places(options)
-        for row in _rows_of(place, options)
+        for variant in _variants(options)
+        for row in _rows_of(variant, options)
         for tried, seeds in (
-            (_settings(row, place, options), _seeds(place, options)),
-            (_finalists(row, place, options, store), SEEDS_FINAL),
+            (_settings(row, variant, options), _seeds(variant, options)),
+            (_finalists(row, variant, options, store), SEEDS_FINAL),
         )
         for setting in tried
-        for task in _tasks(row, place, setting, seeds, options)
+        for task in _tasks(row, variant, setting, seeds, options)
     ]
 
 
-def _settings(row: str, place: Place, options: Options) -> list[dict[str, Any]]:
+def _settings(row: str, variant: DataVariant, options: Options) -> list[dict[str, Any]]:
     """What to try: the settings a row starts from, then those drawn."""
-    is_short = place.is_noisy or place.data in LARGE
+    is_short = variant.is_noisy or variant.data in LARGE
     trials = TRIALS_LARGE if is_short else TRIALS
     method = LIKE.get(row) or settings(row, "cora").model.method
     return [{}, *drawn(method)[: 1 if options.quick else trials]]
 
 
-def _seeds(place: Place, options: Options) -> tuple[int, ...]:
+def _seeds(variant: DataVariant, options: Options) -> tuple[int, ...]:
     """Seeds that every setting is trained with."""
     found: tuple[int, ...] = SEEDS
-    if place.data in TINY:
+    if variant.data in TINY:
         found = SEEDS_TINY
-    elif place.data in DRAWN and not place.is_noisy:
+    elif variant.data in DRAWN and not variant.is_noisy:
         found = SEEDS_DRAWN
     return found[:1] if options.quick else found
 
 
 def _finalists(
-    row: str, place: Place, options: Options, store: Store
+    row: str, variant: DataVariant, options: Options, store: Store
 ) -> list[dict[str, Any]]:
     """The best settings, if there is a final for them and all settings were tried."""
-    if options.quick or not place.has_final:
+    if options.quick or not variant.has_final:
         return []
-    tried = _settings(row, place, options)
-    scores = _scores(row, place, tried, _seeds(place, options), options, store)
+    tried = _settings(row, variant, options)
+    scores = _scores(row, variant, tried, _seeds(variant, options), options, store)
     if None in scores:
         return []
     order = sorted(range(len(tried)), key=lambda k: scores[k] or 0.0, reverse=True)
@@ -209,18 +210,18 @@ def _finalists(
 
 def _tasks(
     row: str,
-    place: Place,
+    variant: DataVariant,
     setting: dict[str, Any],
     seeds: tuple[int, ...],
     options: Options,
 ) -> list[Task]:
     tasks = []
     for seed in seeds:
-        config = unsearched(row, place.data, place.split, seed)
-        changes = changed(row, place.data, setting)
+        config = unsearched(row, variant.data, variant.split, seed)
+        changes = changed(row, variant.data, setting)
         own = {**config.model.options, **changes["model"].pop("options", {})}
         changes["model"]["options"] = own
-        noise = NOISE if place.is_noisy else None
+        noise = NOISE if variant.is_noisy else None
         tasks.append(Task(row, options.applied(config.replace(**changes)), noise))
     return tasks
 
@@ -248,24 +249,26 @@ def _has_heads(row: str) -> bool:
     return "gat" in settings(row, "cora").model.method
 
 
-def chosen(options: Options, store: Store) -> dict[tuple[str, Place], dict[str, Any]]:
-    """The best setting of each row in each place, once all of them were tried."""
-    best: dict[tuple[str, Place], dict[str, Any]] = {}
-    for place in _places(options):
-        for row in _rows_of(place, options):
-            tried, seeds = _settings(row, place, options), _seeds(place, options)
-            if place.has_final and not options.quick:
-                tried, seeds = _finalists(row, place, options, store), SEEDS_FINAL
-            scores = _scores(row, place, tried, seeds, options, store)
+def chosen(
+    options: Options, store: Store
+) -> dict[tuple[str, DataVariant], dict[str, Any]]:
+    """The best setting of each row in each variant, once all of them were tried."""
+    best: dict[tuple[str, DataVariant], dict[str, Any]] = {}
+    for variant in _variants(options):
+        for row in _rows_of(variant, options):
+            tried, seeds = _settings(row, variant, options), _seeds(variant, options)
+            if variant.has_final and not options.quick:
+                tried, seeds = _finalists(row, variant, options, store), SEEDS_FINAL
+            scores = _scores(row, variant, tried, seeds, options, store)
             known = [score for score in scores if score is not None]
             if tried and len(known) == len(tried):
-                best[row, place] = tried[known.index(max(known))]
+                best[row, variant] = tried[known.index(max(known))]
     return best
 
 
 def _scores(
     row: str,
-    place: Place,
+    variant: DataVariant,
     tried: list[dict[str, Any]],
     seeds: tuple[int, ...],
     options: Options,
@@ -274,7 +277,7 @@ def _scores(
     """Mean validation score of each setting; None as long as a run is missing."""
     found: list[float | None] = []
     for setting in tried:
-        tasks = _tasks(row, place, setting, seeds, options)
+        tasks = _tasks(row, variant, setting, seeds, options)
         records = [record for task in tasks if (record := store.find(task))]
         is_complete = len(records) == len(tasks)
         values = [record.val or 0.0 for record in records]
@@ -289,9 +292,9 @@ def text(options: Options, store: Store, *, markdown: bool = False) -> str:
         "# sgat_lab/experiments/search.py. These come on top of the rows' own files.",
         "# An empty table says that the settings of the row's own file were best.",
     ]
-    for (row, place), setting in chosen(options, store).items():
-        lines += ["", f'["{row}"."{place.name}"]']
-        for section, entries in changed(row, place.data, setting).items():
+    for (row, variant), setting in chosen(options, store).items():
+        lines += ["", f'["{row}"."{variant.name}"]']
+        for section, entries in changed(row, variant.data, setting).items():
             for name, value in entries.items():
                 lines += [f"{section}.{_dotted(name, value)}"]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sgat_lab.tables import method_table
 from sgat_lab.tables.method_table import Column
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store, Task
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 INDUCTIVE = ("mlp", "gcn", "graphsage", "gat-2head", "sgat-1head", "sgat-2head")
 """Rows of graphs not seen in training, and of graphs too large for the others."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import torch
@@ -24,7 +23,6 @@ BLOCK_MODELS: dict[str, dict[str, Any]] = {
 """Arguments of `contextual_block_model`; 60 % of the nodes train, of "few" 10 %."""
 
 
-@functools.lru_cache(maxsize=4)
 def block_model(
     name: str,
     seed: int,

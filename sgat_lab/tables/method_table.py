@@ -10,8 +10,10 @@ from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading, percent, with_error
 from sgat_lab.tables.published import Published, find_published
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings, title
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 TOP_K = "gat-2head-top-k"
 """Rows of this name remove as many edges as this row's gates closed:"""

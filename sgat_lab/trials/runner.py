@@ -15,8 +15,10 @@ from typing import Any
 
 import torch
 
-from sgat_lab.trials import trial
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
+from sgat_lab.trials.trial import Trials
 
 POLL = 0.5
 """Seconds between looks at what other processes have done."""
@@ -110,6 +112,7 @@ def work(
     other errors of torch fail a task and not the rest. What keeps records from being
     written is raised: the rest would be trained for nothing.
     """
+    trials = Trials(root=root, device=device)
     left, failures = list(tasks), {}
     while left:
         waiting = []
@@ -117,7 +120,7 @@ def work(
             with store.claim(task) as is_mine:
                 if is_mine:
                     try:
-                        store.save(trial.run(task, root=root, device=device))
+                        store.save(trials.run(task))
                     except (ValueError, MemoryError, RuntimeError) as error:
                         failures[task.key] = " ".join(str(error).split())
                 elif store.find(task) is None:

@@ -5,7 +5,9 @@ from multiprocessing.queues import Queue
 from pathlib import Path
 
 from sgat_lab.config import LabConfig, MadeDataConfig
-from sgat_lab.trials.record import Record, Store, Task
+from sgat_lab.trials.record import Record
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 TASK = Task("gcn", LabConfig(data=MadeDataConfig(name="karate")))
 

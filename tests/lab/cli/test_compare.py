@@ -13,7 +13,7 @@ import pytest
 from sgat_lab.cli import main
 from sgat_lab.cli.compare import parse_budgets, parse_methods
 from sgat_lab.compare import inference
-from sgat_lab.trials import trial
+from sgat_lab.trials.trial import Trials
 
 SMALL = ["--budgets", "0.5", "--epochs", "2", "--device", "cpu", "--quiet"]
 
@@ -66,28 +66,28 @@ def test_a_data_set_is_compared_on_a_gpu(tmp_path, capsys):
 
 def test_the_same_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     only = ["karate", "--runs", "1", "--only", "sgat,random"]
-    run, done = trial.run, []
+    run, done = Trials.run, []
 
-    def stops(task, **options):
+    def stops(trials, task):
         if len(done) == 5:
             raise KeyboardInterrupt
         done.append(task.key)
-        return run(task, **options)
+        return run(trials, task)
 
-    monkeypatch.setattr(trial, "run", stops)
+    monkeypatch.setattr(Trials, "run", stops)
     assert compare(tmp_path, *only) == 130
     assert "interrupted; what is finished is in" in capsys.readouterr().err
     assert not (tmp_path / "out/compare.csv").exists()
 
-    def counted(task, **options):
+    def counted(trials, task):
         done.append(task.key)
-        return run(task, **options)
+        return run(trials, task)
 
-    monkeypatch.setattr(trial, "run", counted)
+    monkeypatch.setattr(Trials, "run", counted)
     first = outcome(capsys, tmp_path, *only)
     # All edges twice, SGAT, and two models on the edges of either method.
     assert len(done) == len(set(done)) == 2 + 1 + 2 * 2
-    monkeypatch.setattr(trial, "run", None)
+    monkeypatch.setattr(Trials, "run", None)
     assert outcome(capsys, tmp_path, *only) == first
 
 

@@ -5,6 +5,7 @@ import pytest
 from sgat_lab.cli import main
 from sgat_lab.cli.run import EXPERIMENTS
 from sgat_lab.experiments import table1
+from sgat_lab.trials.trial import Trials
 
 MADE = [
     table1.Row(
@@ -97,9 +98,7 @@ def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
 def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, capsys):
     assert quick(tmp_path, "fig3") == 0
     first = capsys.readouterr().out
-    from sgat_lab.trials import trial
-
-    monkeypatch.setattr(trial, "run", None)
+    monkeypatch.setattr(Trials, "run", None)
     assert quick(tmp_path, "fig3") == 0
     assert capsys.readouterr().out == first
 

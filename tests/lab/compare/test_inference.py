@@ -14,7 +14,7 @@ from sgat_lab.compare.allocations import Allocations
 from sgat_lab.compare.inference import Cost, costs, measure
 from sgat_lab.compare.plan import Comparison, Place
 from sgat_lab.config import MethodConfig
-from sgat_lab.trials.record import Store
+from sgat_lab.trials.store import Store
 
 CPU = torch.device("cpu")
 

@@ -14,8 +14,9 @@ from sgat.training.loop import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select
 from sgat_lab.trials.probes import unpacked
-from sgat_lab.trials.record import Store, differences
 from sgat_lab.trials.runner import run_planned, run_tasks
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import differences
 
 KARATE = DataConfig(name="karate")
 

@@ -4,8 +4,8 @@ from sgat.config import DataConfig
 from sgat.data.configured import load_configured
 from sgat_lab.compare.plan import Comparison, Place
 from sgat_lab.compare.results import gather, summary
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.runner import run_tasks
+from sgat_lab.trials.store import Store
 
 
 def test_every_record_is_found_at_its_place(tmp_path):

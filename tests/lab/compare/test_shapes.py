@@ -8,7 +8,7 @@ from sgat.data.karate import load_karate
 from sgat_lab.compare.plan import Comparison
 from sgat_lab.compare.pruners import select
 from sgat_lab.compare.shapes import shapes
-from sgat_lab.trials.record import Store
+from sgat_lab.trials.store import Store
 
 
 def test_isolated_nodes_and_homophily_are_counted(tmp_path):

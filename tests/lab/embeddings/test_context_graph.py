@@ -7,7 +7,7 @@ from support.small_graphs import barbell, from_networkx, without_edges
 
 from sgat_lab.embeddings.context_graph import STAY, context_graph, find_classes
 from sgat_lab.embeddings.kernels.walks import walk_layers
-from sgat_lab.embeddings.links import links
+from sgat_lab.embeddings.neighbours import neighbours_of
 from sgat_lab.embeddings.structural_distance import collect, structural_distance
 
 LAYERS = 3
@@ -67,7 +67,7 @@ def formulas(rings, classes):
 @pytest.mark.parametrize("graph", ["irregular", "barbell"])
 def test_layers_are_those_of_the_paper(graph, seed):
     known = from_networkx(irregular(seed)) if graph == "irregular" else barbell()
-    rings = collect(links(known), LAYERS)
+    rings = collect(neighbours_of(known), LAYERS)
     context = context_graph(rings)
     within, rise = formulas(rings, context.classes)
     np.testing.assert_allclose(chances(context), within, atol=1e-9)
@@ -81,7 +81,7 @@ def test_layers_are_those_of_the_paper(graph, seed):
 def test_a_node_cannot_rise_where_it_has_no_ring():
     # Hubs alike and leaves alike.
     edges = nx.disjoint_union(nx.star_graph(4), nx.star_graph(4))
-    rings = collect(links(from_networkx(edges)), LAYERS)
+    rings = collect(neighbours_of(from_networkx(edges)), LAYERS)
     context = context_graph(rings)
     assert np.diff(context.classes.ptr).tolist() == [8, 2]
     _, rise = formulas(rings, context.classes)
@@ -92,8 +92,8 @@ def test_a_node_cannot_rise_where_it_has_no_ring():
 
 def test_nodes_with_the_same_rings_are_one_class_and_classes_go_by_degree():
     graph = barbell()
-    classes = find_classes(collect(links(graph), 5))
-    degree = links(graph).degree[classes.member]
+    classes = find_classes(collect(neighbours_of(graph), 5))
+    degree = neighbours_of(graph).degree[classes.member]
     assert (np.diff(degree) >= 0).all()
     groups = [
         set(classes.member[a:b].tolist())
@@ -104,7 +104,7 @@ def test_nodes_with_the_same_rings_are_one_class_and_classes_go_by_degree():
 
 
 def test_walks_step_by_their_chances():
-    rings = collect(links(barbell()), LAYERS)
+    rings = collect(neighbours_of(barbell()), LAYERS)
     context = context_graph(rings)
     rng = np.random.default_rng(5)
     walks = np.empty((30 * 2000, 2), np.int32)
@@ -118,7 +118,7 @@ def test_walks_step_by_their_chances():
 
 
 def test_layers_are_visited_as_often_as_their_chain_says():
-    rings = collect(links(barbell()), LAYERS)
+    rings = collect(neighbours_of(barbell()), LAYERS)
     context = context_graph(rings)
     steps = context.walk(4000, 2, np.random.default_rng(6))
     ptr = context.classes.ptr
@@ -145,7 +145,9 @@ def test_layers_are_visited_as_often_as_their_chain_says():
 
 def test_very_unlike_nodes_are_still_linked():
     # Degrees 1 and 1,999: exp(-f) is 0 in floating point.
-    context = context_graph(collect(links(from_networkx(nx.star_graph(1999))), 2))
+    context = context_graph(
+        collect(neighbours_of(from_networkx(nx.star_graph(1999))), 2)
+    )
     assert np.diff(context.classes.ptr).tolist() == [1999, 1]
     each = np.diff(context.cumulative, axis=2, prepend=0)
     np.testing.assert_allclose(each[:, 1].sum(axis=1), 1)
@@ -153,6 +155,6 @@ def test_very_unlike_nodes_are_still_linked():
 
 
 def test_no_edges_have_no_context():
-    context = context_graph(collect(links(without_edges(3)), 2))
+    context = context_graph(collect(neighbours_of(without_edges(3)), 2))
     assert len(context.classes.member) == 0
     assert context.walk(2, 5, np.random.default_rng(0)).shape == (0, 5)

@@ -9,7 +9,7 @@ from sgat.graph import Graph
 from sgat_lab.embeddings import poincare as module
 from sgat_lab.embeddings.disc import hyperbolic_distance
 from sgat_lab.embeddings.kernels.poincare import descend, pull, run_epoch
-from sgat_lab.embeddings.links import links
+from sgat_lab.embeddings.neighbours import neighbours_of
 from sgat_lab.embeddings.poincare import BORDER, poincare
 
 
@@ -53,7 +53,9 @@ def test_a_step_is_scaled_by_the_metric_and_stays_inside():
 def test_one_step_descends_the_loss_of_the_paper(seed):
     # A star: node 1 may draw all nodes, and itself and the hub are left out.
     places = random_places(seed, 5)
-    linked = links(Graph.from_edges(torch.tensor([[0, 0, 0, 0], [1, 2, 3, 4]]), 5))
+    linked = neighbours_of(
+        Graph.from_edges(torch.tensor([[0, 0, 0, 0], [1, 2, 3, 4]]), 5)
+    )
     moved = places.numpy().copy()
     owner = np.repeat(np.arange(5), linked.degree)
     edge = np.flatnonzero((owner == 1) & (linked.neighbour == 0))
@@ -86,7 +88,7 @@ def test_linked_nodes_are_closer_than_others(seed):
     graph = tree()
     disc = poincare(graph, seed=seed)
     apart = all_apart(disc.places)
-    linked = links(graph).matrix.toarray() > 0
+    linked = neighbours_of(graph).matrix.toarray() > 0
     rank = apart.argsort(axis=1).argsort(axis=1)
     assert rank[linked].mean() < 8, "of 121; about 60 by chance"
     near = disc.near_pairs(graph.num_edges)

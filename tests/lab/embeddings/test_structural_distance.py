@@ -9,7 +9,7 @@ from support.small_graphs import barbell, from_networkx, tree, without_edges
 from sgat.graph import Graph
 from sgat_lab.embeddings import structural_distance as module
 from sgat_lab.embeddings.kernels.rings import warp
-from sgat_lab.embeddings.links import links
+from sgat_lab.embeddings.neighbours import neighbours_of
 from sgat_lab.embeddings.structural_distance import Rings, collect, structural_distance
 
 
@@ -38,7 +38,7 @@ def random_graph(seed: int) -> nx.Graph:
 
 def test_rings_are_the_degrees_at_each_distance(seed):
     found = random_graph(seed)
-    rings = collect(links(from_networkx(found)), 4)
+    rings = collect(neighbours_of(from_networkx(found)), 4)
     for node in found:
         hops = nx.single_source_shortest_path_length(found, node)
         for hop in range(4):
@@ -49,7 +49,7 @@ def test_rings_are_the_degrees_at_each_distance(seed):
 
 
 def test_rings_collected_in_parts_are_the_same(seed, monkeypatch):
-    linked = links(from_networkx(random_graph(seed)))
+    linked = neighbours_of(from_networkx(random_graph(seed)))
     whole = collect(linked, 3)
     monkeypatch.setattr(module, "AT_ONCE", 100)
     for one, other in zip(whole, collect(linked, 3), strict=True):
@@ -79,7 +79,7 @@ def test_warping_is_that_of_a_double_loop(seed):
 
 
 def test_distances_add_up_ring_by_ring(seed):
-    rings = collect(links(from_networkx(random_graph(seed))), 4)
+    rings = collect(neighbours_of(from_networkx(random_graph(seed))), 4)
     one, other = np.random.default_rng(seed).integers(41, size=(2, 97))
     found = structural_distance(rings, one, other)
     for pair, (u, v) in enumerate(zip(one.tolist(), other.tolist(), strict=True)):
@@ -93,23 +93,23 @@ def test_distances_add_up_ring_by_ring(seed):
 
 
 def test_nodes_alike_are_at_no_distance():
-    rings = collect(links(barbell()), 5)
+    rings = collect(neighbours_of(barbell()), 5)
     one, other = np.array([0, 9, 10, 13]), np.array([25, 20, 19, 16])
     assert (structural_distance(rings, one, other) == 0).all()
     assert structural_distance(rings, np.array([0]), np.array([9]))[0, 0] > 0
 
 
 def test_beyond_the_last_ring_distances_are_infinite():
-    rings = collect(links(tree()), 6)
+    rings = collect(neighbours_of(tree()), 6)
     # The root sees four levels, a leaf everybody within eight hops.
     found = structural_distance(rings, np.array([0]), np.array([120]))
     assert np.isfinite(found[0]).tolist() == [True] * 5 + [False]
 
 
 def test_no_edges_and_no_nodes():
-    rings = collect(links(without_edges(3)), 2)
+    rings = collect(neighbours_of(without_edges(3)), 2)
     assert [ring(rings, node, 1) for node in range(3)] == [[], [], []]
-    assert len(collect(links(without_edges(0)), 2).degree) == 0
+    assert len(collect(neighbours_of(without_edges(0)), 2).degree) == 0
 
 
 def test_relabelling_moves_distances_along(seed):
@@ -119,6 +119,6 @@ def test_relabelling_moves_distances_along(seed):
     one, other = np.triu_indices(41, 1)
     new = order.numpy()
     np.testing.assert_allclose(
-        structural_distance(collect(links(graph), 3), one, other),
-        structural_distance(collect(links(moved), 3), new[one], new[other]),
+        structural_distance(collect(neighbours_of(graph), 3), one, other),
+        structural_distance(collect(neighbours_of(moved), 3), new[one], new[other]),
     )

@@ -5,7 +5,7 @@ from support.records import record
 from sgat.config import ModelConfig
 from sgat_lab.experiments import estimators
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store
+from sgat_lab.trials.store import Store
 
 
 def test_every_gradient_of_the_settings_has_a_row():

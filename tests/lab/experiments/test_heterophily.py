@@ -5,8 +5,8 @@ from support.records import record
 
 from sgat_lab.experiments import heterophily, table3
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.row_settings import settings, title
+from sgat_lab.trials.store import Store
 
 OURS = heterophily.ROWS[-1]
 OPTIONS = Options(runs=3, only=("texas", "mlp", "gat", OURS))

@@ -7,11 +7,12 @@ from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.training.result import Result
 from sgat_lab.experiments import planted
-from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
-from sgat_lab.trials import trial
+from sgat_lab.synthetic.block_models import BLOCK_MODELS
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.probes import Trained, planted_edges
-from sgat_lab.trials.record import Store, differences
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import differences
+from sgat_lab.trials.trial import Trials, load, noisy
 
 ONE = ("sgat-recommended", "block-5")
 BEST = ("best-possible",)
@@ -110,7 +111,7 @@ def test_the_best_possible_is_recorded_and_is_better_than_a_training():
     made = {"noise_rate": 0.9, "feature_signal": 1.0}
     tasks = planted.plan(options, Store("nowhere"))
     tasks = [task for task in tasks if task.config.data.options == made]
-    trained, best = (trial.run(task, device="cpu") for task in tasks)
+    trained, best = (Trials(device="cpu").run(task) for task in tasks)
     assert best.row == BEST[0] and best.edges == trained.edges == 20_000
     assert best.extra["auc"] > trained.extra["auc"]
     assert best.test > trained.test and best.parameters == 0
@@ -188,9 +189,7 @@ def test_where_all_edges_are_of_one_kind_there_is_nothing_to_tell_apart(planted_
 def test_the_truth_of_the_block_model_reaches_the_probe():
     options = Options(runs=1, only=("sgat-2head", "block-20"))
     task = planted.plan(options, Store("nowhere"))[2]
-    made = task.config.data.options
-    graphs = [block_model("block-20", 0, **made).data]
-    given, added = trial.noisy(graphs, task)
+    given, added = noisy(load(task.config.data, 0), task)
     assert added is not None and added[0].double().mean() == pytest.approx(0.3)
     y, graph = given[0].y, given[0].graph
     crosses = y[graph.dst] != y[graph.src]
@@ -200,7 +199,7 @@ def test_the_truth_of_the_block_model_reaches_the_probe():
 def test_a_training_is_recorded_with_what_the_probe_found():
     options = Options(quick=True, only=("sgat-recommended", "block-5"))
     (_, task) = planted.plan(options, Store("nowhere"))
-    found = trial.run(task, device="cpu")
+    found = Trials(device="cpu").run(task)
     assert found.edges == 10_000 and found.data == "block-5"
     assert found.extra["auc"] < found.extra["auc_between"] < 1
     assert found.extra["auc"] > 0.7

@@ -2,8 +2,8 @@ from support.records import record
 
 from sgat_lab.experiments import recipes
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.row_settings import unsearched
+from sgat_lab.trials.store import Store
 
 
 def test_a_row_runs_with_what_its_paper_says():

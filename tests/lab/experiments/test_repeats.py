@@ -3,8 +3,8 @@ from support.records import record
 
 from sgat_lab.experiments import repeats, table2, table3
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.row_settings import title
+from sgat_lab.trials.store import Store
 
 NOWHERE = Store("nowhere")
 

@@ -7,8 +7,9 @@ from support.records import record
 
 from sgat_lab.experiments import robustness
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store, Task
 from sgat_lab.trials.row_settings import settings, title
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
 
 ROW, OTHER = "sgat-recommended", "gat-2head"
 ONLY = ("cora", "mlp", OTHER, ROW)

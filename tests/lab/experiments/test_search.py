@@ -7,21 +7,21 @@ from support.records import record
 from sgat_lab.config import LabConfig
 from sgat_lab.experiments import robustness, search, table2, table3
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.row_settings import unsearched
+from sgat_lab.trials.store import Store
 
-CORA = search.Place("cora", None)
+CORA = search.DataVariant("cora", None)
 
 
 def test_every_method_gets_the_same_number_of_settings():
     options = Options()
-    for place in search._places(options):
-        is_short = place.is_noisy or place.data in search.LARGE
+    for variant in search._variants(options):
+        is_short = variant.is_noisy or variant.data in search.LARGE
         trials = search.TRIALS_LARGE if is_short else search.TRIALS
-        for row in search._rows_of(place, options):
-            found = search._settings(row, place, options)
+        for row in search._rows_of(variant, options):
+            found = search._settings(row, variant, options)
             distinct = {tuple(setting.items()) for setting in found}
-            assert len(distinct) == 1 + trials, (row, place)
+            assert len(distinct) == 1 + trials, (row, variant)
 
 
 def test_what_a_row_starts_from_is_tried_first():
@@ -47,9 +47,9 @@ def test_all_settings_hold():
 
 
 def test_a_share_that_is_asked_for_stays():
-    place = search.Place("photo", None)
-    for setting in search._settings("sgat-2head", place, Options()):
-        (task, *_) = search._tasks("sgat-2head", place, setting, (100,), Options())
+    variant = search.DataVariant("photo", None)
+    for setting in search._settings("sgat-2head", variant, Options()):
+        (task, *_) = search._tasks("sgat-2head", variant, setting, (100,), Options())
         assert task.config.train.keep == 0.55
 
 
@@ -64,7 +64,7 @@ def test_heads_divide_the_width():
     assert search.changed("gcn", "cora", {"model.hidden": 64})["model"]["hidden"] == 64
 
 
-NOISY = search.Place("cora", None, is_noisy=True)
+NOISY = search.DataVariant("cora", None, is_noisy=True)
 
 
 def test_the_best_validation_wins_whatever_the_test(tmp_path):
@@ -88,21 +88,21 @@ def test_nothing_is_chosen_as_long_as_a_run_is_missing(tmp_path):
 
 
 def test_the_recommended_row_tries_what_the_mlp_does():
-    for place in search._places(Options()):
-        for row in set(search.LIKE) & set(search._rows_of(place, Options())):
-            ours = search._settings(row, place, Options())
-            assert ours == search._settings("mlp", place, Options()), place
+    for variant in search._variants(Options()):
+        for row in set(search.LIKE) & set(search._rows_of(variant, Options())):
+            ours = search._settings(row, variant, Options())
+            assert ours == search._settings("mlp", variant, Options()), variant
 
 
 def test_the_best_are_judged_by_more_seeds(tmp_path):
     store, options = Store(tmp_path), Options(only=("gcn", "photo"))
-    (place,) = search._places(options)
-    tried = search._settings("gcn", place, options)
+    (variant,) = search._variants(options)
+    tried = search._settings("gcn", variant, options)
     first = search.plan(options, store)
     assert len(first) == len(tried) * len(search.SEEDS_DRAWN)
 
     def save(number, seeds, val):
-        for task in search._tasks("gcn", place, tried[number], seeds, options):
+        for task in search._tasks("gcn", variant, tried[number], seeds, options):
             if store.find(task) is None:
                 store.save(record(task, data="photo", val=val))
 
@@ -114,7 +114,7 @@ def test_the_best_are_judged_by_more_seeds(tmp_path):
     for number, val in ((1, 0.1), (3, 0.8)):
         save(number, search.SEEDS_FINAL, val)
     # Means over all ten seeds: 0.42 and 0.80.
-    assert search.chosen(options, store) == {("gcn", place): tried[3]}
+    assert search.chosen(options, store) == {("gcn", variant): tried[3]}
 
 
 def test_what_is_printed_is_read_as_settings(tmp_path):
@@ -137,5 +137,5 @@ def test_noisy_graphs_are_searched_apart():
     assert {task.row for task in tasks} == rows
     assert len(tasks) == len(rows) * 5 * 2
     assert all(task.noise == search.NOISE for task in tasks)
-    (place,) = search._places(options)
-    assert place.name == "cora-noisy"
+    (variant,) = search._variants(options)
+    assert variant.name == "cora-noisy"

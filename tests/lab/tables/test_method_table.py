@@ -11,8 +11,8 @@ from sgat_lab.tables.method_table import (
 )
 from sgat_lab.tables.published import find_published
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.record import Store
 from sgat_lab.trials.row_settings import settings
+from sgat_lab.trials.store import Store
 
 CORA = Column("cora", None, "Cora")
 TEXAS = Column("texas", "geom-gcn", "Texas")

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from sgat_lab.config import LabConfig, MadeDataConfig
-from sgat_lab.trials import trial
-from sgat_lab.trials.record import Store, Task
 from sgat_lab.trials.runner import _deaf_to_ctrl_c, run_planned, run_tasks
+from sgat_lab.trials.store import Store
+from sgat_lab.trials.task import Task
+from sgat_lab.trials.trial import Trials
 
 
 def task(seed: int = 0, **train) -> Task:
@@ -36,7 +37,7 @@ def test_finished_tasks_are_not_repeated(tmp_path, monkeypatch):
     def fail(*args, **options):
         raise AssertionError("it was finished")
 
-    monkeypatch.setattr(trial, "run", fail)
+    monkeypatch.setattr(Trials, "run", fail)
     assert run_tasks([task()], Store(tmp_path), device="cpu") == first
 
 
@@ -94,14 +95,14 @@ def test_what_is_planned_from_records_is_run_too(tmp_path):
 
 
 def test_an_error_of_torch_fails_one_task(tmp_path, monkeypatch):
-    run = trial.run
+    run = Trials.run
 
-    def short_of_memory(given, **options):
+    def short_of_memory(trials, given):
         if given.config.train.seed == 0:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return run(given, **options)
+        return run(trials, given)
 
-    monkeypatch.setattr(trial, "run", short_of_memory)
+    monkeypatch.setattr(Trials, "run", short_of_memory)
     with pytest.raises(ValueError, match=r"1 of 2 trainings failed.*allocate memory"):
         run_tasks([task(0), task(1)], Store(tmp_path), device="cpu")
     assert Store(tmp_path).find(task(1)) is not None

@@ -1,4 +1,4 @@
-"""Links: the neighbours of every node, directions left aside, for the embeddings."""
+"""Neighbours of every node, directions left aside, for the embeddings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.signedinteger[Any]]
 
 
-class Links(NamedTuple):
+class Neighbours(NamedTuple):
     """The neighbours of every node.
 
     Attributes:
@@ -38,7 +38,7 @@ class Links(NamedTuple):
         return csr_array((ones, self.neighbour, self.ptr), (size, size))
 
 
-def links(graph: Graph) -> Links:
-    """The links of a graph; weights, directions and self-loops are left out."""
+def neighbours_of(graph: Graph) -> Neighbours:
+    """The neighbours in a graph, without weights, directions and self-loops."""
     both = graph.undirected()
-    return Links(both.row_ptr.numpy(force=True), both.src.long().numpy(force=True))
+    return Neighbours(both.row_ptr.numpy(force=True), both.src.long().numpy(force=True))

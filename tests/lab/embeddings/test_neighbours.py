@@ -3,12 +3,12 @@
 import torch
 
 from sgat.graph import Graph
-from sgat_lab.embeddings.links import links
+from sgat_lab.embeddings.neighbours import neighbours_of
 
 
 def test_links_have_no_direction_and_are_counted_once():
     edges = torch.tensor([[0, 1, 3, 2, 2], [1, 0, 0, 4, 2]])
-    linked = links(Graph.from_edges(edges, 6))
+    linked = neighbours_of(Graph.from_edges(edges, 6))
     assert linked.degree.tolist() == [2, 1, 1, 1, 1, 0]
     rows = [
         linked.neighbour[a:b].tolist()
@@ -19,6 +19,6 @@ def test_links_have_no_direction_and_are_counted_once():
 
 
 def test_a_graph_without_edges_has_no_links():
-    linked = links(Graph.from_edges(torch.empty(2, 0, dtype=torch.long), 3))
+    linked = neighbours_of(Graph.from_edges(torch.empty(2, 0, dtype=torch.long), 3))
     assert linked.ptr.tolist() == [0, 0, 0, 0]
     assert len(linked.neighbour) == 0
