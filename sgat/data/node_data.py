@@ -14,6 +14,8 @@ from torch import Tensor
 from sgat.features import Features, SparseFeatures, concatenate
 from sgat.graph import Graph
 
+ROLES = ("train", "val", "test")
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeData:
@@ -58,6 +60,11 @@ class NodeData:
         return self.graph.num_nodes
 
     @property
+    def ids(self) -> np.ndarray[Any, Any]:
+        """The user's id of each node, or its number where it has none, [N]."""
+        return np.arange(self.num_nodes) if self.node_ids is None else self.node_ids
+
+    @property
     def num_features(self) -> int:
         """Number of feature columns K."""
         return self.x.shape[1]
@@ -98,10 +105,7 @@ class NodeData:
 
     def __repr__(self) -> str:
         """One line: name and counts."""
-        roles = ", ".join(
-            f"{int(getattr(self, role).sum())} {role}"
-            for role in ("train", "val", "test")
-        )
+        roles = ", ".join(f"{int(getattr(self, role).sum())} {role}" for role in ROLES)
         return (
             f"NodeData({self.name!r}, {self.num_nodes} nodes, "
             f"{self.graph.num_edges} edges, "
@@ -109,19 +113,26 @@ class NodeData:
         )
 
 
+def labelled(y: Tensor) -> Tensor:
+    """Which nodes have a class; with several labels at once all have, [N] bool."""
+    return torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
+
+
 def merge(batch: Sequence[NodeData]) -> NodeData:
     """Several graphs as one without edges between them."""
     first = batch[0]
+    columns: dict[str, Any] = {
+        name: torch.cat([getattr(data, name) for data in batch])
+        for name in ("y", *ROLES)
+    }
     return dataclasses.replace(
         first,
         graph=Graph.merge([data.graph for data in batch]),
         x=concatenate([data.x for data in batch]),
-        y=torch.cat([data.y for data in batch]),
-        train=torch.cat([data.train for data in batch]),
-        val=torch.cat([data.val for data in batch]),
-        test=torch.cat([data.test for data in batch]),
         node_ids=None,
         edge_features=None,
+        name=first.name if len(batch) == 1 else first.name.partition("-")[0],
+        **columns,
     )
 
 
@@ -176,90 +187,70 @@ def check(graphs: Sequence[NodeData]) -> None:
         if data.num_features != first.num_features:
             raise ValueError(
                 f"All graphs must have the same features: {first.name!r} has"
-                f" {first.num_features} columns,"
-                f" {data.name!r} has {data.num_features}."
+                f" {first.num_features} columns, {data.name!r} has {data.num_features}."
             )
         if data.classes != first.classes or data.is_multilabel != first.is_multilabel:
             raise ValueError(
-                f"All graphs must have the same classes:"
-                f" {data.name!r} differs from {first.name!r}."
+                f"All graphs must have the same classes: {data.name!r} differs from"
+                f" {first.name!r}."
             )
     if not any(bool(data.train.any()) for data in graphs):
         raise ValueError(
-            f"The training set of {first.name!r} is empty:"
-            f" no node is marked as `train`."
+            f"The training set of {first.name!r} is empty: no node is marked as"
+            " `train`."
         )
 
 
 def check_features(data: NodeData) -> None:
     """Refuse features that are not finite, or not one row per node."""
-    if len(data.x.shape) != 2 or data.x.shape[0] != data.num_nodes:
-        raise ValueError(
-            f"`x` of {data.name!r} must have one row for each of"
-            f" the {data.num_nodes} nodes,"
-            f" got shape {list(data.x.shape)}."
-        )
-    value = data.x.value if isinstance(data.x, SparseFeatures) else data.x
+    x = data.x
+    if len(x.shape) != 2 or x.shape[0] != data.num_nodes:
+        rule = f"have one row for each of the {data.num_nodes} nodes"
+        raise _fault(data, "x", rule, f"shape {list(x.shape)}")
+    value = x.value if isinstance(x, SparseFeatures) else x
     bad = ~value.isfinite()
     if bool(bad.any()):
-        if isinstance(data.x, SparseFeatures):
-            entry = int(bad.nonzero()[0])
-            node, column = int(data.x.row[entry]), int(data.x.column[entry])
-            found = float(value[entry])
-        else:
-            node, column = (int(i) for i in bad.nonzero()[0])
-            found = float(value[node, column])
-        raise ValueError(
-            f"`x` of {data.name!r} must be finite,"
-            f" got {found} at node {node}, column {column}."
-        )
+        place = tuple(bad.nonzero()[0].tolist())
+        found = float(value[place])
+        if isinstance(x, SparseFeatures):
+            place = int(x.row[place]), int(x.column[place])
+        where = f"{found} at node {place[0]}, column {place[1]}"
+        raise _fault(data, "x", "be finite", where)
+
+
+def _fault(data: NodeData, argument: str, rule: str, got: str) -> ValueError:
+    return ValueError(f"`{argument}` of {data.name!r} must {rule}, got {got}.")
 
 
 def _check_labels(data: NodeData) -> None:
-    if data.y.shape[:1] != (data.num_nodes,) or data.y.dim() > 2:
-        raise ValueError(
-            f"`y` of {data.name!r} must have one entry for each of"
-            f" the {data.num_nodes} nodes,"
-            f" got shape {list(data.y.shape)}."
-        )
-    if data.is_multilabel:
-        bad = (data.y != 0) & (data.y != 1)
-        if bool(bad.any()):
-            node, column = (int(i) for i in bad.nonzero()[0])
-            raise ValueError(
-                f"`y` of {data.name!r} must hold 0 or 1 for every label,"
-                f" got {float(data.y[node, column])} at node {node},"
-                f" label {data.classes[column]!r}."
-            )
-        return
-    bad = (data.y < -1) | (data.y >= data.num_classes)
+    y, count = data.y, data.num_classes
+    if y.shape[:1] != (data.num_nodes,) or y.dim() > 2:
+        rule = f"have one entry for each of the {data.num_nodes} nodes"
+        raise _fault(data, "y", rule, f"shape {list(y.shape)}")
+    bad = (y != 0) & (y != 1) if data.is_multilabel else (y < -1) | (y >= count)
     if bool(bad.any()):
-        node = int(bad.nonzero()[0])
-        raise ValueError(
-            f"`y` of {data.name!r} must be a class 0 to {data.num_classes - 1},"
-            f" or -1 for no label,"
-            f" got {int(data.y[node])} at node {node}."
-        )
-    if data.num_classes == 0:
+        node, *column = bad.nonzero()[0].tolist()
+        if data.is_multilabel:
+            rule, found = "hold 0 or 1 for every label", float(y[node, column[0]])
+            where = f"{found} at node {node}, label {data.classes[column[0]]!r}"
+        else:
+            rule = f"be a class 0 to {count - 1}, or -1 for no label"
+            where = f"{int(y[node])} at node {node}"
+        raise _fault(data, "y", rule, where)
+    if count == 0 and not data.is_multilabel:
         raise ValueError(
             f"No node of {data.name!r} has a label; say where the labels are."
         )
-    if data.num_classes < 2:
-        raise ValueError(
-            f"`y` of {data.name!r} must hold at least 2 classes,"
-            f" got {data.num_classes}."
-        )
+    if count < 2 and not data.is_multilabel:
+        raise _fault(data, "y", "hold at least 2 classes", f"{count}")
 
 
 def _check_roles(data: NodeData) -> None:
-    for role in ("train", "val", "test"):
+    for role in ROLES:
         mask = getattr(data, role)
         if mask.dtype != torch.bool or mask.shape != (data.num_nodes,):
-            raise ValueError(
-                f"`{role}` of {data.name!r} must be a boolean mask with"
-                f" {data.num_nodes} entries,"
-                f" got {mask.dtype} of shape {list(mask.shape)}."
-            )
+            rule = f"be a boolean mask with {data.num_nodes} entries"
+            raise _fault(data, role, rule, f"{mask.dtype} of shape {list(mask.shape)}")
         if not data.is_multilabel and bool((mask & (data.y < 0)).any()):
             node = int((mask & (data.y < 0)).nonzero()[0])
             raise ValueError(
@@ -267,8 +258,7 @@ def _check_roles(data: NodeData) -> None:
             )
     twice = (data.train.int() + data.val.int() + data.test.int()) > 1
     if bool(twice.any()):
-        node = int(twice.nonzero()[0])
         raise ValueError(
-            f"Node {node} of {data.name!r} is in more than one of"
-            f" `train`, `val` and `test`."
+            f"Node {int(twice.nonzero()[0])} of {data.name!r} is in more than one of"
+            " `train`, `val` and `test`."
         )

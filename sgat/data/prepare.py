@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
+from sgat.graph.edge_list import picked
 
 SPARSE_BELOW = 0.25
 """Features of which a smaller share is non-zero are kept sparse."""
@@ -28,21 +29,14 @@ def simple_graph(edge_index: Tensor, num_nodes: int, *, undirected: bool) -> Gra
         num_nodes: Number of nodes N.
         undirected: Whether to add the reverse of every edge.
     """
-    src, dst = edge_index[0].long(), edge_index[1].long()
-    apart = src != dst
-    if not bool(apart.all()):
-        src, dst = src[apart], dst[apart]
-    key = src * num_nodes + dst
-    # Edges in ascending order, as PyG leaves them, need no second sort: at the size of
-    # Reddit it would cost more than the rest.
-    if not bool((key.diff() > 0).all()):
-        key = key.unique()
-        src = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
-        dst = key - src * num_nodes
+    apart = edge_index[0] != edge_index[1]
     graph = Graph.from_edges(
-        torch.stack([src, dst]), num_nodes, make_undirected=undirected
+        edge_index if bool(apart.all()) else edge_index[:, apart],
+        num_nodes,
+        make_undirected=undirected,
+        say_merged=False,
     )
-    return dataclasses.replace(graph, input_edge=None)
+    return dataclasses.replace(graph, weight=None, input_edge=None, num_merged=0)
 
 
 def fill(x: Features) -> float:
@@ -97,40 +91,23 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
     number[nodes] = torch.arange(count)
     src, dst = number[graph.src.long()], number[graph.dst.long()]
     keep = (src >= 0) & (dst >= 0)
-    smaller = Graph.from_edges(
-        torch.stack([src[keep], dst[keep]]),
+    smaller = Graph.from_keys(
+        dst[keep] * count + src[keep],
         count,
-        None if graph.weight is None else graph.weight[keep],
+        weight=picked(graph.weight, keep),
+        loop_weight=picked(graph.loop_weight, nodes),
+        degree=picked(graph.degree, nodes),
     )
-    loops, degree, edges = graph.loop_weight, graph.degree, data.edge_features
+    x = data.x
+    if isinstance(x, SparseFeatures):
+        x = SparseFeatures.from_scipy(x.to_scipy()[nodes.numpy()])
+    else:
+        x = x[nodes]
     return dataclasses.replace(
         data,
-        graph=dataclasses.replace(
-            smaller,
-            loop_weight=None if loops is None else loops[nodes],
-            input_edge=None,
-            degree=None if degree is None else degree[nodes],
-        ),
-        x=_rows(data.x, nodes),
-        y=data.y[nodes],
-        train=data.train[nodes],
-        val=data.val[nodes],
-        test=data.test[nodes],
+        graph=smaller,
+        x=x,
         node_ids=None if data.node_ids is None else data.node_ids[nodes.numpy()],
-        edge_features=None if edges is None else edges[keep],
-    )
-
-
-def _rows(x: Features, nodes: Tensor) -> Features:
-    if not isinstance(x, SparseFeatures):
-        return x[nodes]
-    keep = torch.zeros(len(x), dtype=torch.bool)
-    keep[nodes] = True
-    entry = keep[x.row]
-    count = x.row_ptr.diff()[nodes]
-    return SparseFeatures(
-        torch.cat([count.new_zeros(1), count.cumsum(0)]),
-        x.column[entry],
-        x.value[entry],
-        x.num_columns,
+        edge_features=picked(data.edge_features, keep),
+        **{name: getattr(data, name)[nodes] for name in ("y", *ROLES)},
     )

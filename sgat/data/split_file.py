@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sgat.data.splits import ROLES, Split
+from sgat.data.node_data import ROLES
+from sgat.data.splits import Split
 
 
 def save_split(path: str | os.PathLike[str], splits: Sequence[Split]) -> None:
@@ -19,25 +20,18 @@ def save_split(path: str | os.PathLike[str], splits: Sequence[Split]) -> None:
     `num_nodes` holds the size of each graph; `train`, `val` and `test` hold positions
     of nodes, counted through all graphs. The file appears only when it is complete.
     """
-    target = Path(path)
+    from sgat.data.files.atomic import replacing
+
     offsets = np.cumsum([0] + [split.num_nodes for split in splits])
+    pairs = list(zip(splits, offsets, strict=False))
     arrays: dict[str, Any] = {
         role: np.concatenate(
-            [np.zeros(0, dtype=np.int64)]
-            + [
-                getattr(split, role) + offset
-                for split, offset in zip(splits, offsets, strict=False)
-            ]
+            [np.zeros(0, np.int64), *(getattr(s, role) + start for s, start in pairs)]
         )
         for role in ROLES
     }
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **arrays, num_nodes=np.diff(offsets))
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(Path(path)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays, num_nodes=np.diff(offsets))
 
 
 def load_split(path: str | os.PathLike[str]) -> list[Split]:

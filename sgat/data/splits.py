@@ -10,14 +10,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData, labelled
 
 Ids = np.ndarray[Any, np.dtype[np.int64]]
 """Positions of nodes, ascending."""
 
-ROLES = ("train", "val", "test")
-
-_SPELLINGS = {"valid": "val", "validation": "val", "dev": "val", "training": "train"}
+ROLE_WORDS = {
+    "": None,
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
+    "test": "test",
+}
+"""The role that each word of a split column stands for."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,11 +54,11 @@ class Split:
 
     def masks(self) -> tuple[Tensor, Tensor, Tensor]:
         """Boolean masks of the three roles, [N] each."""
+        nobody = torch.zeros(self.num_nodes, dtype=torch.bool)
         train, val, test = (
-            torch.zeros(self.num_nodes, dtype=torch.bool) for _ in ROLES
+            nobody.index_fill(0, torch.from_numpy(getattr(self, role)), True)
+            for role in ROLES
         )
-        for role, mask in zip(ROLES, (train, val, test), strict=True):
-            mask[torch.from_numpy(getattr(self, role))] = True
         return train, val, test
 
     def restrict(self, nodes: Tensor) -> Split:
@@ -96,9 +100,8 @@ def random_per_class(
     labels = y.cpu().numpy()
     classes, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if not len(classes) or sizes.min() < per_class:
-        smallest, size = (
-            (int(classes[sizes.argmin()]), int(sizes.min())) if len(classes) else (0, 0)
-        )
+        least = int(sizes.argmin()) if len(classes) else None
+        smallest, size = (0, 0) if least is None else (classes[least], sizes[least])
         raise ValueError(
             f"`per_class` must be at most {size}, the size of the smallest class"
             f" (class {smallest}), got {per_class}; split by shares instead,"
@@ -163,10 +166,8 @@ def random_fractions(
     Works for multi-label data ([N, C]) too, in which every node counts as labelled.
     """
     _check_fractions(fractions)
-    labelled = torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
-    nodes = np.random.default_rng(seed).permutation(
-        np.flatnonzero(labelled.cpu().numpy())
-    )
+    nodes = np.flatnonzero(labelled(y).cpu().numpy())
+    nodes = np.random.default_rng(seed).permutation(nodes)
     parts = np.split(nodes, _borders(len(nodes), fractions))[:3]
     train, val, test = (np.sort(part) for part in parts)
     return Split(train, val, test, len(y))
@@ -181,18 +182,16 @@ def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
     Raises:
         ValueError: If an entry is another word; the message names the first such row.
     """
-    found: dict[str, list[int]] = {role: [] for role in ROLES}
+    found: dict[str | None, list[int]] = {role: [] for role in (*ROLES, None)}
     for row, value in enumerate(values):
         # NaN, which tables use for a missing entry, is the only value unlike itself.
         word = "" if value is None or value != value else str(value).strip().lower()
-        role = _SPELLINGS.get(word, word)
-        if role in found:
-            found[role].append(row)
-        elif role:
+        if word not in ROLE_WORDS:
             raise ValueError(
                 f"The split column must hold 'train', 'val', 'test' or nothing,"
                 f" got {value!r} in row {row}."
             )
+        found[ROLE_WORDS[word]].append(row)
     train, val, test = (np.array(found[role], dtype=np.int64) for role in ROLES)
     return Split(train, val, test, len(values))
 
@@ -232,9 +231,7 @@ def by_graph(
 
 
 def _with_role(data: NodeData, role: str | None) -> NodeData:
-    usable = torch.ones(data.num_nodes, dtype=torch.bool)
-    if not data.is_multilabel:
-        usable = data.y >= 0
+    usable = labelled(data.y)
     masks = (usable if role == name else torch.zeros_like(usable) for name in ROLES)
     return data.with_split(*masks)
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData, merge
 from sgat.data.prepare import component_of_nodes, fill
-from sgat.features import SparseFeatures, concatenate
+from sgat.features import SparseFeatures
 from sgat.graph import Graph
 
 
@@ -93,24 +93,9 @@ def describe(data: NodeData | Sequence[NodeData]) -> Statistics:
         raise ValueError("`data` must hold at least one graph, got none.")
     if len(data) == 1:
         return _describe_one(data[0])
-    whole = _describe_one(side_by_side(data))
+    whole = _describe_one(merge(data))
     return dataclasses.replace(
         whole, graphs=tuple(_describe_one(graph) for graph in data)
-    )
-
-
-def side_by_side(graphs: Sequence[NodeData]) -> NodeData:
-    """Several graphs with the same features and classes as one without new edges."""
-    first = graphs[0]
-    return NodeData(
-        graph=Graph.merge([data.graph for data in graphs]),
-        x=concatenate([data.x for data in graphs]),
-        y=torch.cat([data.y for data in graphs]),
-        train=torch.cat([data.train for data in graphs]),
-        val=torch.cat([data.val for data in graphs]),
-        test=torch.cat([data.test for data in graphs]),
-        classes=first.classes,
-        name=first.name.partition("-")[0],
     )
 
 
@@ -159,9 +144,7 @@ def _describe_one(data: NodeData) -> Statistics:
         homophily=node_homophily,
         edge_homophily=edge_homophily,
         homophily_note=note,
-        split={
-            role: int(getattr(data, role).sum()) for role in ("train", "val", "test")
-        },
+        split={role: int(getattr(data, role).sum()) for role in ROLES},
         memory=estimate_memory(data),
     )
 

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 
 from sgat.data.files.atomic import replacing
-from sgat.data.node_data import NodeData
-from sgat.data.statistics import side_by_side
+from sgat.data.node_data import NodeData, merge
 from sgat.explaining.removal import Removal, describe_removal
 from sgat.report.charts import Chart
 from sgat.report.class_edges import class_edges_card
@@ -145,7 +144,7 @@ def _chosen(run: FinishedRun, graph: str | None) -> int:
 
 
 def _removal(run: FinishedRun) -> Removal:
-    data = run.graphs[0] if len(run.graphs) == 1 else side_by_side(run.graphs)
+    data = run.graphs[0] if len(run.graphs) == 1 else merge(run.graphs)
     logits = torch.cat(run.logits)
     prediction = logits > 0 if data.is_multilabel else logits.argmax(dim=1)
     kept = torch.cat([scores.kept for scores in run.scores])

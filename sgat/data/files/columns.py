@@ -44,6 +44,23 @@ def decoded(column: Any) -> Any:
     return column
 
 
+def with_nulls(column: Any) -> Any:
+    """The column with null in place of NaN and of the empty string."""
+    column = decoded(column)
+    if pa.types.is_floating(column.type):
+        is_missing = pc.is_nan(column)
+    elif is_string(column.type):
+        is_missing = pc.equal(column, "")
+    else:
+        return column
+    return pc.if_else(is_missing, pa.scalar(None, column.type), column)
+
+
+def shown(value: Any) -> str:
+    """A value of a table for a message."""
+    return "nothing" if value is None else repr(value)
+
+
 def first(mask: Any) -> int:
     """Row of the first true entry of a boolean column, -1 without any."""
     return int(pc.index(mask, True).as_py())

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from sgat.data.files.columns import decoded, is_string, with_nulls
 from sgat.data.files.source import Source, check_names, row_name
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -75,11 +76,10 @@ def write_csv(table: Any, path: Path, *, format: str) -> None:
     """
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+        column = decoded(column)
         if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        elif _is_string(column.type):
+            column = with_nulls(column)
+        elif is_string(column.type):
             row = pc.index(pc.match_substring(column, "\0"), True).as_py()
             if row >= 0:
                 raise ValueError(
@@ -92,10 +92,6 @@ def write_csv(table: Any, path: Path, *, format: str) -> None:
         path,
         pyarrow.csv.WriteOptions(delimiter=DELIMITERS[format]),
     )
-
-
-def _is_string(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _check_text(path: Path, delimiter: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.files.columns import numbers
+from sgat.data.files.columns import numbers, shown
 from sgat.data.files.encoding import FeatureColumn, encode
 from sgat.data.files.ids import positions
 from sgat.data.files.options import FileOptions
@@ -65,12 +65,9 @@ def edge_weight(source: Source, name: str | None) -> Tensor | None:
     bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
     if bad.any():
         row = int(bad.argmax())
-        given = source.table.column(name)[row].as_py()
+        given = shown(source.table.column(name)[row].as_py())
         raise source.fault(
-            "must be a finite number of at least 0, got"
-            f" {'nothing' if given is None else repr(given)}.",
-            column=name,
-            row=row,
+            f"must be a finite number of at least 0, got {given}.", column=name, row=row
         )
     return torch.tensor(value, dtype=torch.get_default_dtype())
 

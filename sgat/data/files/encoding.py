@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from sgat.data.files.columns import decoded, first, is_number, looks_numeric, numbers
+from sgat.data.files.columns import (
+    decoded,
+    first,
+    is_number,
+    looks_numeric,
+    numbers,
+    with_nulls,
+)
 from sgat.data.files.options import FileOptions
 from sgat.data.files.source import Source
 from sgat.features import Features, SparseFeatures
@@ -241,14 +248,11 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
 
 
 def _categories(column: Any) -> Any:
-    """The values of a column, the empty string being a missing value."""
-    column = decoded(column)
-    if pa.types.is_floating(column.type):
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    """The values of a column: numbers, truth values, or strings."""
+    column = with_nulls(column)
     if pa.types.is_boolean(column.type) or is_number(column.type):
         return column
-    text = column.cast(pa.string())
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    return column.cast(pa.string())
 
 
 def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any:

@@ -11,22 +11,22 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from sgat.data.files.columns import decoded, first, is_string, numbers, typed_text
+from sgat.data.files.columns import (
+    decoded,
+    first,
+    is_string,
+    numbers,
+    shown,
+    typed_text,
+    with_nulls,
+)
 from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
 from sgat.data.files.options import FileOptions
 from sgat.data.files.source import Source
+from sgat.data.node_data import ROLES
+from sgat.data.splits import ROLE_WORDS
 from sgat.features import Features, SparseFeatures
 
-ROLES = {
-    "train": "train",
-    "training": "train",
-    "val": "val",
-    "valid": "val",
-    "validation": "val",
-    "test": "test",
-    "": None,
-}
-"""What each word of a split column stands for."""
 MOST_CLASSES = 50
 """Number of classes above which they must have two labelled nodes each on average."""
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
@@ -58,7 +58,7 @@ def without_table(num_nodes: int) -> NodeColumns:
         SparseFeatures.identity(num_nodes),
         torch.full((num_nodes,), -1),
         (),
-        dict.fromkeys(("train", "val", "test"), nothing),
+        dict.fromkeys(ROLES, nothing),
         (),
     )
 
@@ -139,16 +139,11 @@ def _feature_names(
 def _classes(
     source: Source, name: str, given: tuple[Any, ...] | None
 ) -> tuple[Tensor, tuple[Any, ...]]:
-    column = decoded(source.column(name, "the label"))
+    column = with_nulls(source.column(name, "the label"))
     if name in source.text_columns:
-        text = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        typed = typed_text(text)
-        column = typed if pa.types.is_integer(typed.type) else text
-    if is_string(column.type):
-        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-    elif pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    elif pa.types.is_nested(column.type):
+        typed = typed_text(column)
+        column = typed if pa.types.is_integer(typed.type) else column
+    if pa.types.is_nested(column.type):
         raise source.fault(f"{column.type} cannot be a label.", column=name)
     if given is None:
         values = pc.unique(column).drop_null()
@@ -197,19 +192,14 @@ def _labels(source: Source, names: tuple[str, ...]) -> Tensor:
         bad = (value != 0) & (value != 1)
         if bad.any():
             row = int(bad.argmax())
-            found = column[row].as_py()
-            raise source.fault(
-                f"must be 0 or 1, got {'nothing' if found is None else repr(found)}.",
-                column=name,
-                row=row,
-            )
+            found = shown(column[row].as_py())
+            raise source.fault(f"must be 0 or 1, got {found}.", column=name, row=row)
         columns.append(torch.tensor(value))
     return torch.stack(columns, dim=1).to(torch.get_default_dtype())
 
 
 def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
-    code = np.full(len(source.table), -1)
-    words = list(ROLES)
+    role = np.full(len(source.table), -1)
     if name is not None:
         column = decoded(source.column(name, "the split"))
         if not is_string(column.type) and column.null_count < len(column):
@@ -219,7 +209,7 @@ def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
             )
         text = pc.fill_null(column.cast(pa.string()), "")
         text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-        found = pc.index_in(text, value_set=pa.array(words))
+        found = pc.index_in(text, value_set=pa.array(ROLE_WORDS))
         row = first(pc.is_null(found))
         if row >= 0:
             raise source.fault(
@@ -227,13 +217,9 @@ def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
                 column=name,
                 row=row,
             )
-        code = found.to_numpy()
-    return {
-        role: torch.from_numpy(
-            np.isin(code, [i for i, word in enumerate(words) if ROLES[word] == role])
-        )
-        for role in ("train", "val", "test")
-    }
+        numbers_of = [-1 if r is None else ROLES.index(r) for r in ROLE_WORDS.values()]
+        role = np.array(numbers_of)[found.to_numpy()]
+    return {name: torch.from_numpy(role == i) for i, name in enumerate(ROLES)}
 
 
 def _check_roles_have_labels(
