@@ -31,9 +31,23 @@ from benchmarks.measure import append, measure, table
 from sgat.conv import SGATConv
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
-from sgat.ops.operators import aggregate as fused_aggregate
-from sgat.ops.operators import gates as fused_gates
-from sgat.ops.operators import gates_bwd as fused_gates_bwd
+from sgat.ops.operators.aggregate import (
+    AggregateGradInputs,
+    aggregate_rows,
+    aggregate_rows_bwd,
+)
+from sgat.ops.operators.gates import (
+    GateGradInputs,
+    GateSums,
+    open_rows,
+    open_rows_bwd,
+)
+from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
+from sgat.ops.operators.slotted_edges import (
+    SlottedEdges,
+    aggregate_inputs,
+    gate_inputs,
+)
 
 WIDTH, HEADS = 128, 2
 PEERS = ("GATConv", "GATv2Conv", "GCNConv", "torch CSR matmul", "eager scatter SGAT")
@@ -139,60 +153,55 @@ def passes(
 def kernel_passes(
     graph: Graph, dtype: torch.dtype, percent: float, rank: int = 0
 ) -> dict[str, Any]:
-    """The passes of the fused operators by themselves; those over gates with a rank."""
+    """The passes of the fast operators by themselves; those over gates with a rank."""
     num_nodes, device = graph.num_nodes, graph.device
-    gates = HardConcrete()
-    shape = (gates.temperature, gates.gamma, gates.zeta)
+    backend: Any = "gpu" if device.type == "cuda" else "cpu"
     score = torch.full((num_nodes,), location(percent) / 2, device=device)
     # Products so small that they move no gate.
     pair: Any = (None, None)
     if rank:
         pair = tuple(1e-4 * torch.randn(2, num_nodes, rank, device=device))
+    scores, gates = (score, score, None, *pair), HardConcrete()
     seed = torch.tensor([3], device=device)
-    ends = (graph.row_ptr, graph.src)
-    backend = "gpu" if device.type == "cuda" else "cpu"
-
-    def gate(with_sources: bool) -> Any:
-        nothing = (None, None, None)
-        ways = (with_sources, with_sources and rank > 0, backend)
-        return fused_gates.open_rows(
-            score, score, None, *pair, *ends, *nothing, seed, *shape, *ways
-        )
-
-    outputs = gate(True)
-    slots, row_sum = outputs[:11], outputs[11]
+    both_ways = gate_inputs(graph, scores, seed, gates, backend)
+    both_ways = both_ways._replace(with_pairs=rank > 0)
+    nothing = {"sources": None, "source_dst": None, "source_edge": None}
+    by_target = both_ways._replace(**nothing, with_pairs=False)
+    outputs = open_rows(*both_ways)
+    rows, sums = OpenRows(*outputs[:NUM_SLOTS]), GateSums(*outputs[NUM_SLOTS:])
+    opened = SlottedEdges(
+        graph, rows, sums.row_sum, sums.penalty, scores, seed, gates, backend
+    )
     x = torch.randn(num_nodes, WIDTH, device=device).to(dtype)
-    grad = torch.randn_like(x)
-    shared = (list(slots), row_sum, *ends, None, None, None, 0.0, 0)
-
-    def forward() -> Any:
-        return fused_aggregate.aggregate_rows(x, *shared, backend)
-
-    out, wide_out, kept = forward()
-    out = wide_out if wide_out.numel() else out
-
-    def backward() -> Any:
-        return fused_aggregate.aggregate_rows_bwd(
-            grad, x, out, kept, *shared, True, backend
-        )
-
-    _, grad_gate, grad_row_sum = backward()
-
-    def gate_backward() -> Any:
-        options = (*pair, *ends, None, list(slots), *shape, False, backend)
-        return fused_gates_bwd.open_rows_bwd(grad_gate, grad_row_sum, *options)
-
+    given = aggregate_inputs(opened, x, None, 0.0, 0)
+    out, wide_out, kept = aggregate_rows(*given)
+    backward = AggregateGradInputs(
+        torch.randn_like(x),
+        x,
+        wide_out if wide_out.numel() else out,
+        kept,
+        *(given.rows, given.row_sum, given.sources),
+        *(None, None, None, 0.0, 0, True, backend),
+    )
+    _, grad_gate, grad_row_sum = aggregate_rows_bwd(*backward)
+    gate_backward = GateGradInputs(
+        grad_gate,
+        grad_row_sum,
+        *pair,
+        *(both_ways.src, None, both_ways.targets, both_ways.sources, given.rows),
+        *(gates.temperature, gates.gamma, gates.zeta, False, backend),
+    )
     over_gates = {
-        "gate by target": lambda: gate(False),
-        "gate both ways": lambda: gate(True),
-        "gate backward": gate_backward,
+        "gate by target": lambda: open_rows(*by_target),
+        "gate both ways": lambda: open_rows(*both_ways),
+        "gate backward": lambda: open_rows_bwd(*gate_backward),
     }
     if rank:
         return over_gates
     return {
         **over_gates,
-        "aggregate forward": forward,
-        "aggregate backward": backward,
+        "aggregate forward": lambda: aggregate_rows(*given),
+        "aggregate backward": lambda: aggregate_rows_bwd(*backward),
     }
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.graph.compressed_rows import pointers, to_scipy
+from sgat.graph.compressed_rows import by_column, once, pointers, to_scipy
 
 NARROW = 16
 
@@ -27,6 +26,20 @@ def product(x: Tensor, weight: Tensor) -> Tensor:
     return x @ weight
 
 
+class ColumnOrder(NamedTuple):
+    """The entries of `SparseFeatures` once more, sorted by column and then by row.
+
+    Attributes:
+        ptr: Entries of column k stand at positions ptr[k] to ptr[k + 1], [K + 1].
+        row: Row of each entry in this order, [M].
+        entry: Position of each entry in the order by row, [M].
+    """
+
+    ptr: Tensor
+    row: Tensor
+    entry: Tensor
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class SparseFeatures:
     """Node features in compressed rows, for bags of words and identity features.
@@ -37,12 +50,17 @@ class SparseFeatures:
         column: Column of each entry, ascending within a row, [M] int64.
         value: Value of each entry, [M].
         num_columns: Width K of the matrix.
+        derived: What was worked out from where the entries stand, by name; it goes with
+            the matrix (see `sgat.graph.compressed_rows.once`).
     """
 
     row_ptr: Tensor
     column: Tensor
     value: Tensor
     num_columns: int
+    derived: dict[str, Any] = dataclasses.field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def from_dense(cls, x: Tensor) -> SparseFeatures:
@@ -87,21 +105,29 @@ class SparseFeatures:
         """Device of the values."""
         return self.value.device
 
-    @cached_property
+    @property
     def row(self) -> Tensor:
         """Row of each entry, [M] int64."""
-        return torch.repeat_interleave(
-            torch.arange(self.shape[0], device=self.device), self.row_ptr.diff()
-        )
+        return once(self.derived, "row", self._find_row)
+
+    def _find_row(self) -> Tensor:
+        every = torch.arange(self.shape[0], device=self.device)
+        count = self.row_ptr.diff()
+        return torch.repeat_interleave(every, count, output_size=len(self.column))
+
+    @property
+    def by_column(self) -> ColumnOrder:
+        """The entries sorted by column, for passes over each column."""
+        given = self.row_ptr, self.column, self.num_columns
+        return once(self.derived, "by column", lambda: ColumnOrder(*by_column(*given)))
 
     def to(self, device: torch.device | str) -> SparseFeatures:
-        """The same matrix on another device."""
-        return SparseFeatures(
-            self.row_ptr.to(device),
-            self.column.to(device),
-            self.value.to(device),
-            self.num_columns,
-        )
+        """The same matrix on another device; itself if it is there."""
+        given = (self.row_ptr, self.column, self.value)
+        row_ptr, column, value = (part.to(device) for part in given)
+        if row_ptr is self.row_ptr and column is self.column and value is self.value:
+            return self
+        return SparseFeatures(row_ptr, column, value, self.num_columns)
 
     def to_scipy(self, dtype: Any = None) -> Any:
         """The same matrix as a SciPy array, with values of this type, [N, K]."""

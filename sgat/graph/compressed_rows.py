@@ -6,7 +6,8 @@ of row i stand at positions row_ptr[i] to row_ptr[i + 1].
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +15,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Array = NDArray[Any]
+T = TypeVar("T")
+
+
+def once(known: dict[str, Any], name: str, work_out: Callable[[], T]) -> T:
+    """What `work_out` returns, from `known` if it is there, else kept there.
+
+    As `functools.cached_property`, which a compiler does not look into.
+    """
+    if name not in known:
+        known[name] = work_out()
+    found: T = known[name]
+    return found
 
 
 def index_type(size: int) -> torch.dtype:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.graph.compressed_rows import by_column, index_type, pointers, to_scipy
+from sgat.graph.compressed_rows import by_column, index_type, once, pointers, to_scipy
 from sgat.graph.edge_list import merged_edges, picked
 
 
@@ -58,6 +58,8 @@ class Graph:
             was not judged (see `sgat.judging`).
         degree: Number of edges into each node before closed ones were left out, [N];
             None if all are there.
+        derived: What was worked out from this graph, by name; it goes with the graph
+            (see `sgat.graph.compressed_rows.once`).
     """
 
     num_nodes: int
@@ -72,6 +74,9 @@ class Graph:
     feature: Tensor | None = None
     log_odds: Tensor | None = None
     degree: Tensor | None = None
+    derived: dict[str, Any] = dataclasses.field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def from_edges(
@@ -269,10 +274,11 @@ class Graph:
         place = torch.searchsorted(key, wanted).clamp(max=len(key) - 1)
         return torch.where(key[place] == wanted, place, -1)
 
-    @cached_property
+    @property
     def by_source(self) -> SourceOrder:
         """The edges sorted by source, for passes over what each node sends."""
-        return SourceOrder(*by_column(self.row_ptr, self.src, self.num_nodes))
+        given = self.row_ptr, self.src, self.num_nodes
+        return once(self.derived, "by source", lambda: SourceOrder(*by_column(*given)))
 
     @property
     def reverse_edge(self) -> Tensor:
@@ -315,12 +321,16 @@ class Graph:
         return digest.hexdigest()
 
     def to(self, device: torch.device | str) -> Graph:
-        """The same graph on another device."""
+        """The same graph on another device; itself if it is there."""
+        fields = [field.name for field in dataclasses.fields(self)]
+        given = {name: getattr(self, name) for name in fields}
         moved: dict[str, Any] = {
-            field.name: value.to(device)
-            for field in dataclasses.fields(self)
-            if isinstance(value := getattr(self, field.name), Tensor)
+            name: value.to(device)
+            for name, value in given.items()
+            if isinstance(value, Tensor)
         }
+        if all(value is given[name] for name, value in moved.items()):
+            return self
         return dataclasses.replace(self, **moved)
 
     def larger_direction(self, value: Tensor) -> Tensor:

@@ -21,8 +21,8 @@ from sgat.gates import BinaryGates, Gates
 from sgat.graph import Graph
 from sgat.ops import noise, reference
 from sgat.ops.noise import Seed
-from sgat.ops.operators import fused
-from sgat.ops.operators import project as fused_project
+from sgat.ops.operators import project as fast_project
+from sgat.ops.operators import slotted_edges as fast
 from sgat.ops.reference import OpenEdges, rounded
 
 logger = logging.getLogger(__name__)
@@ -224,7 +224,7 @@ def open_edges(
     if chosen == "reference":
         return reference.open_edges(graph, *scores, seed=seed, gates=gates)
     assert not isinstance(gates, BinaryGates)
-    opened: Any = fused.open_edges(
+    opened: Any = fast.open_edges(
         graph, *scores, seed=seed, gates=gates, backend=chosen
     )
     return cast(OpenEdges, opened)
@@ -281,7 +281,7 @@ def prune(opened: OpenEdges) -> OpenEdges:
 
 
 def _drawn_by(opened: OpenEdges) -> Literal["reference", "cpu", "gpu"]:
-    return opened.backend if isinstance(opened, fused.OpenEdges) else "reference"
+    return opened.backend if isinstance(opened, fast.SlottedEdges) else "reference"
 
 
 def aggregate(
@@ -324,9 +324,9 @@ def aggregate(
             f"`opened` was drawn by the backend {drawn_by!r}, so `backend` must be"
             f" {drawn_by!r} or 'auto', got {backend!r}."
         )
-    if isinstance(opened, fused.OpenEdges):
+    if isinstance(opened, fast.SlottedEdges):
         choose_backend(opened.backend, x)
-        return fused.aggregate(opened, x, dropout=dropout, seed=seed, layer=layer)
+        return fast.aggregate(opened, x, dropout=dropout, seed=seed, layer=layer)
     return reference.aggregate(opened, x, dropout=dropout, seed=seed, layer=layer)
 
 
@@ -375,7 +375,7 @@ def project(
         return reference.project(
             x, weight, dropout=dropout, seed=seed, layer=layer, node_id=node_id
         )
-    return fused_project.project(
+    return fast_project.project(
         x,
         weight,
         dropout=dropout,

@@ -36,6 +36,15 @@ _WORD = 0xFFFFFFFF
 _BLOCK = 1 << 15
 
 
+def seed_tensor(seed: Seed, device: torch.device) -> Tensor:
+    """The seed as one int64 on the device, without waiting for it."""
+    if isinstance(seed, int):
+        bits = seed & (2**64 - 1)
+        signed = bits - 2**64 if bits >= 2**63 else bits
+        return torch.full((1,), signed, dtype=torch.int64, device=device)
+    return seed.reshape(1).to(device, non_blocking=True)
+
+
 def philox(
     counter: tuple[Tensor, Tensor, Tensor, Tensor], seed: Seed
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -76,6 +76,11 @@ def rounded(vector: Tensor) -> Tensor:
     return vector + (value - vector.detach()) if vector.requires_grad else value
 
 
+def wide_type(dtype: torch.dtype) -> torch.dtype:
+    """The type in which numbers of a type are summed: float32 at least."""
+    return torch.promote_types(dtype, torch.float32)
+
+
 def pair_scores(dst: Tensor, src: Tensor, query: Tensor, key: Tensor) -> Tensor:
     """q_i · k_j of every edge, both `rounded`, [E], a part of the edges at a time."""
     query, key = rounded(query), rounded(key)
@@ -177,7 +182,7 @@ def aggregate(
         coefficient = coefficient * kept / (1 - dropout)
         loop = loop * loop_kept / (1 - dropout)
     rows = x.flatten(1) if x.dim() > 1 else x[:, None]
-    wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
+    wide = rows.to(wide_type(rows.dtype))
     messages = coefficient.to(wide)[:, None] * _rows(wide, graph.src[edge])  # [O, D]
     out = torch.index_add(loop.to(wide)[:, None] * wide, 0, graph.dst[edge], messages)
     return out.to(x.dtype).reshape(x.shape)

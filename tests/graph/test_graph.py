@@ -10,7 +10,7 @@ import torch
 from support.awkward import GRAPHS
 
 from sgat.graph import Graph
-from sgat.ops.operators.passes import SPLIT
+from sgat.ops.operators.pieces import SPLIT
 
 
 def graph_of(*edges: tuple[int, int], num_nodes: int | None = None, **options) -> Graph:

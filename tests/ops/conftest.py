@@ -4,7 +4,7 @@ import pytest
 from support.agreement import poison
 from support.triton_device import HAS_CUDA
 
-from sgat.ops.operators import passes as fused_passes
+from sgat.ops.operators.pieces import SPLIT
 
 
 @pytest.fixture
@@ -18,4 +18,4 @@ def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split rows already at 16 edges."""
-    monkeypatch.setitem(fused_passes.SPLIT, "gpu", 16)
+    monkeypatch.setitem(SPLIT, "gpu", 16)

@@ -29,11 +29,16 @@ from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import noise, reference
-from sgat.ops.operators import aggregate as fused_aggregate
-from sgat.ops.operators import fused
-from sgat.ops.operators import gates as fused_gates
-from sgat.ops.operators import passes as fused_passes
-from sgat.ops.operators import project as fused_project
+from sgat.ops.operators.aggregate import aggregate_rows
+from sgat.ops.operators.gates import open_rows
+from sgat.ops.operators.pieces import SPLIT
+from sgat.ops.operators.project import (
+    DropInputs,
+    drop_features,
+    project_sparse,
+    sparse_inputs,
+)
+from sgat.ops.operators.slotted_edges import SlottedEdges
 
 
 @pytest.fixture(params=list(GRAPHS))
@@ -87,7 +92,7 @@ def test_vectors_of_pairs_in_other_types(graph: Graph, dtype: torch.dtype) -> No
 def test_vectors_of_pairs_over_hubs_in_pieces(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(fused_passes.SPLIT, "cpu", 16)
+    monkeypatch.setitem(SPLIT, "cpu", 16)
     check_step(graph, torch.float32, "cpu", seed=None, rank=23, with_edges=True)
 
 
@@ -150,7 +155,7 @@ def test_threads_do_not_change_a_bit() -> None:
 def test_hubs_in_pieces_follow_the_reference(
     graph: Graph, dropout: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(fused_passes.SPLIT, "cpu", 16)
+    monkeypatch.setitem(SPLIT, "cpu", 16)
     check_step(
         graph, torch.float32, "cpu", seed=3, dropout=dropout, with_edges=dropout > 0
     )
@@ -160,7 +165,7 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
     leaves = torch.arange(1, 100_003)
     edges = torch.stack([leaves, torch.zeros_like(leaves)])
     graph = Graph.from_edges(torch.cat([edges, edges.flip(0)], 1), 100_003)
-    assert graph.num_edges > 10 * fused_passes.SPLIT["cpu"]
+    assert graph.num_edges > 10 * SPLIT["cpu"]
     threads = torch.get_num_threads()
     results = []
     try:
@@ -176,7 +181,7 @@ def test_threads_share_a_hub_and_do_not_change_a_bit() -> None:
 
 def test_open_edges_are_counted_where_no_row_is_cut() -> None:
     graph = scattered(307, 30_011)
-    assert graph.num_edges > 2 * fused_passes.SPLIT["cpu"]
+    assert graph.num_edges > 2 * SPLIT["cpu"]
     score = torch.randn(graph.num_nodes)
     opened = ops.open_edges(graph, score, score, seed=3, backend="cpu")
     assert int(opened.num_open) == len(opened.gate)
@@ -200,7 +205,7 @@ def test_uniform_numbers_are_those_of_noise_bit_for_bit(seed: int) -> None:
 
     graph = GRAPHS["two graphs"]()
     name = graph.noise_id.numpy().astype(np.uint64)
-    signed = fused_passes.seed_tensor(seed, torch.device("cpu"))
+    signed = noise.seed_tensor(seed, torch.device("cpu"))
     key = [np.uint64(word) for word in lanes.split_key(signed.numpy()[0])]
     words = np.empty(lanes.PART, np.uint32)
     expected = noise.edge_uniform(seed, graph, 7).double()
@@ -283,20 +288,17 @@ def test_operators_are_registered_as_torch_expects(
     gate, aggregate = operator_arguments(GRAPHS[name](), drops=drops)
     # Slots past the count are not written, so values cannot be compared.
     checks = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(fused_gates.open_rows, gate, test_utils=checks)
-    torch.library.opcheck(fused_aggregate.aggregate_rows, aggregate)
+    torch.library.opcheck(open_rows, tuple(gate), test_utils=checks)
+    torch.library.opcheck(aggregate_rows, tuple(aggregate))
     weight = torch.randn(7, 5, requires_grad=True)
     seed = torch.tensor([3]) if drops else None
     sparse = SparseFeatures.from_dense(torch.eye(7))
-    entries = (sparse.row_ptr, sparse.column, sparse.value)
     options = (0.5, 1, "cpu")
-    torch.library.opcheck(
-        fused_project.project_sparse, (weight, *entries, None, seed, *options)
-    )
+    sparse_given = sparse_inputs(sparse, weight, None, seed, *options)
+    torch.library.opcheck(project_sparse, tuple(sparse_given))
     if seed is not None:
-        torch.library.opcheck(
-            fused_project.drop_features, (weight, None, seed, *options)
-        )
+        given = DropInputs(weight, None, seed, *options)
+        torch.library.opcheck(drop_features, tuple(given))
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -330,7 +332,7 @@ def test_auto_takes_the_cpu_kernels() -> None:
     graph = GRAPHS["chain"]()
     score = torch.zeros(graph.num_nodes)
     opened = ops.open_edges(graph, score, score)
-    assert isinstance(opened, fused.OpenEdges)
+    assert isinstance(opened, SlottedEdges)
     assert opened.backend == "cpu"
 
 

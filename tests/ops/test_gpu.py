@@ -28,9 +28,9 @@ from torch import Tensor
 from sgat import ops
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.ops.operators import aggregate as fused_aggregate
-from sgat.ops.operators import fused
-from sgat.ops.operators import gates as fused_gates
+from sgat.ops.operators.aggregate import aggregate_rows
+from sgat.ops.operators.gates import open_rows
+from sgat.ops.operators.slotted_edges import SlottedEdges
 
 pytestmark = needs_triton
 
@@ -270,8 +270,8 @@ def test_operators_are_registered_as_torch_expects(
     # Slots past the count, and their gradients, are not written, so values cannot be
     # compared.
     checks = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(fused_gates.open_rows, gate, test_utils=checks)
-    torch.library.opcheck(fused_aggregate.aggregate_rows, aggregate, test_utils=checks)
+    torch.library.opcheck(open_rows, tuple(gate), test_utils=checks)
+    torch.library.opcheck(aggregate_rows, tuple(aggregate), test_utils=checks)
 
 
 @gpu_test
@@ -296,7 +296,7 @@ def test_auto_takes_the_gpu_kernels() -> None:
     graph = GRAPHS["chain"]().to("cuda")
     score = torch.zeros(graph.num_nodes, device="cuda")
     opened = ops.open_edges(graph, score, score)
-    assert isinstance(opened, fused.OpenEdges)
+    assert isinstance(opened, SlottedEdges)
     assert opened.backend == "gpu"
     with pytest.raises(ValueError, match="on the CPU, and these are on cuda"):
         ops.open_edges(graph, score, score, backend="cpu")

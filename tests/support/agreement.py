@@ -17,9 +17,15 @@ from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import noise
-from sgat.ops.operators import fused
-from sgat.ops.operators import gates as fused_gates
-from sgat.ops.operators import passes as fused_passes
+from sgat.ops.operators.aggregate import AggregateInputs
+from sgat.ops.operators.gates import GateInputs, open_rows
+from sgat.ops.operators.pieces import SPLIT
+from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
+from sgat.ops.operators.slotted_edges import (
+    SlottedEdges,
+    aggregate_inputs,
+    gate_inputs,
+)
 
 
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +234,7 @@ def check_rounding(backend: ops.Backend, device: str = "cpu") -> None:
 
 def operator_arguments(
     graph: Graph, *, drops: bool, backend: ops.Backend = "cpu"
-) -> tuple[tuple, tuple]:
+) -> tuple[GateInputs, AggregateInputs]:
     """Arguments of `open_rows` and `aggregate_rows` for a graph."""
     gates, device = HardConcrete(), graph.device
     num_nodes = graph.num_nodes
@@ -237,29 +243,24 @@ def operator_arguments(
         torch.randn(*shape, device=device, requires_grad=True) for shape in shapes
     ]
     seed = torch.tensor([3], device=device)
-    shape = (gates.temperature, gates.gamma, gates.zeta)
-    weights = (graph.weight, graph.loop_weight, graph.node_id)
-    ends = (graph.row_ptr, graph.src)
-    gate = (*scores, *ends, *weights, seed, *shape, True, True)
-    outputs = fused_gates.open_rows(*gate, backend)
-    slots, row_sum = outputs[:11], outputs[11]
+    gate = gate_inputs(graph, scores, seed, gates, backend)
+    outputs = [output.detach() for output in open_rows(*gate)]
+    rows, (row_sum, penalty, *_) = OpenRows(*outputs[:NUM_SLOTS]), outputs[NUM_SLOTS:]
+    rows.source_gate.requires_grad_()
+    row_sum.requires_grad_()
+    opened = SlottedEdges(graph, rows, row_sum, penalty, scores, seed, gates, backend)
     x = torch.randn(graph.num_nodes, 5, device=device, requires_grad=True)
-    key = seed if drops else None
-    rows = [slot.detach() for slot in slots]
-    rows[6].requires_grad_()
-    row_sum = row_sum.detach().requires_grad_()
-    options = (0.4 if drops else 0.0, 9, backend)
-    aggregate = (x, rows, row_sum, *ends, *weights[1:], key, *options)
-    return (*gate, backend), aggregate
+    drop = (seed, 0.4, 9) if drops else (None, 0.0, 9)
+    return gate, aggregate_inputs(opened, x, *drop)
 
 
-def gates_both_ways(opened: fused.OpenEdges) -> tuple[dict, dict]:
+def gates_both_ways(opened: SlottedEdges) -> tuple[dict, dict]:
     """Gates by (target, source), as the pass by target and that by source drew them."""
     rows, graph = opened.rows, opened.graph
     whole = rows.source_whole if len(rows.source_whole) else None
     targets = (graph.row_ptr, rows.src, rows.gate, rows.filled, None)
     sources = (graph.by_source.ptr, rows.dst, rows.source_gate)
-    split = fused_passes.SPLIT[opened.backend]
+    split = SPLIT[opened.backend]
     by_target = _gates(split, *targets)
     by_source = _gates(split, *sources, rows.source_filled, whole)
     return by_target, {(i, j): gate for (j, i), gate in by_source.items()}

@@ -1,4 +1,4 @@
-"""The passes of `fused.py` in Numba, and how threads share them.
+"""The passes of `sgat.ops.operators` in Numba, and how threads share them.
 
 A kernel is compiled without the interpreter's lock and handles the pieces of rows
 `first` to `last`; threads take such ranges one after the other. A piece is summed by

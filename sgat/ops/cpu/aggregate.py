@@ -16,9 +16,15 @@ from sgat.ops.cpu.lanes import (
     uniform,
 )
 from sgat.ops.cpu.memory import Array, array, wide
-from sgat.ops.cpu.order import add_rows, columns, longest_piece, pieces
+from sgat.ops.cpu.pieces import add_rows, longest_piece, pieces
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
+from sgat.ops.operators.aggregate import (
+    Aggregated,
+    AggregateGradInputs,
+    AggregateGrads,
+    AggregateInputs,
+)
 from sgat.ops.operators.slots import OpenRows
 
 
@@ -28,7 +34,8 @@ def aggregate_rows_kernel(
     last,
     ptr,
     row,
-    extra,
+    row_first,
+    place,
     x,
     loop_weight,
     node_id,
@@ -45,7 +52,7 @@ def aggregate_rows_kernel(
 ):
     """out_i = (m_ii A_ii x_i + Σ_j m_ij A_ij z_ij x_j) / S_i for pieces first to last.
 
-    The first piece of a row has the loop; sums of the others go to `partial`.
+    The first piece of a row has the loop; sums of a split row's go to `partial`.
     """
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
@@ -61,16 +68,15 @@ def aggregate_rows_kernel(
         i, begin = row[piece], ptr[piece]
         end = begin + count[piece]
         factor = x.dtype.type(scale / row_sum[i] if row_sum[i] > 0 else 0.0)
-        loop = zero
-        if extra[piece] < 0:
+        loop, o = zero, place[piece]
+        if piece == row_first[i]:
             loop = x.dtype.type(loop_weight[i] if len(loop_weight) else 1.0)
         if not drops:
-            if extra[piece] < 0:
+            if o < 0:
                 sum_row(
                     x, i, loop, x, open_src, scaled, None, begin, end, factor, out, i
                 )
             else:
-                o = extra[piece]
                 sum_row(
                     *(x, i, loop, x, open_src, scaled, None, begin, end),
                     *(factor, partial, o),
@@ -89,10 +95,9 @@ def aggregate_rows_kernel(
                 kept_scaled[size] = scaled[q]
                 size += kept[q]
         kept[end : ptr[piece + 1]] = 0
-        if extra[piece] < 0:
+        if o < 0:
             sum_row(x, i, loop, x, kept_src, kept_scaled, None, 0, size, factor, out, i)
         else:
-            o = extra[piece]
             sum_row(
                 *(x, i, loop, x, kept_src, kept_scaled, None, 0, size),
                 *(factor, partial, o),
@@ -105,7 +110,8 @@ def aggregate_rows_bwd_kernel(
     last,
     ptr,
     source,
-    extra,
+    row_first,
+    place,
     grad,
     x,
     out,
@@ -129,7 +135,7 @@ def aggregate_rows_bwd_kernel(
 ):
     """∂x of the pieces first to last by source, ∂z of their open edges, and ∂S.
 
-    See `fused_aggregate.aggregate_rows_bwd` for the formulas. ∂z is 0 where z is 1.
+    See `AggregateGradInputs` for the formulas. ∂z is 0 where z is 1.
     """
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
@@ -143,8 +149,8 @@ def aggregate_rows_bwd_kernel(
     for piece in range(first, last):
         j, begin = source[piece], ptr[piece]
         past = begin + count[piece]
-        loop = zero
-        if extra[piece] < 0:
+        loop, o, is_first = zero, place[piece], piece == row_first[j]
+        if is_first:
             loop = x.dtype.type(
                 inverse[j] * (loop_weight[j] if len(loop_weight) else 1)
             )
@@ -157,24 +163,22 @@ def aggregate_rows_bwd_kernel(
                 kept_dst[size] = dst[p]
                 kept_scaled[size] = scaled[p]
                 size += kept[slot[p]] > 0
-            if extra[piece] < 0:
+            if o < 0:
                 sum_row(
                     *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
                     *(factor, grad_x, j),
                 )
             else:
-                o = extra[piece]
                 sum_row(
                     *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
                     *(factor, partial, o),
                 )
-        elif extra[piece] < 0:
+        elif o < 0:
             sum_row(
                 *(grad, j, loop, grad, dst, scaled, inverse, begin, past),
                 *(factor, grad_x, j),
             )
         else:
-            o = extra[piece]
             sum_row(
                 *(grad, j, loop, grad, dst, scaled, inverse, begin, past),
                 *(factor, partial, o),
@@ -192,7 +196,7 @@ def aggregate_rows_bwd_kernel(
             grad_gate[p] = dot
         for p in range(past, ptr[piece + 1]):
             grad_gate[p] = 0
-        if extra[piece] < 0:
+        if is_first:
             total = zero
             for d in range(width):
                 total += grad[j, d] * out[j, d]
@@ -204,107 +208,79 @@ def _scaled(scaled: Tensor, gate: Tensor) -> Array:
     return array(scaled if len(scaled) else gate)
 
 
-def aggregate_rows(
-    x: Tensor,
-    rows: OpenRows,
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    out: Tensor,
-    wide_out: Tensor,
-    kept: Tensor,
-) -> None:
-    """Fill the outputs of `fused_aggregate.aggregate_rows`."""
+def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
+    """Fill the outputs of the operator of this name."""
+    x, rows, out = inputs.x, OpenRows(*inputs.rows), outputs.out
     wide_x = wide(x)
-    total = out if wide_x is x else wide_out
-    targets = pieces(row_ptr)
-    sums = array(row_sum)
-    partial = np.empty((targets.num_extra, x.shape[1]), array(wide_x).dtype)
+    total = out if wide_x is x else outputs.wide_out
+    targets = pieces(inputs.targets, len(x), len(rows.src))
+    sums = array(inputs.row_sum)
+    partial = np.empty((targets.num_places, x.shape[1]), array(wide_x).dtype)
     run(
         aggregate_rows_kernel,
         ranges(targets.ptr, x.shape[1]),
         targets.ptr,
         targets.row,
-        targets.extra,
+        targets.first,
+        targets.place,
         array(wide_x),
-        array(loop_weight, sums.dtype),
-        array(node_id, np.int64),
-        array(seed, np.int64),
+        array(inputs.loop_weight, sums.dtype),
+        array(inputs.node_id, np.int64),
+        array(inputs.seed, np.int64),
         rows.src.numpy(),
         _scaled(rows.scaled, rows.gate),
         rows.filled.numpy(),
         sums,
-        dropout,
-        stream,
+        inputs.dropout,
+        inputs.stream,
         total.numpy(),
         partial,
-        kept.numpy(),
+        outputs.kept.numpy(),
     )
-    if targets.num_extra:
-        add_rows(targets.first, targets.extra, partial, total.numpy())
+    if targets.num_places:
+        add_rows(targets.first, targets.place, partial, total.numpy())
     if total is not out:
         out.copy_(total)
 
 
-def aggregate_rows_bwd(
-    grad: Tensor,
-    x: Tensor,
-    out: Tensor,
-    kept: Tensor,
-    rows: OpenRows,
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    with_gates: bool,
-    grad_x: Tensor,
-    grad_gate: Tensor,
-    grad_row_sum: Tensor,
-) -> None:
-    """Fill the outputs of `fused_aggregate.aggregate_rows_bwd`."""
-    wide_x, wide_grad = wide(x), wide(grad)
-    total = grad_x if wide_x is x else torch.empty_like(wide_x)
-    sources = columns(row_ptr, graph_src, len(x)).pieces
-    sums = array(row_sum)
+def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> None:
+    """Fill the outputs of the operator of this name."""
+    x, rows = inputs.x, OpenRows(*inputs.rows)
+    wide_x, wide_grad = wide(x), wide(inputs.grad)
+    total = grads.x if wide_x is x else torch.empty_like(wide_x)
+    sources = pieces(inputs.sources, len(x), len(rows.src))
+    sums = array(inputs.row_sum)
     inverse = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
-    partial = np.empty((sources.num_extra, x.shape[1]), array(wide_x).dtype)
+    partial = np.empty((sources.num_places, x.shape[1]), array(wide_x).dtype)
     run(
         aggregate_rows_bwd_kernel,
         ranges(sources.ptr, x.shape[1]),
         sources.ptr,
         sources.row,
-        sources.extra,
+        sources.first,
+        sources.place,
         array(wide_grad),
         array(wide_x),
-        array(out),
-        array(loop_weight, sums.dtype),
-        array(node_id, np.int64),
-        array(seed, np.int64),
+        array(inputs.out),
+        array(inputs.loop_weight, sums.dtype),
+        array(inputs.node_id, np.int64),
+        array(inputs.seed, np.int64),
         rows.dst.numpy(),
         array(rows.source_gate),
         _scaled(rows.source_scaled, rows.source_gate),
         rows.source_edge.numpy(),
         rows.source_filled.numpy(),
         inverse,
-        kept.numpy(),
-        dropout,
-        stream,
-        with_gates,
+        inputs.kept.numpy(),
+        inputs.dropout,
+        inputs.stream,
+        inputs.with_gates,
         total.numpy(),
         partial,
-        grad_gate.numpy(),
-        grad_row_sum.numpy(),
+        grads.gate.numpy(),
+        grads.row_sum.numpy(),
     )
-    if sources.num_extra:
-        add_rows(sources.first, sources.extra, partial, total.numpy())
-    if total is not grad_x:
-        grad_x.copy_(total)
+    if sources.num_places:
+        add_rows(sources.first, sources.place, partial, total.numpy())
+    if total is not grads.x:
+        grads.x.copy_(total)

@@ -1,26 +1,34 @@
-"""The gate pass: noise, gates and their sums, by target and by source."""
+"""The gate pass: gates and their sums, by target and by source.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from torch import Tensor
 
-from sgat.gates import HardConcrete
+from sgat.ops.cpu.gate_lanes import (
+    add_scores,
+    chances,
+    copy_slots,
+    draw_logits,
+    shape_of,
+    slopes,
+    stretch,
+    sum_slopes,
+    sum_wide,
+)
 from sgat.ops.cpu.lanes import (
     HALF,
     PART,
     WORD,
     compiled,
-    lane_exp,
-    lane_log,
     name_words,
     node_name,
     padded,
-    philox,
     split_key,
 )
-from sgat.ops.cpu.memory import Array, array
-from sgat.ops.cpu.order import add_pieces, columns, pieces
+from sgat.ops.cpu.memory import array
 from sgat.ops.cpu.pairs import (
     add_products,
     add_vectors,
@@ -28,89 +36,13 @@ from sgat.ops.cpu.pairs import (
     vector_pieces,
     vectors,
 )
+from sgat.ops.cpu.pieces import add_pieces, pieces
 from sgat.ops.cpu.threads import blocks, ranges, run
+from sgat.ops.operators.gates import GateInputs, GateSums
 from sgat.ops.operators.slots import OpenRows
 
 # What one edge of the gate pass costs, in multiply-adds.
 GATE_WORK = 16
-
-
-@compiled
-def chances(log_alpha, threshold, size, chance):
-    """π = σ(log α - τ) = P(z ≠ 0)."""
-    one = chance.dtype.type(1)
-    for k in range(size):
-        chance[k] = one / (one + lane_exp(threshold - log_alpha[k]))
-
-
-@compiled
-def draw_logits(low, high, words, key0, key1, size, log_alpha):
-    """Add log u - log(1 - u) with u of philox((i, j, 0, graph), key)."""
-    for k in range(size):
-        i, j, graph = np.uint64(low[k]), np.uint64(words[k]), np.uint64(high[k])
-        word = philox(i, j, np.uint64(0), graph, key0, key1)[0]
-        words[k] = np.uint32(word)
-    one, half = log_alpha.dtype.type(1), log_alpha.dtype.type(0.5)
-    unit = log_alpha.dtype.type(2.0**-23)
-    for k in range(size):
-        # Exact in float32, and so is 1 - u.
-        u = (log_alpha.dtype.type(np.int32(words[k] >> np.uint32(9))) + half) * unit
-        log_alpha[k] += lane_log(u / (one - u))
-
-
-@compiled
-def stretch(logit, shape, size, gate):
-    """The gate clamp(σ(logit / β)(ζ - γ) + γ, 0, 1), and 0 if it is not a number."""
-    zero, one = gate.dtype.type(0), gate.dtype.type(1)
-    slope = gate.dtype.type(-1.0 / shape[0])
-    gamma, width = gate.dtype.type(shape[1]), gate.dtype.type(shape[2] - shape[1])
-    for k in range(size):
-        z = min(width / (one + lane_exp(logit[k] * slope)) + gamma, one)
-        gate[k] = z if z > zero else zero
-
-
-# The loops below have a function each, so that the compiler puts them into lanes: among
-# others it cannot tell that arrays do not overlap.
-
-
-@compiled
-def add_scores(score, index, begin, size, log_alpha):
-    """Add score[index[begin + k]] to each log α."""
-    for k in range(size):
-        log_alpha[k] += score[index[begin + k]]
-
-
-@compiled
-def sum_slopes(chance, begin, end):
-    """Σ π (1 - π), in float64."""
-    total = 0.0
-    for k in range(begin, end):
-        pi = np.float64(chance[k])
-        total += pi * (1.0 - pi)
-    return total
-
-
-@compiled
-def slopes(chance, size, steep):
-    """π (1 - π)."""
-    for k in range(size):
-        steep[k] = chance[k] * (chance.dtype.type(1) - chance[k])
-
-
-@compiled
-def sum_wide(values, begin, end):
-    """Σ values, in float64."""
-    total = 0.0
-    for k in range(begin, end):
-        total += np.float64(values[k])
-    return total
-
-
-@compiled
-def copy_slots(values, slot, begin, end, out):
-    """out[p] = values[slot[p]] for begin ≤ p < end."""
-    for p in range(begin, end):
-        out[p] = values[slot[p]]
 
 
 @compiled
@@ -340,58 +272,32 @@ def open_columns_kernel(
             copy_slots(scaled, source_slot, begin, past, source_scaled)
 
 
-def shape_of(gates: HardConcrete) -> Array:
-    """The numbers β, γ, ζ and τ of the distribution."""
-    numbers = (gates.temperature, gates.gamma, gates.zeta, gates.threshold)
-    return np.array(numbers)
-
-
-def open_rows(
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None,
-    query: Tensor | None,
-    key: Tensor | None,
-    row_ptr: Tensor,
-    src: Tensor,
-    weight: Tensor | None,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    gates: HardConcrete,
-    with_sources: bool,
-    rows: OpenRows,
-    row_sum: Tensor,
-    penalty: Tensor,
-    dst_slope: Tensor,
-    src_slope: Tensor,
-    query_slope: Tensor,
-    key_slope: Tensor,
-) -> None:
-    """Fill the outputs of `fused_gates.open_rows`."""
-    targets = pieces(row_ptr)
+def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
+    """Fill the outputs of the operator of this name."""
+    num_nodes, num_edges = len(inputs.dst_score), len(inputs.src)
+    targets = pieces(inputs.targets, num_nodes, num_edges)
     num_pieces = len(targets.row)
     # The counts have room for every possible cut; the rest stays 0.
     rows.filled[num_pieces:].zero_()
     total, expected, slope = np.empty((3, num_pieces))
-    scores = (array(dst_score), array(src_score))
+    scores = (array(inputs.dst_score), array(inputs.src_score))
     dtype = scores[0].dtype
-    by_edge = array(edge_score, dtype)
-    pair = (vectors(query, dtype), vectors(key, dtype))
-    vector_parts = vector_pieces(query_slope, num_pieces)
-    shape = shape_of(gates)
+    by_edge = array(inputs.edge_score, dtype)
+    pair = (vectors(inputs.query, dtype), vectors(inputs.key, dtype))
+    vector_parts = vector_pieces(sums.query_slope, num_pieces)
+    shape = shape_of(inputs.gates)
     run(
         open_rows_kernel,
         blocks(targets.ptr),
         targets.ptr,
         targets.row,
-        src.numpy(),
+        inputs.src.numpy(),
         *scores,
         by_edge,
         *pair,
-        array(weight, dtype),
-        array(node_id, np.int64),
-        array(seed, np.int64),
+        array(inputs.weight, dtype),
+        array(inputs.node_id, np.int64),
+        array(inputs.seed, np.int64),
         shape,
         rows.src.numpy(),
         rows.gate.numpy(),
@@ -403,27 +309,27 @@ def open_rows(
         slope,
         vector_parts,
     )
-    finish_vectors(vector_parts, targets.first, query_slope)
-    sums = row_sum.numpy(), dst_slope.numpy()
-    looped = array(loop_weight, dtype)
-    penalty.fill_(
-        finish_rows_kernel(targets.first, looped, total, expected, slope, *sums)
+    finish_vectors(vector_parts, targets.first, sums.query_slope)
+    by_row = sums.row_sum.numpy(), sums.dst_slope.numpy()
+    looped = array(inputs.loop_weight, dtype)
+    sums.penalty.fill_(
+        finish_rows_kernel(targets.first, looped, total, expected, slope, *by_row)
     )
-    if not with_sources:
+    if inputs.sources is None:
         return
-    order = columns(row_ptr, src, len(row_ptr) - 1)
-    num_pieces = len(order.pieces.row)
+    sources = pieces(inputs.sources, num_nodes, num_edges)
+    order = (array(inputs.source_dst), array(inputs.source_edge))
+    num_pieces = len(sources.row)
     rows.source_filled[num_pieces:].zero_()
     source_slope = np.empty(num_pieces)
-    vector_parts = vector_pieces(key_slope, num_pieces)
-    by_source = ranges(order.pieces.ptr, GATE_WORK)
+    vector_parts = vector_pieces(sums.key_slope, num_pieces)
+    by_source = ranges(sources.ptr, GATE_WORK)
     run(
         column_slopes_kernel,
         by_source,
-        order.pieces.ptr,
-        order.pieces.row,
-        order.row,
-        order.entry,
+        sources.ptr,
+        sources.row,
+        *order,
         *scores,
         by_edge,
         *pair,
@@ -431,13 +337,12 @@ def open_rows(
         source_slope,
         vector_parts,
     )
-    finish_vectors(vector_parts, order.pieces.first, key_slope)
+    finish_vectors(vector_parts, sources.first, sums.key_slope)
     run(
         open_columns_kernel,
         by_source,
-        order.pieces.ptr,
-        order.row,
-        order.entry,
+        sources.ptr,
+        *order,
         rows.edge.numpy(),
         rows.gate.numpy(),
         rows.scaled.numpy(),
@@ -447,4 +352,4 @@ def open_rows(
         rows.source_edge.numpy(),
         rows.source_filled.numpy(),
     )
-    add_pieces(source_slope, order.pieces.first, src_slope.numpy())
+    add_pieces(source_slope, sources.first, sums.src_slope.numpy())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from torch import Tensor
 
-from sgat.gates import HardConcrete
-from sgat.ops.cpu.gates import GATE_WORK, shape_of
+from sgat.ops.cpu.gate_lanes import shape_of
+from sgat.ops.cpu.gates import GATE_WORK
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.memory import array
-from sgat.ops.cpu.order import add_pieces, columns, longest_piece, pieces
 from sgat.ops.cpu.pairs import add_vectors, finish_vectors, vector_pieces, vectors
+from sgat.ops.cpu.pieces import add_pieces, longest_piece, pieces
 from sgat.ops.cpu.threads import ranges, run
+from sgat.ops.operators.gates import GateGradInputs, GateGrads
 from sgat.ops.operators.slots import OpenRows
 
 
@@ -35,7 +35,7 @@ def open_rows_bwd_kernel_sources(
 ):
     """∂t of the pieces first to last by source, and ∂log α of their open edges.
 
-    See `fused_gates_bwd.open_rows_bwd` for the formula. ∂log α goes to the edge's slot
+    See `GateGradInputs` for the formula. ∂log α goes to the edge's slot
     by target; it is 0 where the gate is 1. ∂k is computed if not empty.
     """
     temperature, gamma, zeta = shape[0], shape[1], shape[2]
@@ -97,29 +97,16 @@ def open_rows_bwd_kernel_targets(
                 grad_edge[e] = grad_slot[slot_of[e]] if slot_of[e] >= 0 else 0.0
 
 
-def open_rows_bwd(
-    grad_gate: Tensor,
-    grad_row_sum: Tensor,
-    query: Tensor | None,
-    key: Tensor | None,
-    row_ptr: Tensor,
-    src: Tensor,
-    weight: Tensor | None,
-    rows: OpenRows,
-    gates: HardConcrete,
-    grad_dst: Tensor,
-    grad_src: Tensor,
-    grad_edge: Tensor,
-    grad_query: Tensor,
-    grad_key: Tensor,
-) -> None:
-    """Fill the outputs of `fused_gates_bwd.open_rows_bwd`."""
-    targets = pieces(row_ptr)
-    sources = columns(row_ptr, src, len(grad_dst)).pieces
-    dtype = array(grad_dst).dtype
-    grad_slot = np.empty(len(src), dtype)
-    queries = vector_pieces(grad_query, len(targets.row))
-    keys = vector_pieces(grad_key, len(sources.row))
+def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
+    """Fill the outputs of the operator of this name."""
+    rows, num_edges = OpenRows(*inputs.rows), len(inputs.src)
+    num_nodes = len(grads.dst_score)
+    targets = pieces(inputs.targets, num_nodes, num_edges)
+    sources = pieces(inputs.sources, num_nodes, num_edges)
+    dtype = array(grads.dst_score).dtype
+    grad_slot = np.empty(num_edges, dtype)
+    queries = vector_pieces(grads.query, len(targets.row))
+    keys = vector_pieces(grads.key, len(sources.row))
     by_source, by_target = np.empty(len(sources.row)), np.empty(len(targets.row))
     run(
         open_rows_bwd_kernel_sources,
@@ -130,10 +117,10 @@ def open_rows_bwd(
         rows.source_scaled.numpy(),
         rows.source_edge.numpy(),
         rows.source_filled.numpy(),
-        array(grad_gate.contiguous()),
-        array(grad_row_sum.contiguous()),
-        vectors(query, dtype),
-        shape_of(gates),
+        array(inputs.grad_gate.contiguous()),
+        array(inputs.grad_row_sum.contiguous()),
+        vectors(inputs.query, dtype),
+        shape_of(inputs.gates),
         by_source,
         grad_slot,
         keys,
@@ -145,13 +132,13 @@ def open_rows_bwd(
         rows.filled.numpy(),
         rows.edge.numpy(),
         rows.src.numpy(),
-        vectors(key, dtype),
+        vectors(inputs.key, dtype),
         grad_slot,
         by_target,
-        grad_edge.numpy(),
+        grads.edge_score.numpy(),
         queries,
     )
-    add_pieces(by_source, sources.first, grad_src.numpy())
-    add_pieces(by_target, targets.first, grad_dst.numpy())
-    finish_vectors(keys, sources.first, grad_key)
-    finish_vectors(queries, targets.first, grad_query)
+    add_pieces(by_source, sources.first, grads.src_score.numpy())
+    add_pieces(by_target, targets.first, grads.dst_score.numpy())
+    finish_vectors(keys, sources.first, grads.key)
+    finish_vectors(queries, targets.first, grads.query)

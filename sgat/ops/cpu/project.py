@@ -17,9 +17,15 @@ from sgat.ops.cpu.lanes import (
     split_key,
 )
 from sgat.ops.cpu.memory import Array, array, wide
-from sgat.ops.cpu.order import Pieces, add_rows, columns, longest_piece, pieces
+from sgat.ops.cpu.pieces import PieceArrays, add_rows, longest_piece, pieces
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
+from sgat.ops.operators.project import (
+    DropInputs,
+    Projected,
+    ProjectGradInputs,
+    ProjectInputs,
+)
 
 ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (1, 2, 3, 4))
 
@@ -91,12 +97,12 @@ def drop_entries_kernel(
 
 @compiled
 def sum_rows_kernel(
-    first, last, ptr, row, extra, column, entry, value, x, out, partial
+    first, last, ptr, row, place, column, entry, value, x, out, partial
 ):
     """out_i = Σ_p value[p] x[column[p]] over the entries p of pieces first to last.
 
     With `entry`, the value of entry p stands at entry[p]. Entries of value 0 are not
-    read; sums of further pieces of a row go to `partial`.
+    read; sums of the pieces of a split row go to `partial`.
     """
     longest = longest_piece(ptr, first, last)
     kept_column = np.empty(longest, column.dtype)
@@ -109,13 +115,13 @@ def sum_rows_kernel(
             kept_column[size] = column[p]
             kept_value[size] = factor
             size += factor != 0
-        if extra[piece] < 0:
+        o = place[piece]
+        if o < 0:
             i = row[piece]
             sum_row(
                 out, i, zero, x, kept_column, kept_value, None, 0, size, one, out, i
             )
         else:
-            o = extra[piece]
             sum_row(
                 *(out, 0, zero, x, kept_column, kept_value, None, 0, size),
                 *(one, partial, o),
@@ -123,24 +129,28 @@ def sum_rows_kernel(
 
 
 def _sum_rows(
-    cut: Pieces, column: Array, entry: Array, value: Array, x: Array, out: Array
+    cut: PieceArrays, column: Array, entry: Array, value: Tensor, x: Tensor, out: Tensor
 ) -> None:
-    partial = np.empty((cut.num_extra, x.shape[1]), x.dtype)
+    wide_x = wide(x)
+    total = out if wide_x is x else torch.empty_like(out, dtype=wide_x.dtype)
+    partial = np.empty((cut.num_places, x.shape[1]), array(wide_x).dtype)
     run(
         sum_rows_kernel,
         ranges(cut.ptr, x.shape[1]),
         cut.ptr,
         cut.row,
-        cut.extra,
+        cut.place,
         column,
         entry,
-        value,
-        x,
-        out,
+        array(value),
+        array(wide_x),
+        total.numpy(),
         partial,
     )
-    if cut.num_extra:
-        add_rows(cut.first, cut.extra, partial, out)
+    if cut.num_places:
+        add_rows(cut.first, cut.place, partial, total.numpy())
+    if total is not out:
+        out.copy_(total)
 
 
 def _limit(rate: float) -> tuple[int, float]:
@@ -152,92 +162,50 @@ def _limit(rate: float) -> tuple[int, float]:
     return limit, float(np.float32(65536 / (65536 - limit)))
 
 
-def drop_features(
-    x: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor,
-    rate: float,
-    stream: int,
-    out: Tensor,
-) -> None:
-    """Fill the output of `fused_project.drop_features`."""
-    wide_x = wide(x)
-    total = out if wide_x is x else torch.empty_like(wide_x)
-    num_rows, num_columns = x.shape
+def drop_features(inputs: DropInputs, out: Tensor) -> None:
+    """Fill the output of the operator of this name."""
+    wide_x = wide(inputs.x)
+    total = out if wide_x is inputs.x else torch.empty_like(wide_x)
+    num_rows, num_columns = out.shape
     row_ptr = np.arange(num_rows + 1) * num_columns
     run(
         drop_features_kernel,
         ranges(row_ptr, 1),
         array(wide_x),
-        array(node_id, np.int64),
-        array(seed, np.int64),
-        *_limit(rate),
-        stream,
+        array(inputs.node_id, np.int64),
+        array(inputs.seed, np.int64),
+        *_limit(inputs.rate),
+        inputs.stream,
         total.numpy(),
     )
     if total is not out:
         out.copy_(total)
 
 
-def project_sparse(
-    weight: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    rate: float,
-    stream: int,
-    out: Tensor,
-    dropped: Tensor,
-) -> None:
-    """Fill the outputs of `fused_project.project_sparse`."""
-    wide_weight = wide(weight)
-    total = (
-        out if wide_weight is weight else torch.empty_like(out, dtype=wide_weight.dtype)
-    )
-    pointers = row_ptr.numpy()
-    if seed is not None:
+def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
+    """Fill the outputs of the operator of this name."""
+    pointers, column, value = inputs.row_ptr.numpy(), inputs.column, inputs.value
+    if inputs.seed is not None:
         run(
             drop_entries_kernel,
             ranges(pointers, 8),
             pointers,
             column.numpy(),
             array(value),
-            array(node_id, np.int64),
-            array(seed, np.int64),
-            *_limit(rate),
-            stream,
-            dropped.numpy(),
+            array(inputs.node_id, np.int64),
+            array(inputs.seed, np.int64),
+            *_limit(inputs.rate),
+            inputs.stream,
+            outputs.dropped.numpy(),
         )
-        value = dropped
+        value = outputs.dropped
+    rows = pieces(inputs.rows, len(pointers) - 1, len(column))
     nothing = np.empty(0, np.int32)
-    _sum_rows(
-        pieces(row_ptr),
-        column.numpy(),
-        nothing,
-        array(value),
-        array(wide_weight),
-        total.numpy(),
-    )
-    if total is not out:
-        out.copy_(total)
+    _sum_rows(rows, column.numpy(), nothing, value, inputs.weight, outputs.out)
 
 
-def project_sparse_bwd(
-    grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
-) -> None:
-    """Fill the output of `fused_project.project_sparse_bwd`."""
-    wide_grad = wide(grad)
-    total = out if wide_grad is grad else torch.empty_like(out, dtype=wide_grad.dtype)
-    order = columns(row_ptr, column, len(out))
-    _sum_rows(
-        order.pieces,
-        order.row,
-        order.entry,
-        array(value),
-        array(wide_grad),
-        total.numpy(),
-    )
-    if total is not out:
-        out.copy_(total)
+def project_sparse_bwd(inputs: ProjectGradInputs, out: Tensor) -> None:
+    """Fill the output of the operator of this name."""
+    row, entry = inputs.column_row.numpy(), inputs.column_entry.numpy()
+    columns = pieces(inputs.columns, len(out), len(entry))
+    _sum_rows(columns, row, entry, inputs.value, inputs.grad, out)

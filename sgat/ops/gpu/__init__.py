@@ -1,4 +1,4 @@
-"""The passes of `fused.py` in Triton.
+"""The passes of `sgat.ops.operators` in Triton.
 
 Rows are cut into pieces of at most `SPLIT` edges and one program handles a piece, so a
 hub costs no more time than its edges do. No result depends on the order in which

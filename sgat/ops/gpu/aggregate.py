@@ -1,42 +1,37 @@
-"""The aggregation on the GPU and its gradient, both as sums over rows."""
+"""The aggregation on the GPU and its gradient, both as sums over rows.
+
+Tested by tests/ops/test_gpu.py.
+"""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from sgat.ops.gpu.coefficients import divided_rows, dropped, loops
-from sgat.ops.gpu.pieces import order_of, pieces_of
+from sgat.ops.gpu.pieces import pieces
 from sgat.ops.gpu.sum_rows import sum_rows
+from sgat.ops.operators.aggregate import (
+    Aggregated,
+    AggregateGradInputs,
+    AggregateGrads,
+    AggregateInputs,
+)
 from sgat.ops.operators.slots import OpenRows
 
 
-def aggregate_rows(
-    x: Tensor,
-    rows: OpenRows,
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    out: Tensor,
-    wide_out: Tensor,
-    kept: Tensor,
-) -> None:
-    """Fill the outputs of `fused_aggregate.aggregate_rows`."""
+def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
+    """Fill the outputs of the operator of this name."""
+    x, rows, (out, wide_out, _) = inputs.x, OpenRows(*inputs.rows), outputs
     if not out.numel():
         return
-    drop = (node_id, seed, dropout, stream)
+    drop = (inputs.node_id, inputs.seed, inputs.dropout, inputs.stream)
     with torch.cuda.device_of(x):
-        pieces = pieces_of(row_ptr)
-        inverse, loop = loops(row_sum, loop_weight, *drop, divide=True)
+        targets = pieces(inputs.targets, len(x), len(rows.src))
+        inverse, loop = loops(inputs.row_sum, inputs.loop_weight, *drop, divide=True)
         scaled = rows.scaled if len(rows.scaled) else rows.gate
-        value = dropped(pieces, rows.filled, None, rows.src, scaled, *drop)
+        value = dropped(targets, rows.filled, None, rows.src, scaled, *drop)
         sum_rows(
-            pieces,
+            targets,
             rows.filled,
             rows.src,
             value,
@@ -45,48 +40,32 @@ def aggregate_rows(
             None if wide_out.shape != out.shape else wide_out,
             scale=inverse,
             loop=loop,
-            sparse=seed is not None,
+            sparse=inputs.seed is not None,
         )
 
 
-def aggregate_rows_bwd(
-    grad: Tensor,
-    x: Tensor,
-    out: Tensor,
-    kept: Tensor,
-    rows: OpenRows,
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    with_gates: bool,
-    grad_x: Tensor,
-    grad_gate: Tensor,
-    grad_row_sum: Tensor,
-) -> None:
-    """Fill the outputs of `fused_aggregate.aggregate_rows_bwd`.
+def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> None:
+    """Fill the outputs of the operator of this name.
 
     Rows of the gradient are divided by S_i first, so that a slot by source needs its
     gate alone, and the dot product with x_j is ∂z_ij.
     """
+    x, rows, with_gates = inputs.x, OpenRows(*inputs.rows), inputs.with_gates
     if torch.is_anomaly_enabled():
         # Anomaly detection looks for NaN in slots that hold nothing, too.
-        grad_gate.zero_()
+        grads.gate.zero_()
     if not x.numel():
-        grad_row_sum.zero_()
+        grads.row_sum.zero_()
         return
-    drop = (node_id, seed, dropout, stream)
-    weighted = len(rows.source_scaled) > 0
-    has_values = weighted or seed is not None
+    drop = (inputs.node_id, inputs.seed, inputs.dropout, inputs.stream)
+    weighted, drops = len(rows.source_scaled) > 0, inputs.seed is not None
+    has_values = weighted or drops
+    row_sum = grads.row_sum if with_gates else None
     with torch.cuda.device_of(x):
-        order = order_of(row_ptr, graph_src, len(x))
-        inverse, loop = loops(row_sum, loop_weight, *drop, divide=False)
+        sources = pieces(inputs.sources, len(x), len(rows.src))
+        inverse, loop = loops(inputs.row_sum, inputs.loop_weight, *drop, divide=False)
         value = dropped(
-            order.pieces,
+            sources,
             rows.source_filled,
             rows.source_whole,
             rows.dst,
@@ -95,17 +74,17 @@ def aggregate_rows_bwd(
             whole_value=weighted,
         )
         sum_rows(
-            order.pieces,
+            sources,
             rows.source_filled,
             rows.dst,
             value,
-            divided_rows(grad, out, inverse, grad_row_sum if with_gates else None),
-            grad_x,
+            divided_rows(inputs.grad, inputs.out, inverse, row_sum),
+            grads.x,
             loop=loop,
-            sparse=seed is not None,
+            sparse=drops,
             whole=rows.source_whole,
             whole_value=has_values,
             other=x,
             gate=rows.source_gate if has_values else None,
-            grad_gate=grad_gate if with_gates else None,
+            grad_gate=grads.gate if with_gates else None,
         )

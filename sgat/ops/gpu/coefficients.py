@@ -13,8 +13,8 @@ from torch import Tensor
 
 from sgat.ops.gpu.gates import GATE_BLOCK
 from sgat.ops.gpu.noise import node_name, split_key, uniform
-from sgat.ops.gpu.pieces import Pieces
 from sgat.ops.gpu.sum_rows import aligned_width
+from sgat.ops.operators.pieces import RowPieces
 
 
 @triton.jit
@@ -179,7 +179,7 @@ def loops(
 
 
 def dropped(
-    pieces: Pieces,
+    cut: RowPieces,
     filled: Tensor,
     whole: Tensor | None,
     column: Tensor,
@@ -195,9 +195,9 @@ def dropped(
     if seed is None:
         return value
     out = value.new_empty(len(column))
-    drop_edges_kernel[(len(pieces.row),)](
-        p_bound=pieces.bound,
-        p_row=pieces.row,
+    drop_edges_kernel[(len(cut.row),)](
+        p_bound=cut.bound,
+        p_row=cut.row,
         p_filled=filled,
         p_whole=whole,
         p_column=column,

@@ -59,30 +59,35 @@ def finish_rows_kernel(
     WIDE_OUT: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
-    """Add the pieces of a split row in their order; one program covers one such row."""
+    """Add the pieces of a split row in their order; one program covers one such row.
+
+    Programs past the last split row find -1 and do nothing.
+    """
     i_row = tl.load(p_split_row + tl.program_id(0))
-    o_column = first_column + tl.arange(0, BLOCK_D)
-    m_column = o_column < width
-    i_piece = tl.load(p_first + i_row)
-    num_pieces = (tl.load(p_first + i_row + 1) - i_piece).to(tl.int32)
-    i_partial = tl.load(p_piece_partial + i_piece).to(tl.int64)
-    total = tl.load(p_partial + i_partial * width + o_column, mask=m_column, other=0)
-    for o_piece in range(1, num_pieces):
-        o_partial = (i_partial + o_piece) * width + o_column
-        total += tl.load(p_partial + o_partial, mask=m_column, other=0)
-    store_row(
-        total,
-        i_row,
-        o_column,
-        m_column,
-        p_x,
-        p_scale,
-        p_loop,
-        p_out,
-        p_wide_out,
-        width,
-        stride,
-        SCALES,
-        LOOPS,
-        WIDE_OUT,
-    )
+    if i_row >= 0:
+        o_column = first_column + tl.arange(0, BLOCK_D)
+        m_column = o_column < width
+        i_piece = tl.load(p_first + i_row)
+        num_pieces = (tl.load(p_first + i_row + 1) - i_piece).to(tl.int32)
+        i_partial = tl.load(p_piece_partial + i_piece).to(tl.int64)
+        o_partial = i_partial * width + o_column
+        total = tl.load(p_partial + o_partial, mask=m_column, other=0)
+        for _ in range(1, num_pieces):
+            o_partial += width
+            total += tl.load(p_partial + o_partial, mask=m_column, other=0)
+        store_row(
+            total,
+            i_row,
+            o_column,
+            m_column,
+            p_x,
+            p_scale,
+            p_loop,
+            p_out,
+            p_wide_out,
+            width,
+            stride,
+            SCALES,
+            LOOPS,
+            WIDE_OUT,
+        )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sgat.gates import HardConcrete
 from sgat.ops.gpu.gates_kernel import open_rows_kernel
-from sgat.ops.gpu.pieces import Pieces, order_of, pieces_of, sum_pieces
+from sgat.ops.gpu.pieces import pieces, sum_pieces
 from sgat.ops.gpu.records import Records
 from sgat.ops.gpu.vectors import add_partial, partial_vectors
+from sgat.ops.operators.gates import GateInputs, GateSums
+from sgat.ops.operators.pieces import RowPieces
 from sgat.ops.operators.slots import OpenRows
 
 GATE_BLOCK = 64
@@ -27,51 +28,43 @@ NO_RECORDS = {"RANK": 0, "LANES": 1, "WORDS": 4, "HALVES": 1}
 
 
 def _open_direction(
-    pieces: Pieces,
+    inputs: GateInputs,
+    cut: RowPieces,
     column: Tensor,
     entry: Tensor | None,
-    row_score: Tensor,
-    column_score: Tensor,
+    scores: tuple[Tensor, Tensor],
     records: Records | None,
     vector_slope: Tensor,
-    edge_score: Tensor | None,
-    weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    gates: HardConcrete,
     outputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the gate pass in one direction; return the sums of each piece.
 
-    Fills `vector_slope` if it is not empty.
+    Fills `vector_slope` if it is not empty. Spare pieces get counts and sums of 0.
     """
     open_column, gate, scaled, open_edge, filled, whole = outputs
-    num_pieces = len(pieces.row)
+    (row_score, column_score), gates = scores, inputs.gates
+    num_pieces = len(cut.row)
     total, probability, slope = row_score.new_empty(3, num_pieces)
-    # The counts have room for every possible cut; the rest stays 0.
-    filled[num_pieces:].zero_()
-    if whole is not None:
-        whole[num_pieces:].zero_()
     has_slopes = vector_slope.numel() > 0
-    partial = partial_vectors(pieces, vector_slope)
+    partial = partial_vectors(cut, vector_slope)
     by_source = entry is not None
     shape, block = NO_RECORDS, GATE_BLOCK
     if records is not None:
         shape = records.shape
         block = PAIR_BLOCKS[shape["LANES"]]
     open_rows_kernel[(num_pieces,)](
-        p_bound=pieces.bound,
-        p_row=pieces.row,
+        p_bound=cut.bound,
+        p_row=cut.row,
         p_column=column,
         p_entry=entry,
         p_row_score=row_score,
         p_column_score=column_score,
-        p_edge_score=edge_score,
+        p_edge_score=inputs.edge_score,
         p_row_record=None if records is None else records.row,
         p_column_record=None if records is None else records.column,
-        p_weight=weight,
-        p_node_id=node_id,
-        p_seed=seed,
+        p_weight=inputs.weight,
+        p_node_id=inputs.node_id,
+        p_seed=inputs.seed,
         p_open_column=open_column,
         p_gate=gate,
         p_scaled=scaled,
@@ -81,7 +74,7 @@ def _open_direction(
         p_total=total,
         p_probability=probability,
         p_slope=slope,
-        p_piece_partial=pieces.partial,
+        p_piece_partial=cut.partial,
         p_vector_slope=vector_slope,
         p_vector_partial=partial,
         TEMPERATURE=gates.temperature,
@@ -89,10 +82,10 @@ def _open_direction(
         ZETA=gates.zeta,
         THRESHOLD=gates.threshold,
         BY_SOURCE=by_source,
-        DRAWS=seed is not None,
-        WEIGHTED=weight is not None,
-        SCORED=edge_score is not None,
-        NAMED=node_id is not None,
+        DRAWS=inputs.seed is not None,
+        WEIGHTED=inputs.weight is not None,
+        SCORED=inputs.edge_score is not None,
+        NAMED=inputs.node_id is not None,
         PLACES=by_source and len(open_edge) > 0,
         SLOPES=has_slopes,
         # Edges of a block held by one thread of the warp, one lane of each.
@@ -102,67 +95,46 @@ def _open_direction(
         **shape,
     )
     if has_slopes:
-        add_partial(pieces, partial, vector_slope)
+        add_partial(cut, partial, vector_slope)
     return total, probability, slope
 
 
-def open_rows(
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None,
-    query: Tensor | None,
-    key: Tensor | None,
-    row_ptr: Tensor,
-    src: Tensor,
-    weight: Tensor | None,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    gates: HardConcrete,
-    with_sources: bool,
-    rows: OpenRows,
-    row_sum: Tensor,
-    penalty: Tensor,
-    dst_slope: Tensor,
-    src_slope: Tensor,
-    query_slope: Tensor,
-    key_slope: Tensor,
-) -> None:
-    """Fill the outputs of `fused_gates.open_rows`."""
-    if not len(row_sum):
-        penalty.zero_()
+def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
+    """Fill the outputs of the operator of this name."""
+    dst_score, src_score = inputs.dst_score, inputs.src_score
+    num_nodes, num_edges = len(dst_score), len(inputs.src)
+    if not num_nodes:
+        sums.penalty.zero_()
         return
-    shared = (edge_score, weight, node_id, seed, gates)
-    with torch.cuda.device_of(src):
-        pieces = pieces_of(row_ptr)
-        records = Records.packed(dst_score, src_score, query, key)
+    with torch.cuda.device_of(inputs.src):
+        targets = pieces(inputs.targets, num_nodes, num_edges)
+        records = Records.packed(dst_score, src_score, inputs.query, inputs.key)
         total, probability, slope = _open_direction(
-            pieces,
-            src,
+            inputs,
+            targets,
+            inputs.src,
             None,
-            dst_score,
-            src_score,
+            (dst_score, src_score),
             records,
-            query_slope,
-            *shared,
+            sums.query_slope,
             (rows.src, rows.gate, rows.scaled, rows.edge, rows.filled, None),
         )
-        loop = torch.ones_like(row_sum) if loop_weight is None else loop_weight
-        sum_pieces(pieces, total, loop, row_sum)
-        sum_pieces(pieces, slope, None, dst_slope)
-        penalty.copy_(probability.sum())
-        if not with_sources:
+        loop = inputs.loop_weight
+        loop = torch.ones_like(sums.row_sum) if loop is None else loop
+        sum_pieces(targets, total, loop, sums.row_sum)
+        sum_pieces(targets, slope, None, sums.dst_slope)
+        sums.penalty.copy_(probability.sum())
+        if inputs.sources is None:
             return
-        order = order_of(row_ptr, src, len(row_sum))
+        sources = pieces(inputs.sources, num_nodes, num_edges)
         _, _, slope = _open_direction(
-            order.pieces,
-            order.row,
-            order.entry,
-            src_score,
-            dst_score,
+            inputs,
+            sources,
+            inputs.source_dst,
+            inputs.source_edge,
+            (src_score, dst_score),
             None if records is None else records.transposed(),
-            key_slope,
-            *shared,
+            sums.key_slope,
             (
                 rows.dst,
                 rows.source_gate,
@@ -172,4 +144,4 @@ def open_rows(
                 rows.source_whole,
             ),
         )
-        sum_pieces(order.pieces, slope, None, src_slope)
+        sum_pieces(sources, slope, None, sums.src_slope)

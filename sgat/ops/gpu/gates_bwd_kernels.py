@@ -113,10 +113,11 @@ def open_rows_bwd_kernel_sources(
     tl.store(p_part + i_piece, tl.sum(total, 0))
     if RANK > 0:
         i_row = tl.load(p_row + i_piece)
-        place = place_of_vector(
-            i_piece, i_row, p_piece_partial, p_grad_key, p_vector_partial, RANK
-        )
-        tl.store(place + o_rank, tl.sum(vector, 0), mask=o_rank < RANK)
+        i_partial = tl.load(p_piece_partial + i_piece)
+        place = place_of_vector(i_partial, i_row, p_grad_key, p_vector_partial, RANK)
+        # -2 is a spare piece, which has no vector.
+        m_rank = (o_rank < RANK) & (i_partial > -2)
+        tl.store(place + o_rank, tl.sum(vector, 0), mask=m_rank)
     if not PLACES:
         tl.store(p_size + i_piece, tl.sum(size, 0))
 
@@ -215,7 +216,8 @@ def open_rows_bwd_kernel_targets(
     tl.store(p_part + i_piece, tl.sum(total, 0))
     if RANK > 0:
         i_row = tl.load(p_row + i_piece)
-        place = place_of_vector(
-            i_piece, i_row, p_piece_partial, p_grad_query, p_vector_partial, RANK
-        )
-        tl.store(place + o_rank, tl.sum(vector, 0), mask=o_rank < RANK)
+        i_partial = tl.load(p_piece_partial + i_piece)
+        place = place_of_vector(i_partial, i_row, p_grad_query, p_vector_partial, RANK)
+        # -2 is a spare piece, which has no vector.
+        m_rank = (o_rank < RANK) & (i_partial > -2)
+        tl.store(place + o_rank, tl.sum(vector, 0), mask=m_rank)

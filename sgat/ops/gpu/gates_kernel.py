@@ -218,16 +218,19 @@ def open_rows_kernel(
     tl.store(p_filled + i_piece, filled)
     tl.store(p_slope + i_piece, tl.sum(slope, 0))
     if SLOPES:
-        place = place_of_vector(
-            i_piece, i_row, p_piece_partial, p_vector_slope, p_vector_partial, RANK
-        )
-        store_columns(place, first_low, 0, 0, RANK, WORDS, HALVES)
-        if HALVES == 2:
-            store_columns(place, first_high, 0, 1, RANK, WORDS, HALVES)
-        if WORDS > 2:
-            store_columns(place, second_low, 2, 0, RANK, WORDS, HALVES)
+        i_partial = tl.load(p_piece_partial + i_piece)
+        # -2 is a spare piece, which has no vector.
+        if i_partial > -2:
+            place = place_of_vector(
+                i_partial, i_row, p_vector_slope, p_vector_partial, RANK
+            )
+            store_columns(place, first_low, 0, 0, RANK, WORDS, HALVES)
             if HALVES == 2:
-                store_columns(place, second_high, 2, 1, RANK, WORDS, HALVES)
+                store_columns(place, first_high, 0, 1, RANK, WORDS, HALVES)
+            if WORDS > 2:
+                store_columns(place, second_low, 2, 0, RANK, WORDS, HALVES)
+                if HALVES == 2:
+                    store_columns(place, second_high, 2, 1, RANK, WORDS, HALVES)
     if BY_SOURCE:
         tl.store(p_whole + i_piece, whole)
     else:

@@ -8,8 +8,14 @@ import triton.language as tl
 from torch import Tensor
 
 from sgat.ops.gpu.noise import node_name, philox, split_key
-from sgat.ops.gpu.pieces import entry_rows, order_of, pieces_of
+from sgat.ops.gpu.pieces import pieces
 from sgat.ops.gpu.sum_rows import sum_rows
+from sgat.ops.operators.project import (
+    DropInputs,
+    Projected,
+    ProjectGradInputs,
+    ProjectInputs,
+)
 
 
 @triton.jit
@@ -99,83 +105,66 @@ def _limit(rate: float) -> tuple[int, float]:
     return limit, 65536 / (65536 - limit)
 
 
-def drop_features(
-    x: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor,
-    rate: float,
-    stream: int,
-    out: Tensor,
-) -> None:
-    """Fill the output of `fused_project.drop_features`."""
+def drop_features(inputs: DropInputs, out: Tensor) -> None:
+    """Fill the output of the operator of this name."""
     if not out.numel():
         return
-    limit, scale = _limit(rate)
-    num_rows, num_columns = x.shape
+    limit, scale = _limit(inputs.rate)
+    num_rows, num_columns = out.shape
     num_blocks = triton.cdiv(num_columns, 8)
     block = 128
-    with torch.cuda.device_of(x):
+    with torch.cuda.device_of(out):
         drop_features_kernel[(triton.cdiv(num_rows * num_blocks, block),)](
-            p_x=x,
-            p_node_id=node_id,
-            p_seed=seed,
+            p_x=inputs.x,
+            p_node_id=inputs.node_id,
+            p_seed=inputs.seed,
             p_out=out,
             num_rows=num_rows,
             num_columns=num_columns,
             num_blocks=num_blocks,
             limit=limit,
             scale=scale,
-            noise_stream=stream,
-            NAMED=node_id is not None,
+            noise_stream=inputs.stream,
+            NAMED=inputs.node_id is not None,
             BLOCK=block,
             num_warps=4,
         )
 
 
-def project_sparse(
-    weight: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    rate: float,
-    stream: int,
-    out: Tensor,
-    dropped: Tensor,
-) -> None:
-    """Fill the outputs of `fused_project.project_sparse`."""
-    with torch.cuda.device_of(weight):
-        if seed is not None and len(value):
-            limit, scale = _limit(rate)
+def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
+    """Fill the outputs of the operator of this name."""
+    value, out = inputs.value, outputs.out
+    num_entries = len(value)
+    with torch.cuda.device_of(out):
+        if inputs.seed is not None and num_entries:
+            limit, scale = _limit(inputs.rate)
             block = 256
-            drop_entries_kernel[(triton.cdiv(len(value), block),)](
-                p_row=entry_rows(row_ptr, column),
-                p_column=column,
+            drop_entries_kernel[(triton.cdiv(num_entries, block),)](
+                p_row=inputs.row,
+                p_column=inputs.column,
                 p_value=value,
-                p_node_id=node_id,
-                p_seed=seed,
-                p_out=dropped,
-                num_entries=len(value),
+                p_node_id=inputs.node_id,
+                p_seed=inputs.seed,
+                p_out=outputs.dropped,
+                num_entries=num_entries,
                 limit=limit,
                 scale=scale,
-                noise_stream=stream,
-                NAMED=node_id is not None,
+                noise_stream=inputs.stream,
+                NAMED=inputs.node_id is not None,
                 BLOCK=block,
                 num_warps=4,
             )
-            value = dropped
+            value = outputs.dropped
         if out.numel():
-            sum_rows(pieces_of(row_ptr), None, column, value, weight, out)
+            rows = pieces(inputs.rows, len(out), num_entries)
+            sum_rows(rows, None, inputs.column, value, inputs.weight, out)
 
 
-def project_sparse_bwd(
-    grad: Tensor, row_ptr: Tensor, column: Tensor, value: Tensor, out: Tensor
-) -> None:
-    """Fill the output of `fused_project.project_sparse_bwd`."""
+def project_sparse_bwd(inputs: ProjectGradInputs, out: Tensor) -> None:
+    """Fill the output of the operator of this name."""
     if not out.numel():
         return
-    with torch.cuda.device_of(grad):
-        order = order_of(row_ptr, column, len(out))
-        by_column = value[order.entry]
-        sum_rows(order.pieces, None, order.row, by_column, grad, out)
+    with torch.cuda.device_of(out):
+        columns = pieces(inputs.columns, len(out), len(inputs.value))
+        by_column = inputs.value[inputs.column_entry]
+        sum_rows(columns, None, inputs.column_row, by_column, inputs.grad, out)

@@ -15,8 +15,8 @@ import triton.language as tl
 from torch import Tensor
 
 from sgat.ops.gpu.finish_rows import finish_rows_kernel, store_row
-from sgat.ops.gpu.pieces import Pieces
-from sgat.ops.operators.passes import wide_type
+from sgat.ops.operators.pieces import RowPieces
+from sgat.ops.reference import wide_type
 
 MAX_WIDTH = 256
 """Columns of x one program covers; wider x goes in slices."""
@@ -190,7 +190,8 @@ def sum_rows_kernel(
     if i_partial >= 0:
         o_partial = i_partial.to(tl.int64) * width + o_column
         tl.store(p_partial + o_partial, acc, mask=m_column)
-    else:
+    elif i_partial == -1:
+        # -2 is a spare piece, which has no row.
         store_row(
             acc,
             i_row,
@@ -236,7 +237,7 @@ def _aligned(x: Tensor) -> Tensor:
 
 
 def sum_rows(
-    pieces: Pieces,
+    cut: RowPieces,
     filled: Tensor | None,
     column: Tensor,
     value: Tensor,
@@ -265,7 +266,7 @@ def sum_rows(
         "p_loop": loop,
         "p_out": out,
         "p_wide_out": wide_out,
-        "p_partial": x.new_empty((pieces.num_partial, width), dtype=wide_type(x.dtype)),
+        "p_partial": x.new_empty((cut.most_partial, width), dtype=wide_type(x.dtype)),
         "width": width,
         "stride": x.shape[1],
         "SCALES": scale is not None,
@@ -273,10 +274,10 @@ def sum_rows(
         "WIDE_OUT": wide_out is not None,
     }
     for first_column, block_d in _slices(width):
-        sum_rows_kernel[(len(pieces.row),)](
-            p_bound=pieces.bound,
-            p_row=pieces.row,
-            p_piece_partial=pieces.partial,
+        sum_rows_kernel[(len(cut.row),)](
+            p_bound=cut.bound,
+            p_row=cut.row,
+            p_piece_partial=cut.partial,
             p_filled=filled,
             p_column=column,
             p_value=value,
@@ -296,11 +297,11 @@ def sum_rows(
             **_tile(block_d, x.dtype, grad_gate is not None),
             **options,
         )
-        if pieces.num_partial:
-            finish_rows_kernel[(len(pieces.split_row),)](
-                p_split_row=pieces.split_row,
-                p_first=pieces.first,
-                p_piece_partial=pieces.partial,
+        if len(cut.split_row):
+            finish_rows_kernel[(len(cut.split_row),)](
+                p_split_row=cut.split_row,
+                p_first=cut.first,
+                p_piece_partial=cut.partial,
                 first_column=first_column,
                 BLOCK_D=block_d,
                 num_warps=4,

@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from sgat.ops.gpu.finish_rows import finish_rows_kernel
-from sgat.ops.gpu.pieces import Pieces
+from sgat.ops.operators.pieces import RowPieces
 
 
 @triton.jit
@@ -38,14 +38,11 @@ def load_vectors(
 
 
 @triton.jit
-def place_of_vector(
-    i_piece, i_row, p_piece_partial, p_out, p_partial, RANK: tl.constexpr
-):
+def place_of_vector(i_partial, i_row, p_out, p_partial, RANK: tl.constexpr):
     """Where a piece leaves its vector: in its row or, if that is split, apart."""
-    i_partial = tl.load(p_piece_partial + i_piece).to(tl.int64)
     place = p_out + i_row.to(tl.int64) * RANK
     if i_partial >= 0:
-        place = p_partial + i_partial * RANK
+        place = p_partial + i_partial.to(tl.int64) * RANK
     return place
 
 
@@ -89,20 +86,20 @@ NO_VECTORS = {"RANK": 0, "STRIDE": 0, "BLOCK_R": 1}
 """What the kernels want where gates see no pairs."""
 
 
-def partial_vectors(pieces: Pieces, out: Tensor) -> Tensor:
+def partial_vectors(cut: RowPieces, out: Tensor) -> Tensor:
     """Room for the vectors of pieces of split rows."""
-    return out.new_empty((pieces.num_partial, out.shape[1]))
+    return out.new_empty((cut.most_partial, out.shape[1]))
 
 
-def add_partial(pieces: Pieces, partial: Tensor, out: Tensor) -> None:
+def add_partial(cut: RowPieces, partial: Tensor, out: Tensor) -> None:
     """Add the vectors of pieces of split rows in their order."""
-    if not pieces.num_partial:
+    if not len(cut.split_row):
         return
     rank = out.shape[1]
-    finish_rows_kernel[(len(pieces.split_row),)](
-        p_split_row=pieces.split_row,
-        p_first=pieces.first,
-        p_piece_partial=pieces.partial,
+    finish_rows_kernel[(len(cut.split_row),)](
+        p_split_row=cut.split_row,
+        p_first=cut.first,
+        p_piece_partial=cut.partial,
         p_x=None,
         p_scale=None,
         p_loop=None,

@@ -1,185 +1,170 @@
-"""The aggregation as an operator, with its fake kernel and its gradient."""
+"""The aggregation as an operator, and its gradient."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sgat.ops.memory_pool import new_empty
-from sgat.ops.operators.passes import kernels_of, wide_type
-from sgat.ops.operators.slots import OpenRows
+from sgat.ops.operators.operator import gradients, operator
+from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
+from sgat.ops.reference import wide_type
 
 
-@torch.library.custom_op("sgat::aggregate_rows", mutates_args=())
-def aggregate_rows(
-    x: Tensor,
-    rows: list[Tensor],
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    backend: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Weighted sum of each row's open neighbours, and what its gradient needs.
+class AggregateInputs(NamedTuple):
+    """Inputs of the weighted sum of each row's open neighbours, see `sgat.ops`.
 
-    Returns:
-        The sums in the type of x, [N, D]; the same in float32, empty if x is as wide;
-        which slots dropout kept, uint8, empty without dropout and on the GPU.
+    Attributes:
+        x: Node features, [N, D].
+        rows: The slots, the fields of `OpenRows`.
+        row_sum: S_i, [N].
+        targets: The edges by target in pieces, see `cut_rows`.
+        sources: The edges by source in pieces; None if no gradient is wanted.
+        loop_weight: Weight of each self-loop, [N]; None if all are 1.
+        node_id: Name of each node in the noise, [N]; None for 0 … N-1.
+        seed: Key of the dropout, [1]; None drops nothing.
+        dropout: Share of coefficients to drop.
+        stream: Stream of the noise.
+        backend: Whose kernels run.
     """
-    outputs = _empty_aggregate(x, graph_src, seed, backend)
-    kernels_of(backend).aggregate_rows(
-        x,
-        OpenRows(*rows),
-        row_sum,
-        row_ptr,
-        graph_src,
-        loop_weight,
-        node_id,
-        seed,
-        dropout,
-        stream,
-        *outputs,
-    )
-    return outputs
+
+    x: Tensor
+    rows: list[Tensor]
+    row_sum: Tensor
+    targets: Tensor
+    sources: Tensor | None
+    loop_weight: Tensor | None
+    node_id: Tensor | None
+    seed: Tensor | None
+    dropout: float
+    stream: int
+    backend: str
 
 
-def _empty_aggregate(
-    x: Tensor, graph_src: Tensor, seed: Tensor | None, backend: str
-) -> tuple[Tensor, Tensor, Tensor]:
-    wide = wide_type(x.dtype)
-    num_kept = graph_src.shape[0] if backend == "cpu" and seed is not None else 0
-    return (
+class Aggregated(NamedTuple):
+    """The sums, and what their gradient needs.
+
+    Attributes:
+        out: The sums in the type of x, [N, D].
+        wide_out: The same in float32; empty if x is as wide.
+        kept: Which slots dropout kept, uint8; empty without dropout and on the GPU.
+    """
+
+    out: Tensor
+    wide_out: Tensor
+    kept: Tensor
+
+
+def _empty(inputs: AggregateInputs) -> Aggregated:
+    x, wide = inputs.x, wide_type(inputs.x.dtype)
+    keeps = inputs.backend == "cpu" and inputs.seed is not None
+    num_slots = OpenRows(*inputs.rows).gate.shape[0]
+    return Aggregated(
         new_empty(x, x.shape),
-        new_empty(x, (0, 0) if wide == x.dtype else x.shape, dtype=wide),
-        new_empty(x, num_kept, dtype=torch.uint8),
+        new_empty(x, (0, 0) if wide == x.dtype else x.shape, wide),
+        new_empty(x, num_slots if keeps else 0, torch.uint8),
     )
 
 
-@aggregate_rows.register_fake
-def _(
-    x: Tensor,
-    rows: list[Tensor],
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    backend: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    return _empty_aggregate(x, graph_src, seed, backend)
+aggregate_rows = operator("aggregate_rows", AggregateInputs, _empty)
 
 
-@torch.library.custom_op("sgat::aggregate_rows_bwd", mutates_args=())
-def aggregate_rows_bwd(
-    grad: Tensor,
-    x: Tensor,
-    out: Tensor,
-    kept: Tensor,
-    rows: list[Tensor],
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    with_gates: bool,
-    backend: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of `aggregate_rows` by x, the gates by source and the row sums.
+class AggregateGradInputs(NamedTuple):
+    """Inputs of the gradient of `aggregate_rows`.
 
-    With the dropout mask m, and the last two empty unless `with_gates`:
+    With the dropout mask m:
 
         ∂x_j = Σ_i m_ij a_ij g_i
-        ∂z_ij = m_ij A_ij g_i · x_j / S_i       for 0 < z_ij < 1; other slots hold
-        ∂S_i = - g_i · out_i / S_i              nothing to be read
+        ∂z_ij = m_ij A_ij g_i · x_j / S_i       for 0 < z_ij < 1
+        ∂S_i = - g_i · out_i / S_i
+
+    Attributes:
+        grad: Gradient g of the sums, [N, D].
+        x: Node features, [N, D].
+        out: The sums, in float32 at least, [N, D].
+        kept: As in `Aggregated`.
+        rows: As in `AggregateInputs`, like those that follow.
+        row_sum: See there.
+        sources: See there.
+        loop_weight: See there.
+        node_id: See there.
+        seed: See there.
+        dropout: See there.
+        stream: See there.
+        with_gates: Whether ∂z and ∂S are wanted.
+        backend: Whose kernels run.
     """
-    outputs = _empty_aggregate_bwd(x, graph_src, row_sum, with_gates)
-    kernels_of(backend).aggregate_rows_bwd(
-        grad,
-        x,
-        out,
-        kept,
-        OpenRows(*rows),
-        row_sum,
-        row_ptr,
-        graph_src,
-        loop_weight,
-        node_id,
-        seed,
-        dropout,
-        stream,
-        with_gates,
-        *outputs,
-    )
-    return outputs
+
+    grad: Tensor
+    x: Tensor
+    out: Tensor
+    kept: Tensor
+    rows: list[Tensor]
+    row_sum: Tensor
+    sources: Tensor
+    loop_weight: Tensor | None
+    node_id: Tensor | None
+    seed: Tensor | None
+    dropout: float
+    stream: int
+    with_gates: bool
+    backend: str
 
 
-def _empty_aggregate_bwd(
-    x: Tensor, graph_src: Tensor, row_sum: Tensor, with_gates: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    return (
+class AggregateGrads(NamedTuple):
+    """Gradients by x, [N, D], by the gates by source, [E], and by the row sums, [N].
+
+    The last two are empty unless `with_gates`. Slots of gates that are not half open
+    hold nothing to be read.
+    """
+
+    x: Tensor
+    gate: Tensor
+    row_sum: Tensor
+
+
+def _empty_grads(inputs: AggregateGradInputs) -> AggregateGrads:
+    x, row_sum, wants = inputs.x, inputs.row_sum, inputs.with_gates
+    num_slots = OpenRows(*inputs.rows).gate.shape[0]
+    return AggregateGrads(
         new_empty(x, x.shape),
-        new_empty(row_sum, graph_src.shape[0] if with_gates else 0),
-        new_empty(row_sum, x.shape[0] if with_gates else 0),
+        new_empty(row_sum, num_slots if wants else 0),
+        new_empty(row_sum, x.shape[0] if wants else 0),
     )
 
 
-@aggregate_rows_bwd.register_fake
-def _(
-    grad: Tensor,
-    x: Tensor,
-    out: Tensor,
-    kept: Tensor,
-    rows: list[Tensor],
-    row_sum: Tensor,
-    row_ptr: Tensor,
-    graph_src: Tensor,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    dropout: float,
-    stream: int,
-    with_gates: bool,
-    backend: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    return _empty_aggregate_bwd(x, graph_src, row_sum, with_gates)
+aggregate_rows_bwd = operator("aggregate_rows_bwd", AggregateGradInputs, _empty_grads)
 
 
-def _save_aggregate(ctx: Any, inputs: Any, output: Any) -> None:
-    x, rows, *others = inputs[:8]
-    out, wide_out, kept = output
-    ctx.mark_non_differentiable(wide_out, kept)
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    given, made = AggregateInputs(*inputs), Aggregated(*output)
+    ctx.mark_non_differentiable(made.wide_out, made.kept)
     ctx.set_materialize_grads(False)
-    ctx.options = inputs[8:]
-    saved_out = out if wide_out.shape != out.shape else wide_out
-    ctx.save_for_backward(x, saved_out, kept, *others, *rows)
+    ctx.options = (given.dropout, given.stream)
+    ctx.backend = given.backend
+    out = made.out if made.wide_out.shape != made.out.shape else made.wide_out
+    noise = (given.loop_weight, given.node_id, given.seed)
+    saved = (given.x, out, made.kept, given.row_sum, given.sources, *noise)
+    ctx.save_for_backward(*saved, *given.rows)
 
 
-def _aggregate_bwd(ctx: Any, grad: Tensor | None, *_: None) -> Any:
-    grad_rows: list[Tensor | None] = [None] * 11
+def _differentiate(ctx: Any, grad: Tensor | None, *_: None) -> Any:
+    grad_rows: list[Tensor | None] = [None] * NUM_SLOTS
     if grad is None:
-        return None, grad_rows, *[None] * 9
-    x, out, kept, *others = ctx.saved_tensors[:9]
-    rows = list(ctx.saved_tensors[9:])
-    *options, backend = ctx.options
+        return gradients(AggregateInputs, rows=grad_rows)
+    x, out, kept, *others = ctx.saved_tensors[:8]
+    rows = list(ctx.saved_tensors[8:])
     with_gates = any(ctx.needs_input_grad[1]) or ctx.needs_input_grad[2]
-    grad_x, grad_gate, grad_row_sum = aggregate_rows_bwd(
-        grad.contiguous(), x, out, kept, rows, *others, *options, with_gates, backend
+    options = (*ctx.options, with_gates, ctx.backend)
+    found = AggregateGrads(
+        *aggregate_rows_bwd(grad.contiguous(), x, out, kept, rows, *others, *options)
     )
-    if with_gates:
-        grad_rows[6] = grad_gate
-    return grad_x, grad_rows, grad_row_sum if with_gates else None, *[None] * 8
+    if not with_gates:
+        return gradients(AggregateInputs, x=found.x, rows=grad_rows)
+    grad_rows[OpenRows._fields.index("source_gate")] = found.gate
+    return gradients(AggregateInputs, x=found.x, rows=grad_rows, row_sum=found.row_sum)
 
 
-aggregate_rows.register_autograd(_aggregate_bwd, setup_context=_save_aggregate)
+aggregate_rows.register_autograd(_differentiate, setup_context=_save)

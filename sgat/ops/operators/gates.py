@@ -1,175 +1,292 @@
-"""The gate pass as an operator, with its fake kernel and its gradient."""
+"""The gate pass as an operator, and its gradient."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sgat.gates import HardConcrete
+from sgat.graph.compressed_rows import index_type
 from sgat.ops.memory_pool import new_empty
-from sgat.ops.operators.gates_bwd import differentiate_open_rows, save_open_rows
-from sgat.ops.operators.passes import SPLIT, kernels_of
-from sgat.ops.operators.slots import OpenRows
-
-OpenRowsOutput = tuple[
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-]
-"""The fields of `OpenRows`, the row sums, the penalty and its four slopes."""
+from sgat.ops.operators.operator import gradients, operator
+from sgat.ops.operators.pieces import SPLIT, unpacked
+from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
+from sgat.ops.reference import pair_scores
 
 
-@torch.library.custom_op("sgat::open_rows", mutates_args=())
-def open_rows(
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None,
-    query: Tensor | None,
-    key: Tensor | None,
-    row_ptr: Tensor,
-    src: Tensor,
-    weight: Tensor | None,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    temperature: float,
-    gamma: float,
-    zeta: float,
-    with_sources: bool,
-    with_pairs: bool,
-    backend: str,
-) -> OpenRowsOutput:
-    """Gate pass: the fields of `OpenRows`, then S, the penalty and its slopes.
+class GateInputs(NamedTuple):
+    """Inputs of the gate pass, see `sgat.ops.open_edges` for the formula.
 
-    The vectors are `reference.rounded` by the pass itself, here and in its gradient.
+    The pass itself takes vectors as `reference.rounded` does, here and in its gradient.
 
-    The slopes are the gradients of the penalty Σ π_ij: Σ_j π_ij (1 - π_ij) by s_i and
-    Σ_i π_ij (1 - π_ij) by t_j, [N], that by source empty without sources; the same sums
-    over the vectors, Σ_j π_ij (1 - π_ij) k_j by q_i and Σ_i π_ij (1 - π_ij) q_i by k_j,
-    [N, R], empty unless `with_pairs`, which needs sources.
+    Attributes:
+        dst_score: Score of each node as a target, [N].
+        src_score: Score of each node as a source, [N].
+        edge_score: Score of each edge, [E].
+        query: Vector of each node as a target, [N, R].
+        key: Vector of each node as a source, [N, R].
+        src: Source of each edge, [E].
+        weight: Weight of each edge, [E]; None if all are 1.
+        loop_weight: Weight of each self-loop, [N]; None if all are 1.
+        node_id: Name of each node in the noise, [N]; None for 0 … N-1.
+        seed: Key of the noise, [1]; None for the gates of evaluation.
+        targets: The edges by target in pieces, see `cut_rows`.
+        sources: The edges by source in pieces; None, like the next two, if no gradient
+            is wanted.
+        source_dst: Target of each edge in the order by source, [E].
+        source_edge: Position of each edge in the graph, in the order by source, [E].
+        temperature: β of the distribution.
+        gamma: γ of the distribution.
+        zeta: ζ of the distribution.
+        with_pairs: Whether gradients of the vectors are wanted; needs sources.
+        backend: Whose kernels run.
     """
-    outputs = _empty_open_rows(
-        dst_score,
-        edge_score,
-        query,
-        row_ptr,
-        src,
-        weight,
-        with_sources,
-        with_pairs,
-        backend,
-    )
-    kernels_of(backend).open_rows(
-        dst_score,
-        src_score,
-        edge_score,
-        query,
-        key,
-        row_ptr,
-        src,
-        weight,
-        loop_weight,
-        node_id,
-        seed,
-        HardConcrete(temperature, gamma, zeta),
-        with_sources,
-        OpenRows(*outputs[:11]),
-        *outputs[11:],
-    )
-    return outputs
+
+    dst_score: Tensor
+    src_score: Tensor
+    edge_score: Tensor | None
+    query: Tensor | None
+    key: Tensor | None
+    src: Tensor
+    weight: Tensor | None
+    loop_weight: Tensor | None
+    node_id: Tensor | None
+    seed: Tensor | None
+    targets: Tensor
+    sources: Tensor | None
+    source_dst: Tensor | None
+    source_edge: Tensor | None
+    temperature: float
+    gamma: float
+    zeta: float
+    with_pairs: bool
+    backend: str
+
+    @property
+    def gates(self) -> HardConcrete:
+        """The distribution of the gates."""
+        return HardConcrete(self.temperature, self.gamma, self.zeta)
 
 
-def _empty_open_rows(
-    dst_score: Tensor,
-    edge_score: Tensor | None,
-    query: Tensor | None,
-    row_ptr: Tensor,
-    src: Tensor,
-    weight: Tensor | None,
-    with_sources: bool,
-    with_pairs: bool,
-    backend: str,
-) -> OpenRowsOutput:
-    score, scored, on_cpu = dst_score, edge_score is not None, backend == "cpu"
-    rank = query.shape[1] if query is not None and with_pairs else 0
-    pair_shape = (row_ptr.shape[0] - 1 if rank else 0, rank)
-    num_nodes, num_edges = row_ptr.shape[0] - 1, src.shape[0]
+class GateSums(NamedTuple):
+    """Sums of the gate pass; the slopes are the gradients of the penalty Σ π_ij.
+
+    Attributes:
+        row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
+        penalty: Σ π_ij = Σ P(z_ij ≠ 0) over all edges, a scalar.
+        dst_slope: By s_i: Σ_j π_ij (1 - π_ij), [N].
+        src_slope: By t_j: Σ_i π_ij (1 - π_ij), [N]; empty without sources.
+        query_slope: By q_i: Σ_j π_ij (1 - π_ij) k_j, [N, R]; empty unless `with_pairs`.
+        key_slope: By k_j: Σ_i π_ij (1 - π_ij) q_i, [N, R]; likewise.
+    """
+
+    row_sum: Tensor
+    penalty: Tensor
+    dst_slope: Tensor
+    src_slope: Tensor
+    query_slope: Tensor
+    key_slope: Tensor
+
+
+def _empty(inputs: GateInputs) -> tuple[OpenRows, GateSums]:
+    score, src, query = inputs.dst_score, inputs.src, inputs.query
+    with_sources, on_cpu = inputs.sources is not None, inputs.backend == "cpu"
+    weighted = inputs.weight is not None
+    num_nodes, num_edges = score.shape[0], src.shape[0]
     num_source = num_edges if with_sources else 0
+    num_pieces = num_nodes + num_edges // SPLIT[inputs.backend]
+    rank = query.shape[1] if query is not None and inputs.with_pairs else 0
+    pair_shape = (num_nodes if rank else 0, rank)
     # Float64 is worth more digits than sums in integers have.
     is_double = score.dtype == torch.float64
-    knows_edge = on_cpu or scored or weight is not None or is_double or rank > 0
-    num_pieces = num_nodes + num_edges // SPLIT[backend]
-    edge_type = torch.int32 if num_edges < 2**31 else torch.int64
-    return (
-        new_empty(score, num_edges),
-        new_empty(src, num_edges),
-        new_empty(score, 0 if weight is None else num_edges),
-        new_empty(src, num_source if on_cpu else 0, dtype=edge_type),
-        new_empty(src, num_pieces, dtype=torch.int32),
-        new_empty(src, num_source),
-        new_empty(score, num_source),
-        new_empty(score, 0 if weight is None else num_source),
-        new_empty(src, num_source if knows_edge else 0, dtype=edge_type),
-        new_empty(src, num_pieces if with_sources else 0, dtype=torch.int32),
-        new_empty(
-            src, 0 if on_cpu or not with_sources else num_pieces, dtype=torch.int32
+    scored = inputs.edge_score is not None
+    knows_edge = on_cpu or scored or weighted or is_double or rank > 0
+    edge_type = index_type(num_edges)
+    rows = OpenRows(
+        gate=new_empty(score, num_edges),
+        src=new_empty(src, num_edges),
+        scaled=new_empty(score, num_edges if weighted else 0),
+        edge=new_empty(src, num_source if on_cpu else 0, edge_type),
+        filled=new_empty(src, num_pieces, torch.int32),
+        dst=new_empty(src, num_source),
+        source_gate=new_empty(score, num_source),
+        source_scaled=new_empty(score, num_source if weighted else 0),
+        source_edge=new_empty(src, num_source if knows_edge else 0, edge_type),
+        source_filled=new_empty(src, num_pieces if with_sources else 0, torch.int32),
+        source_whole=new_empty(
+            src, num_pieces if with_sources and not on_cpu else 0, torch.int32
         ),
-        new_empty(score, num_nodes),
-        new_empty(score, ()),
-        new_empty(score, num_nodes),
-        new_empty(score, num_nodes if with_sources else 0),
-        new_empty(score, pair_shape),
-        new_empty(score, pair_shape),
+    )
+    sums = GateSums(
+        row_sum=new_empty(score, num_nodes),
+        penalty=new_empty(score, ()),
+        dst_slope=new_empty(score, num_nodes),
+        src_slope=new_empty(score, num_nodes if with_sources else 0),
+        query_slope=new_empty(score, pair_shape),
+        key_slope=new_empty(score, pair_shape),
+    )
+    return rows, sums
+
+
+open_rows = operator("open_rows", GateInputs, _empty)
+
+
+class GateGradInputs(NamedTuple):
+    """Inputs of the gradient of the gate pass.
+
+        ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α     for 0 < z_ij < 1, else 0
+        ∂q_i = Σ_j ∂log α_ij k_j,   ∂k_j = Σ_i ∂log α_ij q_i
+
+    Attributes:
+        grad_gate: ∂z of each slot by source, [E].
+        grad_row_sum: ∂S of each row, [N].
+        query: As in `GateInputs`; None if no gradient of vectors is wanted.
+        key: Likewise.
+        src: As in `GateInputs`, like the next three.
+        weight: See there.
+        targets: See there.
+        sources: See there.
+        rows: The slots, the fields of `OpenRows`.
+        temperature: β of the distribution.
+        gamma: γ of the distribution.
+        zeta: ζ of the distribution.
+        with_edges: Whether the gradient of the score of each edge is wanted.
+        backend: Whose kernels run.
+    """
+
+    grad_gate: Tensor
+    grad_row_sum: Tensor
+    query: Tensor | None
+    key: Tensor | None
+    src: Tensor
+    weight: Tensor | None
+    targets: Tensor
+    sources: Tensor
+    rows: list[Tensor]
+    temperature: float
+    gamma: float
+    zeta: float
+    with_edges: bool
+    backend: str
+
+    @property
+    def gates(self) -> HardConcrete:
+        """The distribution of the gates."""
+        return HardConcrete(self.temperature, self.gamma, self.zeta)
+
+
+class GateGrads(NamedTuple):
+    """Gradients of the scores and vectors; empty where not wanted."""
+
+    dst_score: Tensor
+    src_score: Tensor
+    edge_score: Tensor
+    query: Tensor
+    key: Tensor
+
+
+def _empty_grads(inputs: GateGradInputs) -> GateGrads:
+    like, query = inputs.grad_row_sum, inputs.query
+    pair_shape = (0, 0) if query is None else query.shape
+    return GateGrads(
+        new_empty(like, like.shape),
+        new_empty(like, like.shape),
+        new_empty(like, inputs.src.shape[0] if inputs.with_edges else 0),
+        new_empty(like, pair_shape),
+        new_empty(like, pair_shape),
     )
 
 
-@open_rows.register_fake
-def _(
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None,
-    query: Tensor | None,
-    key: Tensor | None,
-    row_ptr: Tensor,
+open_rows_bwd = operator("open_rows_bwd", GateGradInputs, _empty_grads)
+
+
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    given = GateInputs(*inputs)
+    rows, sums = OpenRows(*output[:NUM_SLOTS]), GateSums(*output[NUM_SLOTS:])
+    fixed = rows._asdict()
+    del fixed["source_gate"]
+    ctx.mark_non_differentiable(*fixed.values(), *sums[2:])
+    ctx.set_materialize_grads(False)
+    ctx.shape = (given.temperature, given.gamma, given.zeta)
+    ctx.with_pairs, ctx.backend = given.with_pairs, given.backend
+    # The penalty of a score per edge needs the scores again.
+    scored = given.edge_score is not None
+    scores = given[:3] if scored else [None] * 3
+    pair = (given.query, given.key) if scored or given.with_pairs else (None, None)
+    edges = (given.src, given.weight, given.targets, given.sources)
+    ctx.save_for_backward(*scores, *pair, *edges, *sums, *rows)
+
+
+def _differentiate(ctx: Any, *grads: Tensor | None) -> Any:
+    """Gradients of the inputs of `open_rows` from those of its outputs."""
+    grad_gate = OpenRows(*grads[:NUM_SLOTS]).source_gate  # type: ignore[arg-type]
+    grad_row_sum, grad_penalty, *_ = grads[NUM_SLOTS:]
+    scores, edges = ctx.saved_tensors[:5], ctx.saved_tensors[5:9]
+    sums, rows = GateSums(*ctx.saved_tensors[9:15]), ctx.saved_tensors[15:]
+    with_edges = ctx.needs_input_grad[2]
+    pair = scores[3:] if ctx.with_pairs else (None, None)
+    found: list[Tensor | None] = [None] * 5
+    if grad_gate is not None or grad_row_sum is not None:
+        source_gate = OpenRows(*rows).source_gate
+        found = list(
+            open_rows_bwd(
+                torch.zeros_like(source_gate) if grad_gate is None else grad_gate,
+                torch.zeros_like(sums.row_sum)
+                if grad_row_sum is None
+                else grad_row_sum,
+                *pair,
+                *edges,
+                list(rows),
+                *ctx.shape,
+                with_edges,
+                ctx.backend,
+            )
+        )
+    wanted = [True, True, with_edges, ctx.with_pairs, ctx.with_pairs]
+    if grad_penalty is not None:
+        if torch.is_grad_enabled():
+            # The slopes would count as constants, and the result be wrong.
+            raise RuntimeError(
+                "The penalty can be differentiated only once by this backend;"
+                " backend='reference' differentiates it again."
+            )
+        edge_slope = None
+        if with_edges:
+            gates = HardConcrete(*ctx.shape)
+            edge_slope = _edge_slope(scores, edges[0], edges[2], gates, ctx.backend)
+        slopes = (*sums[2:4], edge_slope, *sums[4:])
+        found = [
+            base if slope is None or not wants else _plus(base, slope, grad_penalty)
+            for base, slope, wants in zip(found, slopes, wanted, strict=True)
+        ]
+    named = zip(GateGrads._fields, found, wanted, strict=True)
+    return gradients(
+        GateInputs, **{name: grad for name, grad, is_wanted in named if is_wanted}
+    )
+
+
+def _plus(base: Tensor | None, left: Tensor, right: Tensor) -> Tensor:
+    return left * right if base is None else torch.addcmul(base, left, right)
+
+
+def _edge_slope(
+    scores: tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None],
     src: Tensor,
-    weight: Tensor | None,
-    loop_weight: Tensor | None,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    temperature: float,
-    gamma: float,
-    zeta: float,
-    with_sources: bool,
-    with_pairs: bool,
+    targets: Tensor,
+    gates: HardConcrete,
     backend: str,
-) -> Any:
-    return _empty_open_rows(
-        dst_score,
-        edge_score,
-        query,
-        row_ptr,
-        src,
-        weight,
-        with_sources,
-        with_pairs,
-        backend,
-    )
+) -> Tensor:
+    """π_ij (1 - π_ij) of every edge, the slope of the penalty by its score, [E]."""
+    dst_score, src_score, edge_score, query, key = scores
+    pieces = unpacked(targets, len(dst_score), len(src), backend)
+    dst = pieces.row.repeat_interleave(pieces.bound.diff(), output_size=len(src))
+    log_alpha = dst_score[dst] + src_score[src] + edge_score
+    if query is not None and key is not None:
+        log_alpha += pair_scores(dst, src, query, key)
+    probability = torch.sigmoid(log_alpha - gates.threshold)
+    return probability * (1 - probability)
 
 
-open_rows.register_autograd(differentiate_open_rows, setup_context=save_open_rows)
+open_rows.register_autograd(_differentiate, setup_context=_save)

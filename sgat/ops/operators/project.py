@@ -1,157 +1,164 @@
-"""Dropout and projection of features, shared by the CPU and GPU kernels.
-
-The operators are built as those of `fused_gates.py` are.
-"""
+"""Dropout and projection of features as operators, and the operation over them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+from torch import Tensor, is_grad_enabled
 
 from sgat.features import Features, SparseFeatures, product
 from sgat.ops import noise
 from sgat.ops.memory_pool import new_empty
 from sgat.ops.noise import Seed
-from sgat.ops.operators.passes import FusedBackend, kernels_of, seed_tensor, wide_type
+from sgat.ops.operators.operator import FastBackend, gradients, operator
+from sgat.ops.operators.pieces import owned_pieces
+from sgat.ops.reference import wide_type
 
 
-@torch.library.custom_op("sgat::drop_features", mutates_args=())
-def drop_features(
-    x: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor,
-    rate: float,
-    stream: int,
-    backend: str,
-) -> Tensor:
-    """Dropout m ⊙ x with the mask of `noise.dense_feature_mask`, [N, K]."""
-    out = new_empty(x, x.shape)
-    kernels_of(backend).drop_features(x.contiguous(), node_id, seed, rate, stream, out)
-    return out
+class DropInputs(NamedTuple):
+    """Inputs of the dropout m ⊙ x with the mask of `noise.dense_feature_mask`.
+
+    Attributes:
+        x: Node features, [N, K].
+        node_id: Name of each node in the noise, [N]; None for 0 … N-1.
+        seed: Key of the noise, [1].
+        rate: Share of entries to drop.
+        stream: Stream of the noise.
+        backend: Whose kernels run.
+    """
+
+    x: Tensor
+    node_id: Tensor | None
+    seed: Tensor
+    rate: float
+    stream: int
+    backend: str
 
 
-@drop_features.register_fake
-def _(
-    x: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor,
-    rate: float,
-    stream: int,
-    backend: str,
-) -> Tensor:
-    return new_empty(x, x.shape)
+def _empty_drop(inputs: DropInputs) -> Tensor:
+    return new_empty(inputs.x, inputs.x.shape)
+
+
+drop_features = operator("drop_features", DropInputs, _empty_drop)
 
 
 def _save_drop(ctx: Any, inputs: Any, output: Any) -> None:
     _, node_id, seed, *ctx.options = inputs
-    ctx.save_for_backward(seed, *([] if node_id is None else [node_id]))
+    ctx.save_for_backward(node_id, seed)
 
 
-def _drop_bwd(ctx: Any, grad: Tensor) -> Any:
-    seed, *node_id = ctx.saved_tensors
-    dropped = drop_features(grad, node_id[0] if node_id else None, seed, *ctx.options)
-    return dropped, None, None, None, None, None
+def _differentiate_drop(ctx: Any, grad: Tensor) -> Any:
+    dropped = drop_features(grad.contiguous(), *ctx.saved_tensors, *ctx.options)
+    return gradients(DropInputs, x=dropped)
 
 
-drop_features.register_autograd(_drop_bwd, setup_context=_save_drop)
+drop_features.register_autograd(_differentiate_drop, setup_context=_save_drop)
 
 
-@torch.library.custom_op("sgat::project_sparse", mutates_args=())
-def project_sparse(
-    weight: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    rate: float,
-    stream: int,
-    backend: str,
-) -> tuple[Tensor, Tensor]:
-    """(m ⊙ x) W for x in compressed rows, [N, D], and the values m ⊙ x, [M].
+class ProjectInputs(NamedTuple):
+    """Inputs of the product (m ⊙ x) W for x in compressed rows.
 
-    The values are empty without a seed: they are those given.
+    Attributes:
+        weight: Weights W, [K, D].
+        row_ptr: Where the entries of each row begin, [N + 1].
+        column: Column of each entry, [M].
+        value: Value of each entry, [M].
+        row: Row of each entry, [M]; None on the CPU and without a seed.
+        rows: The rows in pieces, see `cut_rows`.
+        columns: The columns in pieces; None, like the next two, if no gradient is
+            wanted.
+        column_row: Row of each entry in the order by column, [M].
+        column_entry: Its position in the order by row, [M].
+        node_id: Name of each row in the noise, [N]; None for 0 … N-1.
+        seed: Key of the noise, [1]; None drops nothing.
+        rate: Share of entries to drop.
+        stream: Stream of the noise.
+        backend: Whose kernels run.
     """
-    outputs = _empty_project(weight, row_ptr, value, seed)
-    kernels_of(backend).project_sparse(
-        weight, row_ptr, column, value, node_id, seed, rate, stream, *outputs
+
+    weight: Tensor
+    row_ptr: Tensor
+    column: Tensor
+    value: Tensor
+    row: Tensor | None
+    rows: Tensor
+    columns: Tensor | None
+    column_row: Tensor | None
+    column_entry: Tensor | None
+    node_id: Tensor | None
+    seed: Tensor | None
+    rate: float
+    stream: int
+    backend: str
+
+
+class Projected(NamedTuple):
+    """The product, [N, D], and the values m ⊙ x, [M], empty without a seed."""
+
+    out: Tensor
+    dropped: Tensor
+
+
+def _empty_project(inputs: ProjectInputs) -> Projected:
+    num_values = 0 if inputs.seed is None else inputs.value.shape[0]
+    shape = (inputs.row_ptr.shape[0] - 1, inputs.weight.shape[1])
+    return Projected(
+        new_empty(inputs.weight, shape), new_empty(inputs.value, num_values)
     )
-    return outputs
 
 
-def _empty_project(
-    weight: Tensor, row_ptr: Tensor, value: Tensor, seed: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    num_values = 0 if seed is None else value.shape[0]
-    return (
-        new_empty(weight, (row_ptr.shape[0] - 1, weight.shape[1])),
-        new_empty(value, num_values),
-    )
+project_sparse = operator("project_sparse", ProjectInputs, _empty_project)
 
 
-@project_sparse.register_fake
-def _(
-    weight: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    node_id: Tensor | None,
-    seed: Tensor | None,
-    rate: float,
-    stream: int,
-    backend: str,
-) -> tuple[Tensor, Tensor]:
-    return _empty_project(weight, row_ptr, value, seed)
+class ProjectGradInputs(NamedTuple):
+    """Inputs of the gradient xᵀ g of the weights, summed over each column's entries.
+
+    Attributes:
+        grad: Gradient g of the product, [N, D].
+        value: Values after dropout, in the order by row, [M].
+        columns: As in `ProjectInputs`, like the next two.
+        column_row: See there.
+        column_entry: See there.
+        num_columns: Number of columns K.
+        backend: Whose kernels run.
+    """
+
+    grad: Tensor
+    value: Tensor
+    columns: Tensor
+    column_row: Tensor
+    column_entry: Tensor
+    num_columns: int
+    backend: str
 
 
-@torch.library.custom_op("sgat::project_sparse_bwd", mutates_args=())
-def project_sparse_bwd(
-    grad: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    num_columns: int,
-    backend: str,
-) -> Tensor:
-    """Gradient xᵀ g of the weights, summed over the entries of each column, [K, D]."""
-    out = new_empty(grad, (num_columns, grad.shape[1]))
-    kernels_of(backend).project_sparse_bwd(grad, row_ptr, column, value, out)
-    return out
+def _empty_weight(inputs: ProjectGradInputs) -> Tensor:
+    return new_empty(inputs.grad, (inputs.num_columns, inputs.grad.shape[1]))
 
 
-@project_sparse_bwd.register_fake
-def _(
-    grad: Tensor,
-    row_ptr: Tensor,
-    column: Tensor,
-    value: Tensor,
-    num_columns: int,
-    backend: str,
-) -> Tensor:
-    return new_empty(grad, (num_columns, grad.shape[1]))
+project_sparse_bwd = operator("project_sparse_bwd", ProjectGradInputs, _empty_weight)
 
 
 def _save_project(ctx: Any, inputs: Any, output: Any) -> None:
-    weight, row_ptr, column, value, _, seed, _, _, backend = inputs
-    dropped = output[1]
-    ctx.mark_non_differentiable(dropped)
+    given, made = ProjectInputs(*inputs), Projected(*output)
+    ctx.mark_non_differentiable(made.dropped)
     ctx.set_materialize_grads(False)
-    ctx.num_columns, ctx.backend = weight.shape[0], backend
-    ctx.save_for_backward(row_ptr, column, value if seed is None else dropped)
+    ctx.num_columns, ctx.backend = given.weight.shape[0], given.backend
+    value = given.value if given.seed is None else made.dropped
+    order = (given.columns, given.column_row, given.column_entry)
+    ctx.save_for_backward(value, *order)
 
 
-def _project_bwd(ctx: Any, grad: Tensor | None, _: None) -> Any:
+def _differentiate_project(ctx: Any, grad: Tensor | None, _: None) -> Any:
     if grad is None:
-        return (None,) * 9
+        return gradients(ProjectInputs)
     out = project_sparse_bwd(
         grad.contiguous(), *ctx.saved_tensors, ctx.num_columns, ctx.backend
     )
-    return out, *[None] * 8
+    return gradients(ProjectInputs, weight=out)
 
 
-project_sparse.register_autograd(_project_bwd, setup_context=_save_project)
+project_sparse.register_autograd(_differentiate_project, setup_context=_save_project)
 
 
 def project(
@@ -162,26 +169,52 @@ def project(
     seed: Seed | None = None,
     layer: int = 0,
     node_id: Tensor | None = None,
-    backend: FusedBackend,
+    backend: FastBackend,
 ) -> Tensor:
     """See `sgat.ops.project`."""
     drops = dropout > 0 and seed is not None
-    key = seed_tensor(seed, x.device) if drops and seed is not None else None
+    key = noise.seed_tensor(seed, x.device) if drops and seed is not None else None
     stream = noise.FEATURE_DROPOUT + layer
     if isinstance(x, SparseFeatures):
-        out: Tensor = project_sparse(
-            weight.contiguous(),
-            x.row_ptr,
-            x.column,
-            x.value.to(wide_type(weight.dtype)),
-            node_id,
-            key,
-            dropout,
-            stream,
-            backend,
-        )[0]
+        inputs = sparse_inputs(x, weight, node_id, key, dropout, stream, backend)
+        out: Tensor = project_sparse(*inputs)[0]
         return out
     if key is None:
         return product(x, weight)
-    dropped: Tensor = drop_features(x, node_id, key, dropout, stream, backend)
+    given = DropInputs(x.contiguous(), node_id, key, dropout, stream, backend)
+    dropped: Tensor = drop_features(*given)
     return product(dropped, weight)
+
+
+def sparse_inputs(
+    x: SparseFeatures,
+    weight: Tensor,
+    node_id: Tensor | None,
+    seed: Tensor | None,
+    rate: float,
+    stream: int,
+    backend: FastBackend,
+) -> ProjectInputs:
+    """The inputs of `project_sparse`, with what the features own."""
+    num_entries = len(x.column)
+    rows = owned_pieces(x.derived, "rows", x.row_ptr, num_entries, backend)
+    columns = column_row = column_entry = None
+    if is_grad_enabled() and weight.requires_grad:
+        ptr, column_row, column_entry = x.by_column
+        columns = owned_pieces(x.derived, "columns", ptr, num_entries, backend)
+    return ProjectInputs(
+        weight.contiguous(),
+        x.row_ptr,
+        x.column,
+        x.value.to(wide_type(weight.dtype)),
+        x.row if backend == "gpu" and seed is not None else None,
+        rows,
+        columns,
+        column_row,
+        column_entry,
+        node_id,
+        seed,
+        rate,
+        stream,
+        backend,
+    )

@@ -48,3 +48,7 @@ class OpenRows(NamedTuple):
     source_edge: Tensor
     source_filled: Tensor
     source_whole: Tensor
+
+
+NUM_SLOTS = len(OpenRows._fields)
+"""Number of tensors that the slots are."""

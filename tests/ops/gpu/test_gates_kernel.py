@@ -24,9 +24,9 @@ from sgat.ops.gpu.gates_kernel import open_rows_kernel
 from sgat.ops.gpu.records import shape_of
 
 kernel, real, rank = open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
-integers = "row column entry open_column open_edge filled whole piece_partial"
+integers = "column entry open_column open_edge filled whole"
 types = {"p_" + name: "*i32" for name in integers.split()}
-types |= {"p_bound": "*i64", "p_seed": "*i64"}
+types |= {f"p_{name}": "*i64" for name in ("bound", "row", "piece_partial", "seed")}
 reals = "row_score column_score gate scaled total probability slope"
 word, width = ("*i32", 2) if real == "*fp32" else (real, 1)
 dtype = torch.float32 if real == "*fp32" else torch.float64

@@ -1,0 +1,73 @@
+"""Rows in pieces as arrays for the kernels, and sums over the pieces of a row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from sgat.ops.cpu.lanes import compiled
+from sgat.ops.cpu.memory import Array
+from sgat.ops.operators.pieces import unpacked
+
+
+class PieceArrays(NamedTuple):
+    """The pieces of `RowPieces` that are not spare, as arrays.
+
+    Attributes:
+        ptr: Where the entries of each piece begin, [P + 1].
+        row: Row of each piece, [P].
+        first: First piece of each row, [N + 1].
+        place: Where a piece of a split row leaves its sum; -1 for a row of one piece,
+            [P].
+        num_places: How many leave a sum.
+    """
+
+    ptr: Array
+    row: Array
+    first: Array
+    place: Array
+    num_places: int
+
+
+def pieces(packed: Tensor, num_rows: int, num_entries: int) -> PieceArrays:
+    """The pieces that `cut_rows` packed for this backend."""
+    found = unpacked(packed, num_rows, num_entries, "cpu")
+    first, ptr, row, place = (part.numpy() for part in found[:4])
+    number = int(first[num_rows])
+    place = place[:number]
+    num_places = int(place.max()) + 1 if number > num_rows else 0
+    return PieceArrays(ptr[: number + 1], row[:number], first, place, num_places)
+
+
+@compiled
+def add_pieces(partial, first, out):
+    """out_i = Σ partial over the pieces of row i, in their order."""
+    for i in range(len(out)):
+        total = partial[first[i]]
+        for p in range(first[i] + 1, first[i + 1]):
+            total += partial[p]
+        out[i] = total
+
+
+@compiled
+def add_rows(first, place, partial, out):
+    """Fill split rows with the sums of their pieces, added in their order."""
+    for i in range(len(out)):
+        begin = first[i]
+        if place[begin] < 0:
+            continue
+        for d in range(out.shape[1]):
+            out[i, d] = partial[place[begin], d]
+        for p in range(begin + 1, first[i + 1]):
+            for d in range(out.shape[1]):
+                out[i, d] += partial[place[p], d]
+
+
+@compiled
+def longest_piece(ptr, first, last):
+    """Entries of the longest of the pieces first to last."""
+    longest = 0
+    for piece in range(first, last):
+        longest = max(longest, ptr[piece + 1] - ptr[piece])
+    return longest

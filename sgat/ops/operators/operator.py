@@ -1,0 +1,79 @@
+"""Definition of an operator by its inputs, its empty outputs and its passes.
+
+Tested by tests/ops/test_cpu.py, which has torch check every operator.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import typing
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+FastBackend = Literal["cpu", "gpu"]
+
+
+def kernels_of(backend: str) -> ModuleType:
+    """Where the passes of a backend are, imported when it is first used."""
+    return importlib.import_module(f"sgat.ops.{backend}")
+
+
+def operator(name: str, inputs: Any, empty: Callable[[Any], Any]) -> Any:
+    """Define the operator `sgat::name`, which fills new tensors.
+
+    The backend's function of this name gets the inputs and the empty outputs. The
+    operator returns all tensors of the outputs, in their order.
+
+    Args:
+        name: Name of the operator, and of the backend's function.
+        inputs: A NamedTuple class: the arguments, among them `backend`.
+        empty: Makes the outputs from the inputs: a tensor, a NamedTuple of tensors, or
+            a tuple of such. Its annotation says which.
+    """
+
+    def run(*given: Any) -> Any:
+        named = inputs(*given)
+        outputs = empty(named)
+        groups = outputs if type(outputs) is tuple else (outputs,)
+        getattr(kernels_of(named.backend), name)(named, *groups)
+        return _flat(outputs)
+
+    arguments = [
+        inspect.Parameter(
+            field, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind
+        )
+        for field, kind in typing.get_type_hints(inputs).items()
+    ]
+    number = _count(typing.get_type_hints(empty)["return"])
+    returned = Tensor if number == 1 else tuple[(Tensor,) * number]  # type: ignore[misc]
+    signature = inspect.Signature(arguments, return_annotation=returned)
+    run.__signature__ = signature  # type: ignore[attr-defined]  # read by torch
+    defined = torch.library.custom_op(f"sgat::{name}", run, mutates_args=())
+    defined.register_fake(lambda *given: _flat(empty(inputs(*given))))
+    return defined
+
+
+def _count(outputs: Any) -> int:
+    """Number of tensors in outputs of this type."""
+    if outputs is Tensor:
+        return 1
+    if hasattr(outputs, "_fields"):
+        return len(outputs._fields)
+    return sum(_count(part) for part in typing.get_args(outputs))
+
+
+def _flat(outputs: Any) -> Any:
+    if isinstance(outputs, Tensor):
+        return outputs
+    groups = outputs if type(outputs) is tuple else (outputs,)
+    return tuple(tensor for group in groups for tensor in group)
+
+
+def gradients(inputs: Any, **found: Any) -> tuple[Any, ...]:
+    """The gradient of every input, by its place; None for those not named."""
+    return tuple(found.get(field) for field in inputs._fields)

@@ -1,0 +1,102 @@
+"""Rows cut into pieces, so that a long row is shared by threads or GPU programs.
+
+How a matrix is cut depends on where its entries stand alone. It is worked out once, and
+owned by the graph or by the sparse features it was worked out for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat.graph.compressed_rows import once
+
+SPLIT = {"cpu": 1 << 13, "gpu": 1024}
+"""Longest piece of a row that one thread at a time, or one GPU program, handles."""
+
+
+class RowPieces(NamedTuple):
+    """Rows cut into pieces of at most `SPLIT` entries, at least one for each row.
+
+    There is room for the most pieces there can be, P = N + M // SPLIT, so that no size
+    waits for the device. Spare pieces have no entries and stand last.
+
+    Attributes:
+        first: Pieces of row i are first[i] to first[i + 1], [N + 1].
+        bound: Piece p covers the entries bound[p] to bound[p + 1], [P + 1].
+        row: Row of each piece, [P]; spare ones name the last.
+        partial: Where a piece of a split row leaves its sum, [P]; -1 for a row of one
+            piece, -2 for a spare piece.
+        split_row: The split rows, then -1, [M // SPLIT].
+        longest: Entries of the longest row, 1 at least, [1].
+    """
+
+    first: Tensor
+    bound: Tensor
+    row: Tensor
+    partial: Tensor
+    split_row: Tensor
+    longest: Tensor
+
+    @property
+    def most_partial(self) -> int:
+        """Most places that pieces of split rows can take."""
+        return 2 * len(self.split_row)
+
+
+def cut_rows(ptr: Tensor, num_entries: int, backend: str) -> Tensor:
+    """Cut rows into the pieces of a backend; `unpacked` makes `RowPieces` of them.
+
+    All is in one tensor, for each argument of an operator takes time.
+
+    Args:
+        ptr: Where the entries of each row begin, [N + 1].
+        num_entries: Number of entries M.
+        backend: Whose pieces.
+    """
+    split, device = SPLIT[backend], ptr.device
+    num_rows, num_extra = len(ptr) - 1, num_entries // split
+    length = ptr.diff()
+    count = torch.div(length + split - 1, split, rounding_mode="floor").clamp(min=1)
+    first = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    piece = torch.arange(num_rows + num_extra, device=device)
+    row = torch.searchsorted(first, piece, right=True) - 1
+    is_spare = row == num_rows
+    row = row.clamp(max=max(num_rows - 1, 0))
+    start = ptr[row] + (piece - first[row]) * split
+    is_split = (count > 1)[row] & ~is_spare
+    partial = torch.where(is_split, is_split.cumsum(0) - 1, -1)
+    number = torch.arange(1, num_extra + 1, device=device)
+    split_row = torch.searchsorted((count > 1).cumsum(0), number)
+    parts = RowPieces(
+        first,
+        torch.cat([start.where(~is_spare, ptr[-1]), ptr[-1:]]),
+        row,
+        partial.masked_fill(is_spare, -2),
+        split_row.where(split_row < num_rows, -1),
+        torch.cat([length, length.new_ones(1)]).amax(0, keepdim=True),
+    )
+    # Each begins at a multiple of 16 bytes, as GPUs like pointers.
+    return torch.cat([F.pad(part, (0, len(part) % 2)) for part in parts])
+
+
+def unpacked(
+    packed: Tensor, num_rows: int, num_entries: int, backend: str
+) -> RowPieces:
+    """The pieces that `cut_rows` packed, as views."""
+    num_extra = num_entries // SPLIT[backend]
+    num_pieces = num_rows + num_extra
+    sizes = (num_rows + 1, num_pieces + 1, num_pieces, num_pieces, num_extra, 1)
+    padded = [length for size in sizes for length in (size, size % 2)]
+    return RowPieces(*packed.split(padded)[::2])
+
+
+def owned_pieces(
+    derived: dict[str, Any], name: str, ptr: Tensor, num_entries: int, backend: str
+) -> Tensor:
+    """Rows cut by `cut_rows` at the first call of this name, then kept in `derived`."""
+    name = f"{name} in pieces of {SPLIT[backend]}"
+    return once(derived, name, lambda: cut_rows(ptr, num_entries, backend))
