@@ -124,7 +124,7 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
         sum_pieces(targets, total, loop, sums.row_sum)
         sum_pieces(targets, slope, None, sums.dst_slope)
         sums.penalty.copy_(probability.sum())
-        if inputs.sources is None:
+        if inputs.sources is None or inputs.source_dst is None:
             return
         sources = pieces(inputs.sources, num_nodes, num_edges)
         _, _, slope = _open_direction(
