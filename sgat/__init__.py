@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
     from sgat.conv import SGATConv
     from sgat.data.node_data import NodeData
-    from sgat.estimator import SGATClassifier
+    from sgat.estimator import SGATClassifier, load
     from sgat.features import SparseFeatures
     from sgat.gates import HardConcrete
     from sgat.graph import Graph
     from sgat.models import SGAT
-    from sgat.runs.saved_model import load
     from sgat.training.loop import fit
 
 __version__ = "0.1.0"
@@ -50,7 +49,7 @@ _HOME = {
     "SparseFeatures": "sgat.features",
     "TrainConfig": "sgat.config",
     "fit": "sgat.training.loop",
-    "load": "sgat.runs.saved_model",
+    "load": "sgat.estimator",
 }
 """Where each public name is defined."""
 

@@ -9,22 +9,29 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
-from sgat.config import Config, ModelConfig, TrainConfig
+from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments, to_arguments
+from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData, check
-from sgat.given_data import GivenData, check_fits
-from sgat.models import SGAT
 from sgat.pruning import Rules, apply_rules
-from sgat.runs.saved_model import model_header
-from sgat.scored import EdgeScores, edge_scores, edge_table
+from sgat.scored import ScoredGraph, edge_table, score_graphs
 from sgat.training.evaluate import score_nodes
+from sgat.training.files import read_parquet, read_records
 from sgat.training.loop import chosen_device, fit, resolved
 from sgat.training.result import EpochRecord
+from sgat.training.saved_model import (
+    EDGES,
+    METRICS,
+    SavedModel,
+    check_fits,
+    model_header,
+    read_model,
+    write_model,
+)
 
 
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -83,7 +90,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         noise_share_: Share of the training graphs' edges that is estimated to be noise;
             None unless gates go by evidence, and where there are no edges.
         config_: All settings.
-        graphs_: The training data as `NodeData`.
+        scored_: The training data as `sgat.scored.ScoredGraph`, with the scores of its
+            edges and the predictions of its nodes.
+        graphs_: The training data alone, as `NodeData`.
     """
 
     def __init__(
@@ -159,7 +168,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Raises:
             ValueError: If data or settings cannot be trained with; one sentence.
         """
-        config = self._config()
+        settings = {**self.get_params(deep=False), "device": str(self.device)}
+        config = from_arguments(settings, where="SGATClassifier")
         given = GivenData(data, edges, edge_weight, options)
         roles = {"train": train, "val": val, "test": test}
         graphs = given.read(y, **roles, validation=self.validation, seed=self.seed)
@@ -170,59 +180,62 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             raise KeyboardInterrupt
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
         header = model_header(graphs[0], result.best_epoch)
-        self._set_fitted(config, result.sgat, header, history, graphs, given)
-        self._set_edges(edge_table(self.graphs_, self._scores(self.graphs_)))
+        scored = score_graphs(result.sgat, graphs, result.graphs)
+        saved = SavedModel(config, result.sgat, header)
+        self._set_fitted(saved, history, edge_table(scored), scored, given)
         return self
 
     @classmethod
-    def from_run(
-        cls,
-        config: Config,
-        model: SGAT,
-        header: dict[str, Any],
-        *,
-        history: Any,
-        edges: Any = None,
-    ) -> SGATClassifier:
-        """A fitted classifier from the content of a run folder."""
-        arguments = to_arguments(config, cls._get_param_names())
+    def load(cls, path: str | Path) -> SGATClassifier:
+        """Read a classifier from a run folder of `sgat fit`, or of `save`.
+
+        The data it was trained on is not in the folder: give data to `predict`, `score`
+        and `sparsify`. `edges_` and `history_` are there.
+
+        Raises:
+            ValueError: If the folder holds no run, or a damaged one.
+        """
+        folder = Path(path)
+        saved = read_model(folder)
+        arguments = to_arguments(saved.config, cls._get_param_names())
         try:
-            chosen_device(config.train.device)
+            chosen_device(saved.config.train.device)
         except ValueError:
             # Trained on a device that this machine does not have.
             arguments["device"] = "auto"
         classifier = cls(**arguments)
-        classifier._set_fitted(config, model, header, history)
-        if edges is not None:
-            classifier._set_edges(edges)
+        history = read_records(folder / METRICS)
+        edges = read_parquet(folder / EDGES).to_pandas()
+        classifier._set_fitted(saved, history, edges)
         return classifier
 
     def _set_fitted(
         self,
-        config: Config,
-        model: SGAT,
-        header: dict[str, Any],
+        saved: SavedModel,
         history: Any,
-        graphs: Sequence[NodeData] = (),
+        edges: Any,
+        scored: Sequence[ScoredGraph] = (),
         given: GivenData | None = None,
     ) -> None:
-        self.config_ = config
-        self.model_ = model
+        header = saved.header
+        self.config_ = saved.config
+        self.model_ = saved.model
         self.header_ = header
         self.classes_ = np.array(header["classes"])
         self.is_multilabel_ = header["multilabel"]
         self.n_features_in_ = header["num_features"]
         self.best_epoch_ = header["best_epoch"]
-        self.noise_share_ = model.noise_share
         self.history_ = history
-        self.graphs_ = list(graphs)
-        self._fitted_on = given
-
-    def _set_edges(self, edges: Any) -> None:
         self.edges_ = edges
         # Evidence that has seen no edge says 0.
-        if not len(edges):
-            self.noise_share_ = None
+        self.noise_share_ = saved.model.noise_share if len(edges) else None
+        self.scored_ = list(scored)
+        self._fitted_on = given
+
+    @property
+    def graphs_(self) -> list[NodeData]:
+        """The training data; none in a loaded classifier."""
+        return [part.data for part in self.scored_]
 
     def predict(
         self,
@@ -244,8 +257,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Returns:
             An array; for a list of graphs, a list of arrays.
         """
-        given, graphs = self._graphs(data, edges, edge_weight, options)
-        return given.one_or_all([self._decide(graph) for graph in graphs])
+        given, scored = self._scored(data, edges, edge_weight, options)
+        return given.one_or_all([self._named(part.prediction) for part in scored])
 
     def predict_proba(
         self,
@@ -256,8 +269,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         **options: Any,
     ) -> Any:
         """Probability of every class at every node, [N, C]; see `predict`."""
-        given, graphs = self._graphs(data, edges, edge_weight, options)
-        return given.one_or_all([self._probabilities(graph) for graph in graphs])
+        given, scored = self._scored(data, edges, edge_weight, options)
+        return given.one_or_all([part.probability.numpy() for part in scored])
 
     def score(
         self,
@@ -282,11 +295,11 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
-        _, graphs = self._graphs(
+        _, scored = self._scored(
             data, edges, edge_weight, options, y=y, need_labels=True
         )
-        logits = [self._logits(graph) for graph in graphs]
-        found, _ = score_nodes(graphs, logits, role)
+        predictions = [part.prediction for part in scored]
+        found, _ = score_nodes([part.data for part in scored], predictions, role)
         if found is None:
             what = f"node with the role {role!r}" if role else "labelled node"
             raise ValueError(f"There is no {what} to score the predictions on.")
@@ -301,8 +314,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         **options: Any,
     ) -> Any:
         """The table `edges_` for other data: scores of edges not seen in training."""
-        _, graphs = self._graphs(data, edges, edge_weight, options)
-        return edge_table(graphs, self._scores(graphs))
+        return edge_table(self._scored(data, edges, edge_weight, options)[1])
 
     def sparsify(
         self,
@@ -348,27 +360,23 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             z_ij, see `sgat.pruning.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
-        given = self._given(data, edges, edge_weight, options)
-        # Read even if it is what `fit` was given: graphs to validate and test on, which
-        # are in `graphs_` too, are not pruned.
-        graphs = self._read(given)
-        scores = self._scores(graphs)
+        given, scored = self._scored(data, edges, edge_weight, options)
+        # Graphs to validate and test on, which `fit` was given beside, are not pruned.
+        scored = scored[: len(given.data) if given.is_list else 1]
+        graphs = [part.data for part in scored]
+        scores = [part.edges for part in scored]
         if rules != Rules() or protect is not None:
-            protected = protect if isinstance(given.data, list | tuple) else [protect]
+            protected = protect if given.is_list else [protect]
             gates = self.model_.gating.gates
             scores = apply_rules(rules, graphs, scores, protected, gates)
-        return given.pruned(graphs, scores)
+        kept, gate = [part.kept for part in scores], [part.gate for part in scores]
+        return given.pruned(graphs, kept, gate)
 
     def save(self, path: str | Path) -> None:
         """Write a run folder that `sgat.load` reads; see docs/files.md."""
-        from sgat.runs.saved_model import save_classifier
-
         self._check_fitted()
-        save_classifier(self, Path(path))
-
-    def _config(self) -> Config:
-        given = {**self.get_params(deep=False), "device": str(self.device)}
-        return from_arguments(given, where="SGATClassifier")
+        saved = SavedModel(self.config_, self.model_, self.header_)
+        write_model(Path(path), saved, self.history_, self.edges_)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -389,7 +397,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             )
         return self._fitted_on
 
-    def _graphs(
+    def _scored(
         self,
         data: Any,
         edges: Any,
@@ -398,44 +406,26 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         *,
         y: Any = None,
         need_labels: bool = False,
-    ) -> tuple[GivenData, list[NodeData]]:
-        """What a call is given, and the graphs in it."""
+    ) -> tuple[GivenData, list[ScoredGraph]]:
+        """What a call is given, with its scores; without data, those of `fit`."""
         given = self._given(data, edges, edge_weight, options)
         if data is None:
-            return given, self.graphs_
-        return given, self._read(given, y, need_labels=need_labels)
-
-    def _read(
-        self, given: GivenData, y: Any = None, *, need_labels: bool = False
-    ) -> list[NodeData]:
-        """The data as the model reads it; labels matter only where they are needed."""
+            return given, self.scored_
+        # Labels matter only where they are needed.
         classes = tuple(self.classes_.tolist()) if need_labels else None
         how = {"validation": self.validation, "classes": classes, "seed": self.seed}
         graphs = given.read(y, **how)
         for graph in graphs:
-            check_fits(graph, self.config_.model, self.header_)
-        return graphs
+            check_fits(graph, self.config_, self.header_)
+        model = self.model_.to(chosen_device(str(self.device)))
+        several = self.is_multilabel_
+        return given, score_graphs(model, graphs, is_multilabel=several)
 
-    @torch.no_grad()
-    def _logits(self, graph: NodeData) -> Tensor:
-        device = chosen_device(str(self.device))
-        moved = graph.to(device)
-        logits: Tensor = self.model_.to(device)(moved.x, moved.graph)
-        return logits.cpu()
-
-    def _probabilities(self, graph: NodeData) -> np.ndarray[Any, Any]:
-        logits = self._logits(graph).double()
+    def _named(self, prediction: Tensor) -> np.ndarray[Any, Any]:
         if self.is_multilabel_:
-            return logits.sigmoid().numpy()
-        return logits.softmax(dim=1).numpy()
+            return prediction.long().numpy()
+        named: np.ndarray[Any, Any] = self.classes_[prediction.numpy()]
+        return named
 
-    def _decide(self, graph: NodeData) -> np.ndarray[Any, Any]:
-        logits = self._logits(graph)
-        if self.is_multilabel_:
-            return (logits > 0).long().numpy()
-        decided: np.ndarray[Any, Any] = self.classes_[logits.argmax(dim=1).numpy()]
-        return decided
 
-    def _scores(self, graphs: Sequence[NodeData]) -> list[EdgeScores]:
-        device = chosen_device(str(self.device))
-        return edge_scores(self.model_.to(device), [data.to(device) for data in graphs])
+load = SGATClassifier.load

@@ -1,4 +1,4 @@
-"""What a trained model says about every edge and node, as scores and as tables."""
+"""ScoredGraph: a graph with its edge and node scores, made once after training."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from sgat import ops
 from sgat.data.node_data import NodeData
 from sgat.gates import Gates
 from sgat.graph import Graph
 from sgat.models import SGAT
+from sgat.training import metrics
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -32,7 +34,8 @@ class EdgeScores:
         probability: P(z_ij ≠ 0), [E].
         gate: Gate z_ij at evaluation, in [0, 1], [E].
         kept: Whether evaluation keeps the edge, [E] bool.
-        attention: Share a_ij in what the target hears, [E]; None if not computed.
+        attention: Share a_ij of the edge in the messages to its target, [E]; None if
+            not computed.
         loop_attention: Share a_ii of each node's self-loop, [N]; None likewise.
     """
 
@@ -74,22 +77,70 @@ class EdgeScores:
         return EdgeScores(**moved)
 
 
-def edge_scores(model: SGAT, graphs: Sequence[NodeData]) -> list[EdgeScores]:
-    """Scores of all edges of each graph, on the CPU."""
-    gates = model.gating.gates
-    scores = []
-    with torch.no_grad():
-        for data in graphs:
-            log_alpha = model.log_alpha(data.x, data.graph)
-            found = EdgeScores.from_log_alpha(log_alpha, data.graph, gates)
-            scores.append(found.to("cpu"))
-    return scores
+@dataclasses.dataclass(frozen=True, eq=False)
+class ScoredGraph:
+    """A graph with the scores of its edges and the predictions of its nodes.
+
+    Training ends with one, a run folder stores it, and all that comes later reads it.
+
+    Attributes:
+        data: The graph with labels and roles.
+        edges: Scores of its edges, on the CPU.
+        prediction: Class of each node, [N]; for several labels 0 or 1 each, [N, C].
+        probability: Probability of each class or label, [N, C].
+    """
+
+    data: NodeData
+    edges: EdgeScores
+    prediction: Tensor
+    probability: Tensor
 
 
-def edge_table(graphs: Sequence[NodeData], scores: Sequence[EdgeScores]) -> Any:
+@torch.no_grad()
+def score_graphs(
+    model: SGAT,
+    graphs: Sequence[NodeData],
+    seen: Sequence[NodeData] | None = None,
+    *,
+    is_multilabel: bool | None = None,
+) -> list[ScoredGraph]:
+    """Score every edge of each graph once, and predict its nodes with these scores.
+
+    Args:
+        model: The trained network, in evaluation mode.
+        graphs: The data.
+        seen: The same data on the model's device, as training had it; None moves it.
+        is_multilabel: Whether a node can have several labels; None goes by the data.
+    """
+    if seen is None:
+        device = next(model.parameters()).device
+        seen = [data.to(device) for data in graphs]
+    scored = []
+    for data, there in zip(graphs, seen, strict=True):
+        edges, logits = _score(model, there)
+        several = data.is_multilabel if is_multilabel is None else is_multilabel
+        prediction = metrics.decide(logits, several)
+        probability = metrics.probabilities(logits, several)
+        scored.append(ScoredGraph(data, edges, prediction, probability))
+    return scored
+
+
+def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
+    """Scores of the edges, and class scores of the nodes, [N, C]; on the CPU."""
+    gating, graph = model.gating, model.judged(seen.x, seen.graph)
+    scores = gating.score(seen.x, graph)
+    opened = ops.open_edges(graph, *scores, gates=gating.gates, backend=gating.backend)
+    logits = model(seen.x, opened).cpu()
+    del opened
+    log_alpha = ops.log_alphas(graph, *scores)
+    edges = EdgeScores.from_log_alpha(log_alpha, graph, gating.gates)
+    return edges.to("cpu"), logits
+
+
+def edge_table(scored: Sequence[ScoredGraph]) -> Any:
     """One row per edge with the user's node ids, the weight and all scores."""
     tables = []
-    for data, found in zip(graphs, scores, strict=True):
+    for data, found in ((part.data, part.edges) for part in scored):
         src, dst = data.graph.src.cpu().numpy(), data.graph.dst.cpu().numpy()
         ids = data.node_ids
         columns = {
@@ -103,7 +154,7 @@ def edge_table(graphs: Sequence[NodeData], scores: Sequence[EdgeScores]) -> Any:
             "attention": np.asarray(found.attention),
         }
         table = pd.DataFrame(columns)
-        if len(graphs) > 1:
+        if len(scored) > 1:
             table.insert(0, "graph", data.name)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -125,23 +176,17 @@ def score_table(files: FileGraph, scores: EdgeScores) -> Any:
     return with_columns(files, values, loops)
 
 
-@torch.no_grad()
-def node_table(model: SGAT, graphs: Sequence[NodeData]) -> Any:
+def node_table(scored: Sequence[ScoredGraph]) -> Any:
     """Id, prediction, label, split and probabilities of every node."""
     import pyarrow as pa
 
     from sgat.data.files import prediction_table
 
     tables = []
-    for data in graphs:
-        logits = model(data.x, data.graph).double()
-        squash = torch.sigmoid if data.is_multilabel else _softmax
-        table = prediction_table(data, squash(logits))
-        if len(graphs) > 1:
-            table = table.add_column(0, "graph", pa.array([data.name] * len(table)))
+    for part in scored:
+        table = prediction_table(part.data, part.probability)
+        if len(scored) > 1:
+            name = pa.array([part.data.name] * len(table))
+            table = table.add_column(0, "graph", name)
         tables.append(table)
     return pa.concat_tables(tables)
-
-
-def _softmax(logits: torch.Tensor) -> torch.Tensor:
-    return logits.softmax(dim=1)

@@ -1,14 +1,27 @@
-"""EdgeScores: what follows from log α."""
+"""EdgeScores: what follows from log α. ScoredGraph: made with one scoring."""
 
+import dataclasses
+
+import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from support.counting import count_scorings
+from support.small_data import block_graph, several_graphs
 
 from sgat.data.files import from_tables
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
+from sgat.models import SGAT
 from sgat.ops import reference
-from sgat.scored import SCORES, EdgeScores, score_table
+from sgat.scored import (
+    SCORES,
+    EdgeScores,
+    edge_table,
+    node_table,
+    score_graphs,
+    score_table,
+)
 
 GATES = HardConcrete()
 
@@ -98,3 +111,55 @@ def test_rows_of_the_user_get_scores_and_self_loops_are_open():
     assert table.column("kept").to_pylist() == [True, False, True]
     assert table.column("probability").to_pylist()[2] == 1.0
     assert table.column("attention").to_pylist() == [0.5, 0.0, 1.0]
+
+
+def some_model(data, **options) -> SGAT:
+    model = SGAT(data.num_features, 5, data.num_classes, gate_bias=0.0, **options)
+    model.reset_parameters(torch.Generator().manual_seed(0))
+    return model.eval()
+
+
+@pytest.mark.parametrize("scorer", ["additive", "cosine", "gatv2", "structure"])
+@pytest.mark.parametrize("readout", ["linear", "attention", "diffusion", "beliefs"])
+def test_one_scoring_gives_what_the_model_says_of_edges_and_nodes(scorer, readout):
+    data = block_graph()
+    model = some_model(data, scorer=scorer, readout=readout)
+    with count_scorings() as count:
+        (found,) = score_graphs(model, [data])
+    assert count() == {data.graph.num_edges: 1}
+    with torch.no_grad():
+        logits = model(data.x, data.graph)
+        log_alpha = model.log_alpha(data.x, data.graph)
+    assert torch.equal(found.edges.log_alpha, log_alpha)
+    assert torch.equal(found.prediction, logits.argmax(dim=1))
+    assert torch.equal(found.probability, logits.double().softmax(dim=1))
+    assert found.data is data
+
+
+def test_labels_are_each_predicted_by_themselves():
+    graphs = several_graphs()
+    model = some_model(graphs[0])
+    scored = score_graphs(model, graphs)
+    with torch.no_grad():
+        logits = model(graphs[3].x, graphs[3].graph)
+    assert torch.equal(scored[3].prediction, logits > 0)
+    assert torch.equal(scored[3].probability, logits.double().sigmoid())
+    # Data without labels does not say whether a node can have several.
+    bare = dataclasses.replace(graphs[3], y=torch.full((len(logits),), -1))
+    (same,) = score_graphs(model, [bare], is_multilabel=True)
+    assert torch.equal(same.prediction, logits > 0)
+
+
+def test_tables_have_a_row_for_each_edge_and_node_of_every_graph():
+    graphs = several_graphs()
+    scored = score_graphs(some_model(graphs[0]), graphs)
+    edges, nodes = edge_table(scored), node_table(scored).to_pandas()
+    assert len(edges) == sum(data.graph.num_edges for data in graphs)
+    assert list(edges["graph"].unique()) == [data.name for data in graphs]
+    assert list(nodes["graph"].unique()) == [data.name for data in graphs]
+    mine = edges[edges["graph"] == graphs[2].name]
+    assert np.array_equal(mine["kept"], scored[2].edges.kept)
+    mine = nodes[nodes["graph"] == graphs[2].name]
+    name = graphs[2].classes[1]
+    assert np.array_equal(mine[f"prediction_{name}"], scored[2].prediction[:, 1])
+    assert list(edge_table(scored[:1]).columns) == list(edges.columns[1:])

@@ -13,8 +13,9 @@ from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
-    from sgat.explaining.explain import GraphExplanation, NodeExplanation
-    from sgat.explaining.node_verdict import Verdict
+    from sgat.explaining.graph_explanation import GraphExplanation
+    from sgat.explaining.node_explanation import NodeExplanation
+    from sgat.explaining.verdict import Verdict
 
 TABLES = (".csv", ".tsv", ".parquet", ".md")
 LEFT = ("label", "prediction", "becomes", "change_of", "target")
@@ -62,7 +63,8 @@ def explain(
     found: NodeExplanation | GraphExplanation
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
-        from sgat.explaining.explain import explain_graph, explain_node
+        from sgat.explaining.graph_explanation import explain_graph
+        from sgat.explaining.node_explanation import explain_node
         from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
@@ -70,10 +72,11 @@ def explain(
         opened = open_run(run, root=root)
         outputs = {"out": out, "picture": picture}
         check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
+        how: dict[str, Any] = {"graph": graph, "top": top, "progress": count}
         if node is None:
-            found = explain_graph(opened, graph=graph, top=top, progress=count)
+            found = explain_graph(opened.model, opened.scored, **how)
         else:
-            found = explain_node(opened, node, graph=graph, top=top, progress=count)
+            found = explain_node(opened.model, opened.scored, node, **how)
         if out is not None:
             write_table(found.table, out)
         if picture is not None:
@@ -90,7 +93,7 @@ def explain(
 def write_table(table: Any, path: Path) -> None:
     """Write a table as CSV, TSV, Parquet or Markdown, by its suffix."""
     from sgat.data.files.atomic import write_text
-    from sgat.runs.files import arrow_table
+    from sgat.training.files import arrow_table
 
     if path.suffix.lower() == ".md":
         from sgat.cli.text_table import aligned
@@ -107,12 +110,12 @@ def write_table(table: Any, path: Path) -> None:
 
 
 def _draw(found: NodeExplanation | GraphExplanation, path: Path) -> None:
-    from sgat.explaining.explain import NodeExplanation
+    from sgat.explaining.node_explanation import NodeExplanation
 
     if isinstance(found, NodeExplanation):
-        from sgat.explaining.ego_picture import draw_ego
+        from sgat.explaining.node_picture import draw_node
 
-        draw_ego(found, path)
+        draw_node(found, path)
     else:
         from sgat.explaining.removal_picture import draw_removal
 
@@ -122,7 +125,7 @@ def _draw(found: NodeExplanation | GraphExplanation, path: Path) -> None:
 def _show(found: NodeExplanation | GraphExplanation, top: int) -> None:
     from rich.console import Console
 
-    from sgat.explaining.explain import NodeExplanation
+    from sgat.explaining.node_explanation import NodeExplanation
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else WIDTH, markup=False)
@@ -251,7 +254,7 @@ def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
     """A value as printable text of one line, cut if it is long."""
     import pandas as pd
 
-    from sgat.explaining.ego_picture import short
+    from sgat.explaining.node_picture import short
 
     if value is None or value is pd.NA or value != value:
         return ""

@@ -81,20 +81,19 @@ def predict(
     with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.data.files import write_table
-        from sgat.runs.finished_run import open_model, open_run
+        from sgat.runs.finished_run import open_run
         from sgat.runs.predict import predict_files, predict_run
 
         for name, path in outputs.items():
             check_suffix(name, path, TABLES)
-        folder, classifier = open_model(run)
-        inputs = inputs_of(classifier.config_.data)
+        opened = open_run(run, root=None if data_root is None else str(data_root))
+        inputs = inputs_of(opened.config.data)
         inputs |= {"`--edges`": _text(edges), "`--nodes`": _text(nodes)}
-        check_outputs(outputs, inputs, folder, overwrite=overwrite)
+        check_outputs(outputs, inputs, opened.folder, overwrite=overwrite)
         if edges is None:
-            root = None if data_root is None else str(data_root)
-            found = predict_run(open_run(run, root=root))
+            found = predict_run(opened)
         else:
-            found = predict_files(run, edges, nodes, options=changes, progress=count)
+            found = predict_files(opened, edges, nodes, options=changes, progress=count)
         for path, table in ((out, found.nodes), (scores, found.edges)):
             if path is not None:
                 write_table(table, path)

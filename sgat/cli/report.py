@@ -13,7 +13,7 @@ from sgat.cli import app
 from sgat.cli.data import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
-    from sgat.report import Report
+    from sgat.report.build import Report
 
 
 @app.command(
@@ -47,10 +47,9 @@ def report(
     from sgat.cli.counting import counting
 
     root = None if data_root is None else str(data_root)
-    what, first = "parts of the report", "getting ready"
-    with counting(what, quiet=quiet, first=first) as count:
+    with counting("writing the report", quiet=quiet):
         from sgat.cli.outputs import check_outputs, inputs_of
-        from sgat.report import write_report
+        from sgat.report.build import write_report
         from sgat.runs.finished_run import open_run
 
         opened = open_run(run, root=root)
@@ -58,7 +57,7 @@ def report(
         check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
         if not overwrite:
             check_replaced(path)
-        written = write_report(opened, path, graph=graph, on_step=count)
+        written = write_report(opened.content(), path, graph=graph)
     if not quiet:
         for note in written.notes:
             print(f"note: {note}", file=sys.stderr)
@@ -76,7 +75,7 @@ def check_replaced(path: Path) -> None:
     Raises:
         ValueError: If there is a file that is none.
     """
-    from sgat.runs.folder import is_report
+    from sgat.report.page import is_report
 
     if path.exists() and not is_report(path):
         raise ValueError(

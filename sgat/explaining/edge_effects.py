@@ -1,4 +1,4 @@
-"""What a trained model would say if some edges were gone: of one node, of all nodes."""
+"""Predictions with some edges gone: of one node, of all nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sgat.features import Features, SparseFeatures, concatenate
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.scored import EdgeScores
+from sgat.scored import ScoredGraph
+from sgat.training import metrics
 
 MOST_ENTRIES = 20_000_000
 """Numbers in features, layers and edges of the copies that are evaluated in one go."""
@@ -42,8 +43,7 @@ class Effect:
 @torch.no_grad()
 def logits_without(
     model: SGAT,
-    data: NodeData,
-    scores: EdgeScores,
+    scored: ScoredGraph,
     node: int,
     dropped: Sequence[Tensor],
     *,
@@ -58,8 +58,7 @@ def logits_without(
 
     Args:
         model: The trained network, in evaluation mode.
-        data: The graph, on the CPU.
-        scores: Scores of its edges by this model.
+        scored: The graph with its scores by this model, on the CPU.
         node: The node.
         dropped: Positions of the edges of each set in the graph; an empty set gives
             the scores as they are.
@@ -68,9 +67,10 @@ def logits_without(
     Returns:
         Scores, [len(dropped), C], on the CPU.
     """
+    data = scored.data
     reached = torch.zeros(data.num_nodes, dtype=torch.bool)
     reached[node] = True
-    field, position = _receptive_field(data, scores, reached, model.reach)
+    field, position = _receptive_field(scored, reached, model.reach)
     device = next(model.parameters()).device
     here = int(torch.searchsorted(field.nodes, node))
     size = max(MOST_ENTRIES // _num_entries(model, field.data), 1)
@@ -90,25 +90,25 @@ def logits_without(
     return torch.cat(parts) if parts else torch.zeros(0, data.num_classes)
 
 
-def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor:
+def estimated_effects(model: SGAT, scored: ScoredGraph) -> Tensor:
     """What dropping each edge changes, see `Effect.change`, to first order, [E].
 
         -w_ij ∂L/∂w_ij / (1 - a_ij),   w_ij = A_ij z_ij,   L = Σ_i P_i(predicted class)
 
     One backward pass serves all edges. A target shares the attention a_ij of a missing
-    edge among the rest, so what it hears changes by 1 / (1 - a_ij) times what the
-    derivative says; with this factor only what follows in the network is linearised.
-    A read-out of beliefs adds up what is heard, and needs no factor.
+    edge among the rest, so its message changes by 1 / (1 - a_ij) times the derivative;
+    with this factor only what follows in the network is linearised. The read-out
+    "beliefs" sums messages and needs no factor.
 
     Args:
         model: The trained network, in evaluation mode.
-        data: The graph, on the CPU.
-        scores: Scores of its edges by this model.
+        scored: The graph with its scores by this model, on the CPU.
 
     Returns:
         Estimates on the CPU, 0 for edges that are removed already, and for all where
-        the model hears nobody.
+        no messages travel.
     """
+    data, scores = scored.data, scored.edges
     if not model.reach:
         return torch.zeros_like(scores.gate)
     device = next(model.parameters()).device
@@ -138,21 +138,19 @@ def estimated_effects(model: SGAT, data: NodeData, scores: EdgeScores) -> Tensor
 
 
 @torch.no_grad()
-def effect_without(
-    model: SGAT, data: NodeData, scores: EdgeScores, dropped: Tensor
-) -> Effect:
-    """What happens to the predictions of all nodes if some edges are gone, exactly.
+def effect_without(model: SGAT, scored: ScoredGraph, dropped: Tensor) -> Effect:
+    """The exact change of the predictions of all nodes if some edges are gone.
 
     Only what the edges can reach through the layers is evaluated, with them and
     without.
 
     Args:
         model: The trained network, in evaluation mode.
-        data: The graph, on the CPU.
-        scores: Scores of its edges by this model.
+        scored: The graph with its scores by this model, on the CPU.
         dropped: Positions of the edges in the graph, [L].
     """
-    graph, layers = data.graph, model.reach
+    data, scores, layers = scored.data, scored.edges, model.reach
+    graph = data.graph
     if not layers:
         return Effect(0.0, 0, 0)
     src, dst = graph.src.long(), graph.dst.long()
@@ -160,7 +158,7 @@ def effect_without(
     reached[dst[dropped]] = True
     for _ in range(layers - 1):
         reached[dst[scores.kept & reached[src]]] = True
-    field, position = _receptive_field(data, scores, reached, layers)
+    field, position = _receptive_field(scored, reached, layers)
     stays = torch.ones(field.data.graph.num_edges, dtype=torch.bool)
     place = position[dropped]
     stays[place[place >= 0]] = False
@@ -171,19 +169,24 @@ def effect_without(
         for g in (field.data.graph, field.data.graph.select(stays))
     )
     change = _sureness(data, before, after) - _sureness(data, before, before)
-    if data.is_multilabel:
-        is_other = ((before > 0) != (after > 0)).any(dim=1)
-    else:
-        is_other = before.argmax(dim=1) != after.argmax(dim=1)
+    one, other = (metrics.decide(part, data.is_multilabel) for part in (before, after))
+    is_other = (one != other).any(dim=1) if data.is_multilabel else one != other
     return Effect(float(change.sum()), int(is_other.sum()), int(here.sum()))
 
 
-def _sureness(data: NodeData, told: Tensor, logits: Tensor) -> Tensor:
-    """Probability of what `told` predicts, [N]; with several labels, [N, C]."""
+def both_ways(data: NodeData, edge: Tensor) -> Tensor:
+    """The edge, and its reverse where edges have no direction."""
+    if data.has_directions:
+        return edge
+    return torch.cat([edge, data.graph.reverse_edge[edge]])
+
+
+def _sureness(data: NodeData, first: Tensor, logits: Tensor) -> Tensor:
+    """Probability of what `first` predicts, [N]; with several labels, [N, C]."""
     wide = logits.double()
     if data.is_multilabel:
-        return torch.where(told > 0, wide, -wide).sigmoid()
-    predicted = told.argmax(dim=1, keepdim=True)
+        return torch.where(first > 0, wide, -wide).sigmoid()
+    predicted = first.argmax(dim=1, keepdim=True)
     return wide.softmax(dim=1).gather(1, predicted).squeeze(1)
 
 
@@ -196,9 +199,10 @@ class _Field:
 
 
 def _receptive_field(
-    data: NodeData, scores: EdgeScores, wanted: Tensor, layers: int
+    scored: ScoredGraph, wanted: Tensor, layers: int
 ) -> tuple[_Field, Tensor]:
     """The neighbourhood of nodes, and where each edge of the graph went, -1 if out."""
+    data, scores = scored.data, scored.edges
     graph = data.graph
     src, dst = graph.src.long(), graph.dst.long()
     reached = wanted.clone()

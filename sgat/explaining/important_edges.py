@@ -9,49 +9,50 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
-from sgat.explaining.edge_effects import Effect, effect_without, estimated_effects
+from sgat.explaining.edge_effects import (
+    Effect,
+    both_ways,
+    effect_without,
+    estimated_effects,
+)
 from sgat.models import SGAT
-from sgat.scored import EdgeScores
+from sgat.scored import ScoredGraph
 
 CANDIDATES = 2
-"""Edges that are dropped for each one told of: the estimate may rank them wrongly."""
+"""Edges that are dropped for each one listed: the estimate may rank them wrongly."""
 COLUMNS = ("src", "dst", "gate", "attention", "change", "flips", "reached")
 
 
 def important_edges(
     model: SGAT,
-    data: NodeData,
-    scores: EdgeScores,
+    scored: ScoredGraph,
     *,
     top: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> Any:
-    """Drop in turn the kept edges that seem to matter most, and say what changes.
+    """Drop in turn the kept edges that seem to matter most, and list what changes.
 
-    Which ones those are is estimated for all edges at once (`estimated_effects`). Twice
-    as many as wanted are dropped, and those of the largest effect are told of; what is
-    told is exact (`effect_without`). Where edges have no direction, both directions are
-    dropped as one.
+    `estimated_effects` ranks all edges at once. Twice as many as wanted are dropped,
+    and those of the largest effect are listed, with exact numbers (`effect_without`).
+    Where edges have no direction, both directions are dropped as one.
 
     Args:
         model: The trained network, in evaluation mode.
-        data: The graph, on the CPU.
-        scores: Scores of its edges by this model.
-        top: Number of edges to tell of, at most.
+        scored: The graph with its scores, on the CPU.
+        top: Number of edges to list, at most.
         progress: Called with the number of edges dropped so far, and of all.
 
     Returns:
         One row per edge, those of the largest change first: the user's ids
         `src` and `dst`, `gate`, `attention` of the target, and `change`, `flips` and
-        `reached` of `Effect`. None where the model hears nobody.
+        `reached` of `Effect`. None where no messages travel.
     """
-    chosen = torch.arange(0)
+    data, scores, chosen = scored.data, scored.edges, torch.arange(0)
     if top and model.reach:
-        chosen = _candidates(model, data, scores, CANDIDATES * top)
+        chosen = _candidates(model, scored, CANDIDATES * top)
     found: list[Effect] = []
     for edge in chosen[:, None]:
-        found.append(effect_without(model, data, scores, both_ways(data, edge)))
+        found.append(effect_without(model, scored, both_ways(data, edge)))
         if progress is not None:
             progress(len(found), len(chosen))
     ids, graph = data.node_ids, data.graph
@@ -69,17 +70,10 @@ def important_edges(
     return table.loc[order[:top]].reset_index(drop=True)
 
 
-def both_ways(data: NodeData, edge: Tensor) -> Tensor:
-    """The edge, and its reverse where edges have no direction."""
-    if data.has_directions:
-        return edge
-    return torch.cat([edge, data.graph.reverse_edge[edge]])
-
-
-def _candidates(model: SGAT, data: NodeData, scores: EdgeScores, top: int) -> Tensor:
+def _candidates(model: SGAT, scored: ScoredGraph, top: int) -> Tensor:
     """Kept edges of the largest estimated effect, the largest first."""
-    effect, graph = estimated_effects(model, data, scores), data.graph
-    edge = scores.kept.nonzero().squeeze(1)
+    effect, data = estimated_effects(model, scored), scored.data
+    graph, edge = data.graph, scored.edges.kept.nonzero().squeeze(1)
     if not data.has_directions:
         effect = effect + effect[graph.reverse_edge]
         edge = edge[graph.src[edge] < graph.dst[edge]]

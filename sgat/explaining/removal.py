@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, merge
 from sgat.data.prepare import component_of_nodes
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
+from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]
 
@@ -32,8 +33,8 @@ class Side:
         edges: Number of directed edges E.
         homophily: Share of the edges between labelled nodes that join one class; None
             without such edges, or where nodes have several labels.
-        node_homophily: Mean over the labelled nodes that hear a labelled node, of the
-            share of those that have its class; None likewise.
+        node_homophily: Mean over the labelled nodes with an edge from a labelled node,
+            of the share of those that have its class; None likewise.
         components: Number of connected components, directions ignored.
         largest_component: Number of nodes of the largest.
         isolated: Number of nodes without any edge.
@@ -104,6 +105,16 @@ class Removal:
     contrasts: tuple[Contrast, ...]
     sample: int = SAMPLE
 
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Removal:
+        """The content of `to_dict`."""
+        before, after = (
+            Side(**side | {"degrees": np.array(side["degrees"])})
+            for side in (stored["before"], stored["after"])
+        )
+        contrasts = tuple(Contrast(**contrast) for contrast in stored["contrasts"])
+        return cls(before, after, contrasts, stored["sample"])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
         return {
@@ -112,6 +123,16 @@ class Removal:
             "contrasts": [dataclasses.asdict(contrast) for contrast in self.contrasts],
             "sample": self.sample,
         }
+
+
+def removal_of(scored: Sequence[ScoredGraph]) -> Removal:
+    """Describe what the scores remove, from all graphs together as one."""
+    graphs = [part.data for part in scored]
+    return describe_removal(
+        graphs[0] if len(graphs) == 1 else merge(graphs),
+        torch.cat([part.edges.kept for part in scored]),
+        torch.cat([part.prediction for part in scored]),
+    )
 
 
 def describe_removal(

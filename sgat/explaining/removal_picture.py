@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.explaining.ego_picture import save_picture
+from sgat.explaining.node_picture import save_picture
 from sgat.explaining.removal import Removal
 
 DARK, LIGHT = "#1f3b57", "#f2a65a"

@@ -1,39 +1,34 @@
-"""write_report(): one HTML file from a finished run."""
+"""write_report(): one HTML file on a run."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from sgat.data.files.atomic import replacing
-from sgat.data.node_data import NodeData, merge
-from sgat.explaining.removal import Removal, describe_removal
+from sgat.explaining.removal import Removal
+from sgat.explaining.removal_curve import RemovalPoint
+from sgat.report.cards import section
 from sgat.report.charts import Chart
 from sgat.report.class_edges import class_edges_card
+from sgat.report.content import Content
 from sgat.report.graph_view import GraphView, build_view
 from sgat.report.markup import escape, json_block, name
 from sgat.report.page import assemble
 from sgat.report.predictions import prediction_section
-from sgat.report.removal_curve import STEPS, RemovalPoint, removal_curve
 from sgat.report.removed import removal_section
 from sgat.report.scores import score_section
 from sgat.report.stage import stage
 from sgat.report.summary import lead, tiles
 from sgat.report.training import training_section
-from sgat.runs.files import read_records
-from sgat.runs.finished_run import FinishedRun
 
 NAVIGATION = (
     *(("summary", "Summary"), ("view", "Graph"), ("training", "Training")),
     *(("predictions", "Predictions"), ("scores", "Scores"), ("removed", "Removed")),
     ("settings", "Settings"),
 )
-OTHER_PARTS = 3
-"""Parts of the work besides evaluations: statistics, graph, page."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,44 +72,24 @@ class Report:
         }
 
 
-def write_report(
-    run: FinishedRun,
-    path: Path,
-    *,
-    graph: str | None = None,
-    steps: int = STEPS,
-    on_step: Callable[[int, int], None] | None = None,
-) -> Report:
+def write_report(content: Content, path: Path, *, graph: str | None = None) -> Report:
     """Write the report of a run, in full or not at all.
 
     Args:
-        run: The run with its data.
+        content: What the page is made of.
         path: The file; an earlier one is replaced.
         graph: Name of the graph to draw, where there are several; None takes the one
             with snapshots, else the first that is tested on.
-        steps: Steps of the curve over the share of edges removed.
-        on_step: Called with the number of parts that are done, and of all parts.
 
     Raises:
-        ValueError: If there is no graph of that name, or a file of the run is damaged.
+        ValueError: If there is no graph of that name, or the snapshots are damaged.
     """
-    place = _chosen(run, graph)
-    data = run.graphs[place]
+    place = _chosen(content, graph)
+    data = content.scored[place].data
     with replacing(path) as temporary:
-
-        def tell(done: int, evaluations: int) -> None:
-            if on_step is not None:
-                on_step(done, evaluations + OTHER_PARTS)
-
-        curve = removal_curve(run.model, run.graphs, steps=steps, on_step=tell)
-        removal = _removal(run)
-        tell(len(curve) + 1, len(curve))
-        view = _view(run, place)
-        tell(len(curve) + 2, len(curve))
-        html = _page(run, data, view, curve, removal)
-        temporary.write_bytes(html.encode("utf-8"))
+        view = _view(content, place)
+        temporary.write_bytes(_page(content, place, view).encode("utf-8"))
         size = temporary.stat().st_size
-        tell(len(curve) + 3, len(curve))
     return Report(
         path=path,
         size=size,
@@ -122,14 +97,14 @@ def write_report(
         whole=view.payload["whole"],
         edges=data.graph.num_edges,
         edges_in_page=view.payload["edges"],
-        curve=tuple(curve),
-        removal=removal,
+        curve=tuple(content.curve),
+        removal=content.removal,
         notes=view.notes,
     )
 
 
-def _chosen(run: FinishedRun, graph: str | None) -> int:
-    names = [data.name for data in run.graphs]
+def _chosen(content: Content, graph: str | None) -> int:
+    names = [part.data.name for part in content.scored]
     if graph is not None:
         if graph not in names:
             known = ", ".join(names[:30])
@@ -137,73 +112,52 @@ def _chosen(run: FinishedRun, graph: str | None) -> int:
                 f"There is no graph {graph!r} in this run; it has {known}."
             )
         return names.index(graph)
-    if run.folder.snapshots.exists():
+    if content.snapshots is not None:
         return 0
-    tested = (n for n, data in enumerate(run.graphs) if bool(data.test.any()))
+    tested = (n for n, part in enumerate(content.scored) if bool(part.data.test.any()))
     return next(tested, 0)
 
 
-def _removal(run: FinishedRun) -> Removal:
-    data = run.graphs[0] if len(run.graphs) == 1 else merge(run.graphs)
-    logits = torch.cat(run.logits)
-    prediction = logits > 0 if data.is_multilabel else logits.argmax(dim=1)
-    kept = torch.cat([scores.kept for scores in run.scores])
-    return describe_removal(data, kept, prediction)
-
-
-def _view(run: FinishedRun, place: int) -> GraphView:
-    has_snapshots = place == 0 and run.folder.snapshots.exists()
+def _view(content: Content, place: int) -> GraphView:
     view = build_view(
-        run.graphs[place],
-        run.scores[place],
-        run.logits[place],
-        run.model.gating.gates.threshold,
-        is_symmetric=run.model.gating.symmetric,
-        hears_edges=run.model.reach > 0,
-        snapshots=run.folder.snapshots if has_snapshots else None,
+        content.scored[place],
+        content.summary["threshold"],
+        is_symmetric=bool(content.config.model.symmetric),
+        hears_edges=content.summary["reach"] > 0,
+        snapshots=content.snapshots if place == 0 else None,
     )
-    if len(run.graphs) == 1:
+    number = len(content.scored)
+    if number == 1:
         return view
     note = (
-        f"This is {run.graphs[place].name}, one of the {len(run.graphs)} graphs of the"
+        f"This is {content.scored[place].data.name}, one of the {number} graphs of the"
         " run; `sgat report --graph NAME` draws another. All numbers below are of all"
         " graphs together."
     )
     return dataclasses.replace(view, notes=(note, *view.notes))
 
 
-def _page(
-    run: FinishedRun,
-    data: NodeData,
-    view: GraphView,
-    curve: Sequence[RemovalPoint],
-    removal: Removal,
-) -> str:
-    title = "micro-F1" if data.is_multilabel else "accuracy"
-    threshold = run.model.gating.gates.threshold
-    log_alpha = torch.cat([scores.log_alpha for scores in run.scores]).numpy()
-    history = read_records(run.folder.metrics)
-    training, charts = training_section(history, run.summary["best_epoch"], title)
-    scores, more = score_section(log_alpha, threshold, curve, title)
-    several = len(run.graphs) > 1
-    scope = f"All {len(run.graphs)} graphs together." if several else "Loops left out."
-    classes = ""
-    if not data.is_multilabel:
-        classes = class_edges_card(run.graphs, run.scores, run.logits)
-    removed, last = removal_section(removal, scope, classes)
-    sections = [training, prediction_section(run), scores, removed, _settings(run)]
-    summary = run.summary
+def _page(content: Content, place: int, view: GraphView) -> str:
+    summary, scored, title = content.summary, content.scored, content.score_title
+    training, charts = training_section(content.history, summary["best_epoch"], title)
+    log_alpha = [part.edges.log_alpha.numpy() for part in scored]
+    scores, more = score_section(log_alpha, summary["threshold"], content.curve, title)
+    several = len(scored) > 1
+    scope = f"All {len(scored)} graphs together." if several else "Loops left out."
+    classes = "" if content.is_multilabel else class_edges_card(scored)
+    removed, last = removal_section(content.removal, scope, classes)
+    sections = [training, prediction_section(scored), scores, removed]
     heading = str(summary["data"])
     return assemble(
         title=escape(f"{heading[:80]} – sgat report"),
         heading=name(heading, 60),
-        lead=lead(run),
+        lead=lead(content),
         navigation="".join(f'<a href="#{k}">{text}</a>' for k, text in NAVIGATION),
-        summary=tiles(run, removal),
-        view=stage(run, data, view),
-        sections="".join(sections),
-        footer=_footer(run),
-        data=_data(view, curve, [*charts, *more, *last]),
+        summary=tiles(content),
+        view=stage(scored[place], view),
+        sections="".join([*sections, _settings(content)]),
+        footer=_footer(summary),
+        data=_data(view, content.curve, [*charts, *more, *last]),
     )
 
 
@@ -222,21 +176,21 @@ def _data(
     return "".join(json_block(key, value) for key, value in blocks.items())
 
 
-def _settings(run: FinishedRun) -> str:
-    versions = ", ".join(f"{k} {v}" for k, v in run.summary["versions"].items())
-    return (
-        '<section id="settings" aria-labelledby="settings-title">'
-        '<h2 id="settings-title">Settings</h2><div class="card">'
-        f"<p>{escape(versions)}; {escape(run.summary['device'])}. Data"
-        f" {escape(run.summary['data_sha256'][:16])}….</p>"
+def _settings(content: Content) -> str:
+    summary = content.summary
+    versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
+    body = (
+        f'<div class="card"><p>{escape(versions)}; {escape(summary["device"])}. Data'
+        f" {escape(summary['data_sha256'][:16])}….</p>"
         f"<details><summary>All settings (config.toml)</summary>"
-        f"<pre>{escape(run.config.to_toml())}</pre></details></div></section>"
+        f"<pre>{escape(content.config.to_toml())}</pre></details></div>"
     )
+    return section("settings", "Settings", body)
 
 
-def _footer(run: FinishedRun) -> str:
+def _footer(summary: dict[str, Any]) -> str:
     return (
-        f"Run of {escape(run.summary['date'])}, written by `sgat report`. The page is"
+        f"Run of {escape(summary['date'])}, written by `sgat report`. The page is"
         " complete: it fetches nothing and runs from disk. Graph view by sigma.js and"
         " graphology (MIT licence)."
     )

@@ -5,41 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
-from sgat.data.node_data import NodeData
 from sgat.report.confusion import Array, merge_rare
 from sgat.report.markup import name
-from sgat.scored import EdgeScores
+from sgat.scored import ScoredGraph
 
 SHADES = 7
 
 
-def count_class_edges(
-    graphs: Sequence[NodeData], scores: Sequence[EdgeScores], logits: Sequence[Tensor]
-) -> tuple[Array, Array]:
+def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
     """Count edges by the predicted classes of their ends.
 
     Returns:
         All edges and kept edges from class (row) to class (column), [C, C] each.
     """
-    size = graphs[0].num_classes
+    size = scored[0].data.num_classes
     counts = np.zeros((2, size * size), dtype=np.int64)
-    for data, found, part in zip(graphs, scores, logits, strict=True):
-        kind = part.argmax(dim=1).numpy()
-        pair = kind[data.graph.src.numpy()] * size + kind[data.graph.dst.numpy()]
+    for part in scored:
+        kind, graph = part.prediction.numpy(), part.data.graph
+        pair = kind[graph.src.numpy()] * size + kind[graph.dst.numpy()]
         counts[0] += np.bincount(pair, minlength=size * size)
-        counts[1] += np.bincount(pair[found.kept.numpy()], minlength=size * size)
+        counts[1] += np.bincount(pair[part.edges.kept.numpy()], minlength=size * size)
     every, kept = counts.reshape(2, size, size)
     return every, kept
 
 
-def class_edges_card(
-    graphs: Sequence[NodeData], scores: Sequence[EdgeScores], logits: Sequence[Tensor]
-) -> str:
+def class_edges_card(scored: Sequence[ScoredGraph]) -> str:
     """The share of edges that stays between any two classes; nothing without edges."""
-    counted = count_class_edges(graphs, scores, logits)
-    classes, (every, kept) = merge_rare(graphs[0].classes, counted)
+    counted = count_class_edges(scored)
+    classes, (every, kept) = merge_rare(scored[0].data.classes, counted)
     if not every.sum():
         return ""
     names = ["<em>others</em>" if text is None else name(text, 18) for text in classes]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]
 
@@ -53,38 +53,32 @@ class LabelScore:
     f1: float | None
 
 
-def scored_nodes(graphs: Sequence[NodeData]) -> tuple[list[Tensor], str]:
+def scored_nodes(scored: Sequence[ScoredGraph]) -> tuple[list[Tensor], str]:
     """Masks of the nodes to judge by, and what they are called.
 
     Test nodes, where there are any; else those that chose the model, or trained it.
     """
     for role, text in ROLES.items():
-        masks = [getattr(data, role) for data in graphs]
+        masks = [getattr(part.data, role) for part in scored]
         if any(bool(mask.any()) for mask in masks):
             return masks, text
-    return [torch.zeros_like(data.train) for data in graphs], "no nodes"
+    return [torch.zeros_like(part.data.train) for part in scored], "no nodes"
 
 
-def confusion(
-    graphs: Sequence[NodeData],
-    logits: Sequence[Tensor],
-    most: int = MOST_CLASSES,
-) -> Confusion:
+def confusion(scored: Sequence[ScoredGraph], most: int = MOST_CLASSES) -> Confusion:
     """Count true against predicted classes, over all graphs.
 
     Args:
-        graphs: The data, one class per node.
-        logits: Class scores of the nodes of each graph, [N, C].
+        scored: The graphs, one class per node.
         most: Classes with a row of their own.
     """
-    masks, nodes = scored_nodes(graphs)
-    size = graphs[0].num_classes
+    masks, nodes = scored_nodes(scored)
+    size = scored[0].data.num_classes
     counts = np.zeros((size, size), dtype=np.int64)
-    for data, scores, mask in zip(graphs, logits, masks, strict=True):
-        predicted = scores.argmax(dim=1)[mask]
-        pair = data.y[mask] * size + predicted
+    for part, mask in zip(scored, masks, strict=True):
+        pair = part.data.y[mask] * size + part.prediction[mask]
         counts += torch.bincount(pair, minlength=size**2).numpy().reshape(size, size)
-    names, (counts,) = merge_rare(graphs[0].classes, [counts], most)
+    names, (counts,) = merge_rare(scored[0].data.classes, [counts], most)
     return Confusion(names, counts, nodes)
 
 
@@ -113,14 +107,12 @@ def merge_rare(
     return (*(names[k] for k in common), None), merged
 
 
-def label_scores(
-    graphs: Sequence[NodeData], logits: Sequence[Tensor]
-) -> tuple[list[LabelScore], str]:
+def label_scores(scored: Sequence[ScoredGraph]) -> tuple[list[LabelScore], str]:
     """Precision, recall and F1 of every label, over all graphs; and of which nodes."""
-    masks, nodes = scored_nodes(graphs)
-    parts = list(zip(graphs, logits, masks, strict=True))
-    true = torch.cat([data.y[mask] for data, _, mask in parts]) > 0
-    predicted = torch.cat([scores[mask] for _, scores, mask in parts]) > 0
+    masks, nodes = scored_nodes(scored)
+    parts = list(zip(scored, masks, strict=True))
+    true = torch.cat([part.data.y[mask] for part, mask in parts]) > 0
+    predicted = torch.cat([part.prediction[mask] for part, mask in parts]) > 0
     hits = (true & predicted).sum(dim=0).tolist()
     support, asked = true.sum(dim=0).tolist(), predicted.sum(dim=0).tolist()
     scores = [
@@ -131,7 +123,7 @@ def label_scores(
             recall=_share(hits[k], support[k]),
             f1=_share(2 * hits[k], asked[k] + support[k]),
         )
-        for k, name in enumerate(graphs[0].classes)
+        for k, name in enumerate(scored[0].data.classes)
     ]
     return scores, nodes
 

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.report.layout import layout_nodes
-from sgat.scored import EdgeScores
+from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]
 
@@ -56,9 +55,7 @@ class GraphView:
 
 
 def build_view(
-    data: NodeData,
-    scores: EdgeScores,
-    logits: Tensor,
+    scored: ScoredGraph,
     threshold: float,
     *,
     is_symmetric: bool,
@@ -71,17 +68,16 @@ def build_view(
     """Gather what the view needs of one graph.
 
     Args:
-        data: The graph, with ids and labels.
-        scores: What the model says about its edges.
-        logits: Class scores of its nodes, [N, C].
+        scored: The graph with its scores.
         threshold: The log α above which an edge is kept.
         is_symmetric: Whether both directions of an edge have one score.
-        hears_edges: Whether the model listens to anybody over the edges it keeps.
+        hears_edges: Whether the model passes messages over the edges it keeps.
         snapshots: Scores and predictions over the epochs, where they were kept.
         most_lines: Lines, and nodes, up to which the graph is drawn whole.
         most_edges: Edges that go into the page at most.
         most_nodes: Nodes that do.
     """
+    data, scores = scored.data, scored.edges
     graph = data.graph
     num_lines = -(-graph.num_edges // 2) if is_symmetric else graph.num_edges
     is_whole = max(num_lines, data.num_nodes) <= most_lines
@@ -135,7 +131,7 @@ def build_view(
         "score": packed(scores.log_alpha.numpy()[edge], "f4"),
         "x": None if place is None else packed(place[:, 0], "f4"),
         "y": None if place is None else packed(place[:, 1], "f4"),
-        **_classes(data, logits, node),
+        **_classes(scored, node),
     }
     if snapshots is not None and is_whole:
         found, note = _snapshots(snapshots, data)
@@ -205,18 +201,18 @@ def _splits(data: NodeData) -> Array:
     return split
 
 
-def _classes(data: NodeData, logits: Tensor, node: Array) -> dict[str, Any]:
+def _classes(scored: ScoredGraph, node: Array) -> dict[str, Any]:
     """Labels and predictions; with several labels, one byte per node and label."""
+    data, prediction = scored.data, scored.prediction.numpy()[node]
     if data.is_multilabel:
         true = (data.y > 0).numpy()[node]
-        predicted = (logits > 0).numpy()[node]
         most = max(MOST_LABEL_BYTES // max(len(node), 1), 1)
-        both = true[:, :most] + 2 * predicted[:, :most].astype(np.uint8)
+        both = true[:, :most] + 2 * prediction[:, :most].astype(np.uint8)
         return {"labels": packed(both, "u1"), "labelColumns": both.shape[1]}
-    probability = logits.softmax(dim=1).amax(dim=1).numpy()[node]
+    probability = scored.probability.amax(dim=1).numpy()[node]
     return {
         "label": packed(data.y.numpy()[node], "i2"),
-        "prediction": packed(logits.argmax(dim=1).numpy()[node], "i2"),
+        "prediction": packed(prediction, "i2"),
         "confidence": packed(probability, "f4"),
     }
 

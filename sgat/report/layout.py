@@ -12,6 +12,7 @@ same for a hundred nodes or fifty thousand, and nothing has to be compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def _arranged(springs: Any) -> Array:
     mass = np.asarray(np.diff(springs.indptr) + 1, dtype=float)
     strength = springs.sum(axis=1)
     place = _start(springs) * np.sqrt(size) * 4
-    push = _push_exactly if size <= EXACT else _push_on_mesh
+    push = _push_exactly if size <= EXACT else _mesh_push()
     before = np.zeros_like(place)
     speed = 1.0
     for step in range(STEPS):
@@ -126,7 +127,17 @@ def _push_exactly(place: Array, mass: Array) -> Array:
     return np.asarray(weight.sum(axis=1, keepdims=True) * place - weight @ place)
 
 
-def _push_on_mesh(place: Array, mass: Array) -> Array:
+def _mesh_push() -> Callable[[Array, Array], Array]:
+    """`_push_on_mesh` with the transforms of x / |x|², softened within a cell."""
+    offset = fft.fftfreq(2 * MESH, 1 / (2 * MESH))
+    x, y = np.meshgrid(offset, offset, indexing="ij")
+    square = x**2 + y**2 + 0.25
+    square[0, 0] = 1
+    spectra = [fft.rfft2(side / square) for side in (x, y)]
+    return lambda place, mass: _push_on_mesh(place, mass, spectra)
+
+
+def _push_on_mesh(place: Array, mass: Array, spectra: Sequence[Array]) -> Array:
     low = place.min(axis=0)
     cell = max(float((place.max(axis=0) - low).max()) / (MESH - 2), 1e-9)
     scaled = (place - low) / cell
@@ -142,25 +153,11 @@ def _push_on_mesh(place: Array, mass: Array) -> Array:
             shares.append((index, share))
     spectrum = fft.rfft2(density.reshape(MESH, MESH), s=(2 * MESH, 2 * MESH))
     force = np.zeros_like(place)
-    for axis, kernel in enumerate(_kernel_spectra()):
+    for axis, kernel in enumerate(spectra):
         field = fft.irfft2(spectrum * kernel)[:MESH, :MESH].ravel() / cell
         for index, share in shares:
             force[:, axis] += share * field[index]
     return force * mass[:, None]
-
-
-def _kernel_spectra() -> tuple[Array, Array]:
-    """Transforms of x / |x|² on the doubled mesh, softened within a cell."""
-    if not _SPECTRA:
-        offset = fft.fftfreq(2 * MESH, 1 / (2 * MESH))
-        x, y = np.meshgrid(offset, offset, indexing="ij")
-        square = x**2 + y**2 + 0.25
-        square[0, 0] = 1
-        _SPECTRA.extend(fft.rfft2(side / square) for side in (x, y))
-    return _SPECTRA[0], _SPECTRA[1]
-
-
-_SPECTRA: list[Array] = []
 
 
 def _apart(place: Array) -> Array:

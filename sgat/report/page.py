@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib import resources
+from pathlib import Path
 from string import Template
 
-from sgat.runs.folder import REPORT_SIGN
-
+SIGN = '<meta name="generator" content="sgat report">'
+"""Part of the head of every report."""
 SCRIPTS = (
     *("data.js", "programs.js", "pace.js", "drawing.js", "panel.js", "controls.js"),
     *("charts.js", "main.js"),
@@ -42,9 +43,16 @@ def assemble(**parts: str) -> str:
         " img-src data:; base-uri 'none'; form-action 'none'"
     )
     page = Template(asset("page.html"))
-    return page.substitute(
-        policy=policy, style=style, sign=REPORT_SIGN, **scripts, **parts
-    )
+    return page.substitute(policy=policy, style=style, sign=SIGN, **scripts, **parts)
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file begins as a report does."""
+    try:
+        with path.open("rb") as file:
+            return SIGN.encode() in file.read(4000)
+    except OSError:
+        return False
 
 
 def _hash(text: str) -> str:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from sgat.data.node_data import NodeData
 from sgat.report.cards import section
-from sgat.report.confusion import LabelScore, confusion, label_scores
+from sgat.report.confusion import Confusion, LabelScore, confusion, label_scores
 from sgat.report.markup import escape, name, percent
-from sgat.runs.finished_run import FinishedRun
+from sgat.scored import ScoredGraph
 
 SHADES = 7
 
 
-def prediction_section(run: FinishedRun) -> str:
+def prediction_section(scored: Sequence[ScoredGraph]) -> str:
     """The confusion matrix; for several labels, how well each is found."""
-    if run.graphs[0].is_multilabel:
-        body = _label_table(*label_scores(run.graphs, run.logits))
-        return section("predictions", "Labels", body)
-    return section("predictions", "Predictions", _matrix(run.graphs, run.logits))
+    if scored[0].data.is_multilabel:
+        return section("predictions", "Labels", _label_table(*label_scores(scored)))
+    return section("predictions", "Predictions", _matrix(confusion(scored)))
 
 
-def _matrix(graphs: Sequence[NodeData], logits: Sequence[Any]) -> str:
-    found = confusion(graphs, logits)
+def _matrix(found: Confusion) -> str:
     total, right = int(found.counts.sum()), int(np.trace(found.counts))
     if not total:
         return '<div class="card"><p>There are no labelled nodes to judge by.</p></div>'

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from sgat.explaining.removal_curve import RemovalPoint
 from sgat.report.cards import card, section
 from sgat.report.charts import Chart, Mark, Series, histogram, line_chart
 from sgat.report.markup import number, percent
-from sgat.report.removal_curve import RemovalPoint
 
 Array = np.ndarray[Any, Any]
 
@@ -18,21 +18,27 @@ BINS = 60
 
 
 def score_section(
-    log_alpha: Array,
+    log_alpha: Sequence[Array],
     threshold: float,
     curve: Sequence[RemovalPoint],
     score_title: str,
 ) -> tuple[str, list[Chart]]:
-    """The distribution of log α, and what removing more or fewer edges does."""
-    if not len(log_alpha):
+    """The distribution of log α, and what removing more or fewer edges does.
+
+    Args:
+        log_alpha: Scores of the edges of each graph, [E] each.
+        threshold: The log α above which an edge is kept.
+        curve: Score against the share of edges removed.
+        score_title: Name of that score.
+    """
+    total = sum(map(len, log_alpha))
+    if not total:
         text = "<p>The graph has no edges, so there is nothing to remove.</p>"
         return section("scores", "Scores of the edges", text), []
     edges = _bins(log_alpha, threshold)
-    kept = log_alpha > threshold
-    counts = [
-        (title, np.histogram(log_alpha[chosen], edges)[0].tolist())
-        for title, chosen in (("kept", kept), ("removed", ~kept))
-    ]
+    kept = np.sum([_counts(part[part > threshold], edges) for part in log_alpha], 0)
+    removed = np.sum([_counts(part[part <= threshold], edges) for part in log_alpha], 0)
+    counts = [("kept", kept.tolist()), ("removed", removed.tolist())]
     spread = histogram(
         "scores",
         "Distribution of log α over the edges, with the threshold",
@@ -67,7 +73,7 @@ def score_section(
             spread,
             "Distribution of log α",
             f"An edge is kept if its log α is above {number(threshold)}:"
-            f" {int(kept.sum()):,} of {len(kept):,}.",
+            f" {int(kept.sum()):,} of {total:,}.",
             bars=True,
         ),
         card(
@@ -82,10 +88,15 @@ def score_section(
     return section("scores", "Scores of the edges", body), [spread, removal]
 
 
-def _bins(log_alpha: Array, threshold: float) -> Array:
+def _counts(values: Array, edges: Array) -> Array:
+    return np.histogram(values, edges)[0]
+
+
+def _bins(log_alpha: Sequence[Array], threshold: float) -> Array:
     """Edges of bins over all scores, one of them at the threshold."""
-    low = min(float(log_alpha.min()), threshold)
-    high = max(float(log_alpha.max()), threshold)
+    known = [part for part in log_alpha if len(part)]
+    low = min(threshold, *(float(part.min()) for part in known))
+    high = max(threshold, *(float(part.max()) for part in known))
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     width = (high - low) / BINS

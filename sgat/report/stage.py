@@ -10,29 +10,27 @@ from sgat.report.graph_view import GraphView
 from sgat.report.markup import escape, name
 from sgat.report.page import asset
 from sgat.report.picture import COLOURS, draw_graph, shape_path
-from sgat.runs.finished_run import FinishedRun
+from sgat.scored import ScoredGraph
 
+DIRECTIONS = (
+    "Where both directions of an edge are there, the half at a node is the message that"
+    " reaches it; other lines get thicker towards the node that receives the message."
+)
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""
 
 
-def stage(run: FinishedRun, data: NodeData, view: GraphView) -> str:
+def stage(scored: ScoredGraph, view: GraphView) -> str:
     """Everything around and below the drawing of one graph of the run."""
+    data = scored.data
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in view.notes)
-    both = "" if view.payload["symmetric"] else _direction_key(data)
+    both = "" if view.payload["symmetric"] else DIRECTIONS
     return Template(asset("view.html")).substitute(
         notes=notes,
         colours=_colour_choice(data, view.payload),
         legend=_legend(data),
-        picture=_picture(run, data, view),
+        picture=_picture(scored, view),
         key=f"A bold outline marks a wrong prediction. {both}",
-    )
-
-
-def _direction_key(data: NodeData) -> str:
-    return (
-        "Where both directions of an edge are there, the half at a node is the message"
-        " that reaches it; other lines get thicker towards the node that listens."
     )
 
 
@@ -77,21 +75,19 @@ def _mark(number_: int) -> str:
     )
 
 
-def _picture(run: FinishedRun, data: NodeData, view: GraphView) -> str:
+def _picture(scored: ScoredGraph, view: GraphView) -> str:
     if view.place is None:
         return (
             '<p class="still">The graph is too large to print; open this page in a'
             " browser with WebGL to look at it node by node.</p>"
         )
-    place = run.graphs.index(data)
-    logits = run.logits[place]
+    data, kind = scored.data, scored.prediction
     if data.is_multilabel:
-        kind = (logits[:, 0] > 0).long()
+        kind = kind[:, 0].long()
         wrong = kind != data.y[:, 0]
     else:
-        kind = logits.argmax(dim=1)
         wrong = (kind != data.y) & (data.y >= 0)
-    edges = data.graph.src, data.graph.dst, run.scores[place].kept
+    edges = data.graph.src, data.graph.dst, scored.edges.kept
     src, dst, kept = (part.numpy() for part in edges)
     ids = range(data.num_nodes) if data.node_ids is None else data.node_ids
     return draw_graph(view.place, (src, dst, kept), (kind.numpy(), wrong.numpy()), ids)

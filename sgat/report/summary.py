@@ -4,45 +4,44 @@ from __future__ import annotations
 
 import math
 
-from sgat.explaining.removal import Removal
+from sgat.report.content import Content
 from sgat.report.markup import escape, number, percent
-from sgat.runs.finished_run import FinishedRun
+from sgat.training import metrics
 
 
-def lead(run: FinishedRun) -> str:
+def lead(content: Content) -> str:
     """Two sentences: the data, and what was made of it."""
-    summary, first = run.summary, run.graphs[0]
-    what = "labels" if first.is_multilabel else "classes"
-    graphs = f"{len(run.graphs)} graphs, " if len(run.graphs) > 1 else ""
+    summary, number = content.summary, len(content.scored)
+    what = "labels" if content.is_multilabel else "classes"
+    graphs = f"{number} graphs, " if number > 1 else ""
     return (
         f"{graphs}{summary['nodes']:,} nodes, {summary['edges']:,} edges,"
-        f" {first.num_classes} {what}. {_goal(run)}"
+        f" {content.scored[0].data.num_classes} {what}. {_goal(content)}"
     )
 
 
-def _goal(run: FinishedRun) -> str:
+def _goal(content: Content) -> str:
     """What the classifier learned, and what was asked of it."""
-    keep, scorer = run.summary["keep"], run.config.model.scorer
+    summary, scorer = content.summary, content.config.model.scorer
+    keep = summary["keep"]
     if keep is not None:
         asked = f"asked to keep {percent(keep)} of the edges"
     elif scorer == "evidence":
         asked = "asked to close those that look like noise"
     else:
-        price = number(run.summary["l0_weight"])
-        asked = f"with a price of {price} for an open edge"
-    if not run.model.reach:
+        asked = f"with a price of {number(summary['l0_weight'])} for an open edge"
+    if not summary["reach"]:
         return (
             "A node classifier that goes by the features of each node alone; its edges"
             f" were judged as well, {asked}."
         )
-    return f"A node classifier that learned which edges to listen to, {asked}."
+    return f"A node classifier that learned which edges to use, {asked}."
 
 
-def tiles(run: FinishedRun, removal: Removal) -> str:
+def tiles(content: Content) -> str:
     """The numbers to look at first."""
-    summary = run.summary
-    key = "micro_f1" if run.graphs[0].is_multilabel else "accuracy"
-    title = "accuracy" if key == "accuracy" else "micro-F1"
+    summary, title = content.summary, content.score_title
+    key = metrics.score_name(content.is_multilabel)
     tested = summary["test_nodes"]
     cells = []
     if summary[key] is not None:
@@ -60,12 +59,11 @@ def tiles(run: FinishedRun, removal: Removal) -> str:
             f"{summary['edges_removed']:,} of {summary['edges']:,}; {kept:,} kept",
         )
     )
-    # Runs of earlier versions do not say.
-    if (noise := summary.get("noise_share")) is not None:
+    if (noise := summary["noise_share"]) is not None:
         edges = summary["edges"]
         shown = f"about {round(noise * edges):,} of {edges:,} edges"
         cells.append(("Estimated noise", percent(noise), shown))
-    before, after = removal.before, removal.after
+    before, after = content.removal.before, content.removal.after
     if before.homophily is not None:
         cells.append(
             (

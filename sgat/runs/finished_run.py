@@ -1,4 +1,4 @@
-"""FinishedRun: a run folder with its data at hand, for all that is done after `fit`."""
+"""FinishedRun: a run folder, opened for all that is done after `fit`."""
 
 from __future__ import annotations
 
@@ -6,42 +6,63 @@ import dataclasses
 import functools
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import torch
-from torch import Tensor
+from typing import Any
 
 from sgat.config import Config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.node_data import NodeData, fingerprint
+from sgat.explaining.removal import Removal
+from sgat.explaining.removal_curve import RemovalPoint
 from sgat.models import SGAT
+from sgat.report.content import Content
 from sgat.runs.folder import RunFolder
-from sgat.runs.saved_model import load
-from sgat.scored import EdgeScores, edge_scores
-
-if TYPE_CHECKING:
-    from sgat.estimator import SGATClassifier
+from sgat.runs.stored_graph import StoredGraph
+from sgat.scored import ScoredGraph, score_graphs
+from sgat.training.files import read_records
+from sgat.training.saved_model import SavedModel, read_model
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """A run of `sgat fit` that came to its end, and the data it was trained on.
+    """A run of `sgat fit` that came to its end; what is large is read when asked for.
 
     Attributes:
         folder: Its files.
-        config: Its settings.
-        model: The trained network, in evaluation mode, on the CPU.
-        classes: Names of the classes.
-        summary: The numbers of the run.
-        loaded: The data, read again from where the run had it.
+        saved: Its model and settings.
+        summary: Its numbers.
+        root: Folder of the named data sets; None takes that of the run.
     """
 
     folder: RunFolder
-    config: Config
-    model: SGAT
-    classes: tuple[Any, ...]
+    saved: SavedModel
     summary: dict[str, Any]
-    loaded: Loaded
+    root: str | None = None
+
+    @property
+    def config(self) -> Config:
+        """Its settings."""
+        return self.saved.config
+
+    @property
+    def model(self) -> SGAT:
+        """The trained network, in evaluation mode, on the CPU."""
+        return self.saved.model
+
+    @functools.cached_property
+    def loaded(self) -> Loaded:
+        """The data it was trained on, read again from where it was.
+
+        Raises:
+            ValueError: If the data is gone or has changed.
+        """
+        config = self.config
+        loaded = load_configured(config.data, root=self.root, seed=config.train.seed)
+        if fingerprint(loaded.graphs) != self.summary.get("data_sha256"):
+            raise ValueError(
+                f"The data has changed since {self.folder.summary} was written; start a"
+                " new run."
+            )
+        return loaded
 
     @property
     def graphs(self) -> list[NodeData]:
@@ -49,45 +70,75 @@ class FinishedRun:
         return self.loaded.graphs
 
     @functools.cached_property
-    def scores(self) -> list[EdgeScores]:
-        """What the model says about the edges of each graph."""
-        return edge_scores(self.model, self.graphs)
+    def scored(self) -> list[ScoredGraph]:
+        """The data with its scores, read and not made again where the folder has them.
 
-    @functools.cached_property
-    def logits(self) -> list[Tensor]:
-        """Class scores of the nodes of each graph, [N, C]."""
-        with torch.no_grad():
-            return [self.model(data.x, data.graph) for data in self.graphs]
+        Raises:
+            ValueError: If the data is gone or has changed, or a table is damaged.
+        """
+        if self._stored.is_complete:
+            return self._stored.read_onto(self.graphs)
+        return score_graphs(self.model, self.graphs)
+
+    def stored(self) -> list[ScoredGraph]:
+        """The graphs with their scores from the folder alone: without features.
+
+        See `StoredGraph.read`; where the folder does not tell all scores, `scored`.
+
+        Raises:
+            ValueError: If a table is damaged.
+        """
+        return self._stored.read() if self._stored.is_complete else self.scored
+
+    def content(self) -> Content:
+        """All that a report is made of, from the folder alone.
+
+        Raises:
+            ValueError: If a file is damaged.
+        """
+        removal, curve = self._removal()
+        snapshots = self.folder.snapshots
+        return Content(
+            config=self.config,
+            summary=self.summary,
+            history=read_records(self.folder.metrics),
+            scored=self.stored(),
+            removal=removal,
+            curve=curve,
+            snapshots=snapshots if snapshots.exists() else None,
+        )
+
+    @property
+    def _stored(self) -> StoredGraph:
+        header = self.saved.header
+        return StoredGraph(
+            self.folder,
+            self.config,
+            self.summary,
+            header["classes"],
+            header["multilabel"],
+            self.model.gating.gates,
+        )
+
+    def _removal(self) -> tuple[Removal, list[RemovalPoint]]:
+        path = self.folder.removal
+        stored = _read_json(path)
+        try:
+            curve = [RemovalPoint(**point) for point in stored["curve"]]
+            return Removal.from_dict(stored), curve
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path} is damaged: {error}.") from None
 
 
 def open_run(path: str | Path, *, root: str | None = None) -> FinishedRun:
-    """Read a run and the data it was trained on.
+    """Open a finished run of `sgat fit`; the data it was trained on is not read yet.
 
     Args:
         path: The run folder.
         root: Folder of the named data sets; None takes that of the run.
 
     Raises:
-        ValueError: If there is no finished run, or its data is gone or has changed.
-    """
-    folder, classifier = open_model(path)
-    summary = _read_summary(folder.summary)
-    config = classifier.config_
-    loaded = load_configured(config.data, root=root, seed=config.train.seed)
-    if fingerprint(loaded.graphs) != summary.get("data_sha256"):
-        raise ValueError(
-            f"The data has changed since {folder.summary} was written; start a new run."
-        )
-    classes = tuple(classifier.header_["classes"])
-    model = classifier.model_
-    return FinishedRun(folder, config, model, classes, summary, loaded)
-
-
-def open_model(path: str | Path) -> tuple[RunFolder, SGATClassifier]:
-    """Read what a run has learned; the data it was trained on need not be there.
-
-    Raises:
-        ValueError: If there is no finished run of `sgat fit`.
+        ValueError: If there is no finished run.
     """
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
@@ -97,20 +148,20 @@ def open_model(path: str | Path) -> tuple[RunFolder, SGATClassifier]:
             f"The run in {path} is not finished; go on with it by"
             f" `sgat fit --resume --out {path}`."
         )
-    classifier = load(folder.path)
+    saved = read_model(folder.path)
     if not folder.is_finished:
         raise ValueError(
             f"{path} was written by `SGATClassifier.save` and does not say where its"
             " data is; use `sgat.load` in Python, or train with `sgat fit`."
         )
-    return folder, classifier
+    return FinishedRun(folder, saved, _read_json(folder.summary), root)
 
 
-def _read_summary(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, FileNotFoundError) as error:
         raise ValueError(f"{path} is damaged: {error}.") from None
-    if not isinstance(summary, dict):
+    if not isinstance(content, dict):
         raise ValueError(f"{path} is damaged: it holds no table.")
-    return summary
+    return content

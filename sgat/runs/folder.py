@@ -6,6 +6,7 @@ metrics.jsonl       one line per epoch
 nodes.parquet       id, split, label, prediction and probabilities of every node
 edges.parquet       the edges with their scores
 encoding.json       how the columns of the user's files became features
+removal.json        the graph before and after, and the score against the share removed
 summary.json        the numbers of the run, written last: with it the run is done
 snapshots.npz       scores and predictions at some epochs, if asked for
 evolution.*         drawings of the graph at those epochs
@@ -20,23 +21,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from sgat.config import Config
 from sgat.data.files.atomic import write_text
+from sgat.report.page import is_report
+from sgat.training.saved_model import is_model
 
-LARGEST_HEADER = 100_000_000
-"""Bytes of a header beyond which safetensors refuses a file."""
 FILES = (
     *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
-    *("edges.parquet", "encoding.json", "snapshots.npz", "summary.json"),
+    *("edges.parquet", "encoding.json", "removal.json", "snapshots.npz"),
+    "summary.json",
 )
 """Names of the files of a run; there may be `evolution.*` as well."""
-REPORT_SIGN = '<meta name="generator" content="sgat report">'
-"""What the head of a report holds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +78,11 @@ class RunFolder:
     def encoding(self) -> Path:
         """How the user's files were encoded."""
         return self.path / "encoding.json"
+
+    @property
+    def removal(self) -> Path:
+        """The graph before and after edges were removed."""
+        return self.path / "removal.json"
 
     @property
     def snapshots(self) -> Path:
@@ -132,7 +136,7 @@ class RunFolder:
         """The files of a run that are here, the summary last."""
         named = (self.config, self.model, self.metrics, self.nodes, self.edges)
         drawn = (*sorted(self.path.glob("evolution.*")), *self.events)
-        more = (self.encoding, self.snapshots, *drawn, self.summary)
+        more = (self.encoding, self.removal, self.snapshots, *drawn, self.summary)
         return [file for file in (*named, *more) if is_there(file)]
 
     @property
@@ -207,31 +211,6 @@ class RunFolder:
             if file != draft.config:
                 os.replace(file, self.path / file.relative_to(draft.path))
         self.drop_draft()
-
-
-def is_model(path: Path) -> bool:
-    """Whether a file begins as the weights of a run do; the rest may be damaged."""
-    try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(min(size, LARGEST_HEADER)))
-        return "state" in header["__metadata__"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def is_report(path: Path) -> bool:
-    """Whether a file begins as a page of `sgat report` does."""
-    try:
-        with path.open("rb") as file:
-            return REPORT_SIGN.encode() in file.read(4000)
-    except OSError:
-        return False
-
-
-def missing_folders(path: Path) -> list[Path]:
-    """The folders that have to be made for a path, itself included, innermost first."""
-    return [folder for folder in (path, *path.parents) if not folder.exists()]
 
 
 def is_there(path: Path) -> bool:

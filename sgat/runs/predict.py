@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pyarrow as pa
 import torch
-from torch import Tensor
 
-from sgat.data.files import (
-    Encoding,
-    FileGraph,
-    FileOptions,
-    prediction_table,
-    read_graph,
-)
+from sgat.data.files import Encoding, FileGraph, FileOptions, read_graph
 from sgat.data.files.source import SUFFIXES
-from sgat.data.node_data import NodeData
-from sgat.explaining.node_verdict import probabilities
 from sgat.models import SGAT
-from sgat.runs.files import arrow_table, read_parquet
-from sgat.runs.finished_run import FinishedRun, open_model
+from sgat.runs.finished_run import FinishedRun
 from sgat.runs.folder import RunFolder
-from sgat.scored import edge_scores, edge_table, score_table
+from sgat.scored import ScoredGraph, node_table, score_graphs, score_table
 from sgat.training import metrics
 from sgat.training.evaluate import score_nodes
+from sgat.training.files import read_parquet
 from sgat.training.loop import chosen_device
-
-if TYPE_CHECKING:
-    from sgat.estimator import SGATClassifier
+from sgat.training.saved_model import check_fits
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a model says of nodes and edges.
+    """Predictions of nodes and scores of edges.
 
     Attributes:
         nodes: One row per node: id, prediction, the probabilities, and label and split
@@ -73,25 +61,39 @@ class Prediction:
 
 
 def predict_run(run: FinishedRun) -> Prediction:
-    """What a run says of the data it was trained on."""
-    return _predict(run.model, run.graphs, run.loaded.files, has_labels=True)
+    """The predictions and scores of a run for its own data, as it stored them."""
+    summary = run.summary
+    name = metrics.score_name(run.saved.header["multilabel"])
+    score, scored = summary[name], summary["test_nodes"]
+    if not scored:
+        score, scored = _score(run.stored())
+    return Prediction(
+        nodes=_without(read_parquet(run.folder.nodes), has_labels=True),
+        edges=read_parquet(run.folder.edges),
+        num_nodes=summary["nodes"],
+        num_edges=summary["edges"],
+        num_kept=summary["edges"] - summary["edges_removed"],
+        score_name=name,
+        score=score,
+        scored=scored,
+    )
 
 
 def predict_files(
-    path: str | Path,
+    run: FinishedRun,
     edges: str | Path,
     nodes: str | Path | None = None,
     *,
     options: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
-    """What a run says of other nodes and edges, without training again.
+    """The predictions of a run for other nodes and edges, without training again.
 
     Columns are read and encoded as those of the run were; its own data need not be
     there. Columns of labels may be missing.
 
     Args:
-        path: The run folder of a training on files.
+        run: A run on files.
         edges: The edge file.
         nodes: The node file, with the feature columns of the run.
         options: Changes to the `FileOptions` of the run.
@@ -102,80 +104,75 @@ def predict_files(
             only, or the files cannot be read as those of the run were.
     """
     tell = progress or (lambda done, total: None)
-    folder, classifier = open_model(path)
-    encoding, classes = _encoding(folder, classifier), classifier.header_["classes"]
-    chosen = _options(classifier, options or {})
+    config, header = run.config, run.saved.header
+    encoding = _encoding(run)
+    chosen = _options(run, options or {})
     format = SUFFIXES.get(Path(edges).suffix.lower())
     if nodes is None and format != "graphml":
-        raise ValueError("`--edges` needs `--nodes`, the file with the features.")
+        raise ValueError("`edges` needs `nodes`, the file with the features.")
     tell(0, 3)
     files = read_graph(edges, nodes, options=chosen, encoding=encoding)
     tell(1, 3)
     if not encoding.features:
-        _check_same_nodes(folder, files)
+        _check_same_nodes(run.folder, files)
     data = files.data
-    _check_edges(classifier, data)
+    check_fits(data, config, header)
     has_labels = bool((data.y >= 0).any())
-    if classifier.is_multilabel_ and not data.is_multilabel:
+    if header["multilabel"] and not data.is_multilabel:
         # The file has no labels; as many columns say what is to be predicted.
-        data = dataclasses.replace(data, y=torch.zeros(data.num_nodes, len(classes)))
+        size = data.num_nodes, len(header["classes"])
+        data = dataclasses.replace(data, y=torch.zeros(size))
     tell(2, 3)
-    model = classifier.model_.to(chosen_device(str(classifier.device)))
-    files = dataclasses.replace(files, data=data)
-    return _predict(model, [data], files, has_labels=has_labels)
-
-
-def _predict(
-    model: SGAT, graphs: list[NodeData], files: FileGraph | None, *, has_labels: bool
-) -> Prediction:
-    device = next(model.parameters()).device
-    moved = [data.to(device) for data in graphs]
-    with torch.no_grad():
-        logits = [model(data.x, data.graph).cpu() for data in moved]
-    scores = edge_scores(model, moved)
-    edges = (
-        edge_table(graphs, scores) if files is None else score_table(files, scores[0])
-    )
-    score, scored = score_nodes(graphs, logits) if has_labels else (None, 0)
+    scored = score_graphs(_on_device(run), [data])
+    score, number = _score(scored) if has_labels else (None, 0)
     return Prediction(
-        nodes=_node_table(graphs, logits, has_labels),
-        edges=arrow_table(edges),
-        num_nodes=sum(data.num_nodes for data in graphs),
-        num_edges=sum(data.graph.num_edges for data in graphs),
-        num_kept=sum(int(found.kept.sum()) for found in scores),
-        score_name=metrics.score_name(graphs[0].is_multilabel),
+        nodes=_without(node_table(scored), has_labels=has_labels),
+        edges=score_table(dataclasses.replace(files, data=data), scored[0].edges),
+        num_nodes=data.num_nodes,
+        num_edges=data.graph.num_edges,
+        num_kept=int(scored[0].edges.kept.sum()),
+        score_name=metrics.score_name(data.is_multilabel),
         score=score,
-        scored=scored,
+        scored=number,
     )
 
 
-def _node_table(
-    graphs: Sequence[NodeData], logits: Sequence[Tensor], has_labels: bool
-) -> Any:
-    """The predictions, without columns that would be empty."""
-    tables = []
-    for data, found in zip(graphs, logits, strict=True):
-        table = prediction_table(data, probabilities(data, found))
-        if len(graphs) > 1:
-            table = table.add_column(0, "graph", pa.array([data.name] * len(table)))
-        tables.append(table)
-    whole = pa.concat_tables(tables)
-    empty = []
-    if not has_labels:
-        first = graphs[0]
-        empty = [f"label_{c}" for c in first.classes] if first.is_multilabel else []
-        empty = empty or ["label"]
-    if whole.column("split").null_count == len(whole):
+def _on_device(run: FinishedRun) -> SGAT:
+    """The model on the device of its training, or on one that is here."""
+    try:
+        return run.model.to(chosen_device(run.config.train.device))
+    except ValueError:
+        return run.model.to(chosen_device("auto"))
+
+
+def _score(scored: list[ScoredGraph]) -> tuple[float | None, int]:
+    return score_nodes(
+        [part.data for part in scored], [part.prediction for part in scored]
+    )
+
+
+def _without(nodes: Any, *, has_labels: bool) -> Any:
+    """The table of the nodes without columns that are empty."""
+    empty = (
+        []
+        if has_labels
+        else [
+            name
+            for name in nodes.column_names
+            if name == "label" or name.startswith("label_")
+        ]
+    )
+    if nodes.column("split").null_count == len(nodes):
         empty.append("split")
-    return whole.drop_columns(empty)
+    return nodes.drop_columns(empty)
 
 
-def _encoding(folder: RunFolder, classifier: SGATClassifier) -> Encoding:
-    name = classifier.config_.data.name
+def _encoding(run: FinishedRun) -> Encoding:
+    folder, name = run.folder, run.config.data.name
     if name is not None:
         raise ValueError(
             f"{folder.path} was trained on the data set {name!r} and does not say how"
-            " columns of files become features; leave `--edges` and `--nodes` out to"
+            " columns of files become features; leave `edges` and `nodes` out to"
             " predict on its own data."
         )
     try:
@@ -184,33 +181,22 @@ def _encoding(folder: RunFolder, classifier: SGATClassifier) -> Encoding:
         raise ValueError(f"{folder.encoding} is damaged: {error}.") from None
 
 
-def _options(classifier: SGATClassifier, changes: dict[str, Any]) -> FileOptions:
+def _options(run: FinishedRun, changes: dict[str, Any]) -> FileOptions:
     """How the run read its files, with the changes; formats go by the suffixes."""
     known = {
         key: tuple(value) if isinstance(value, list) else value
-        for key, value in classifier.config_.data.options.items()
+        for key, value in run.config.data.options.items()
     }
     known |= {"edges_format": None, "nodes_format": None}
     # Gates that both directions share need both directions.
-    if classifier.config_.model.symmetric:
+    if run.config.model.symmetric:
         known["undirected"] = True
     return FileOptions(**{**known, **changes})
 
 
-def _check_edges(classifier: SGATClassifier, data: NodeData) -> None:
-    is_free = classifier.config_.model.gate_mode == "transductive"
-    if is_free and data.graph.fingerprint != classifier.header_["edges_sha256"]:
-        raise ValueError(
-            "The gates of this run are transductive: they know the edges it was trained"
-            " on and no others; train with `--gate-mode inductive` to predict on new"
-            " edges."
-        )
-
-
 def _check_same_nodes(folder: RunFolder, files: FileGraph) -> None:
     """Without feature columns a model knows its nodes by their number alone."""
-    before = read_parquet(folder.nodes)
-    ids = [] if before is None else before["id"].tolist()
+    ids = read_parquet(folder.nodes, ["id"]).column("id").to_pylist()
     assert files.data.node_ids is not None
     if ids != files.data.node_ids.tolist():
         raise ValueError(

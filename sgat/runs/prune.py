@@ -31,8 +31,8 @@ from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.task import Missing, PruneTask
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
-from sgat.runs.saved_model import load
 from sgat.scorers import FreeScorer
+from sgat.training.saved_model import read_model
 
 TEXT_FORMATS = ("csv", "tsv")
 
@@ -184,7 +184,7 @@ def _nodes(
     """The nodes, and the network with their features where something is computed."""
     if request.nodes is not None:
         nodes, x = _read_nodes(request, folder, config)
-        return nodes, (load(folder.path).model_, x)
+        return nodes, (read_model(folder.path).model, x)
     nodes = _nodes_of_run(folder, config)
     if request.edges is None and not request.measure:
         return nodes, None

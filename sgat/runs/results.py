@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import platform
 from collections.abc import Sequence
@@ -11,38 +12,56 @@ from typing import Any
 import torch
 
 from sgat.config import Config
+from sgat.data.files import FileGraph
 from sgat.data.files.atomic import write_text
-from sgat.data.node_data import NodeData, fingerprint
-from sgat.runs.files import write_parquet, write_records, write_snapshots
+from sgat.data.node_data import fingerprint
+from sgat.explaining.removal import removal_of
+from sgat.explaining.removal_curve import STEPS, removal_curve
 from sgat.runs.folder import RunFolder
 from sgat.runs.provenance import device_name, versions
-from sgat.runs.saved_model import model_header
-from sgat.scored import EdgeScores, edge_scores, edge_table, node_table
+from sgat.scored import ScoredGraph, edge_table, node_table, score_table
 from sgat.training import checkpoint, metrics
-from sgat.training.evaluate import evaluate
-from sgat.training.loop import chosen_device
+from sgat.training.evaluate import score_nodes
+from sgat.training.files import write_parquet, write_records, write_snapshots
 from sgat.training.result import Result
+from sgat.training.saved_model import model_header
+
+MANY_EDGES = 1_000_000
+"""Edges beyond which the steps of the removal curve are counted against the epochs."""
+EPOCHS_PER_STEP = 4
+"""An epoch takes about four evaluations: more steps would cost a tenth of training."""
+
+
+def curve_steps(num_edges: int, num_epochs: int) -> int:
+    """Steps of the removal curve that cost little beside the training."""
+    if num_edges <= MANY_EDGES:
+        return STEPS
+    return min(STEPS, num_epochs // EPOCHS_PER_STEP)
 
 
 def summarise(
     config: Config,
-    graphs: Sequence[NodeData],
     result: Result,
-    scores: Sequence[EdgeScores],
+    scored: Sequence[ScoredGraph],
+    files: FileGraph | None = None,
 ) -> dict[str, Any]:
     """The numbers of a run; test nodes are looked at here and nowhere before."""
-    train, val, test = evaluate(result.model, graphs, ("train", "val", "test"))
+    graphs = [part.data for part in scored]
+    predictions = [part.prediction for part in scored]
+    train, val, test = (
+        score_nodes(graphs, predictions, role)[0] for role in ("train", "val", "test")
+    )
     edges = sum(data.graph.num_edges for data in graphs)
     nodes = sum(data.num_nodes for data in graphs)
-    removed = sum(int((~found.kept).sum()) for found in scores)
-    gates = torch.cat([found.gate[found.kept] for found in scores])
+    removed = sum(int((~part.edges.kept).sum()) for part in scored)
+    gates = torch.cat([part.edges.gate[part.edges.kept] for part in scored])
     name = metrics.score_name(graphs[0].is_multilabel)
     has_price = config.train.keep is None and result.sgat.reach > 0
     return {
         "data": graphs[0].name if config.data.name is None else config.data.name,
-        name: None if test is None else test.score,
-        "validation": None if val is None else val.score,
-        "training": None if train is None else train.score,
+        name: test,
+        "validation": val,
+        "training": train,
         "test_nodes": sum(int(data.test.sum()) for data in graphs),
         "nodes": nodes,
         "edges": edges,
@@ -50,6 +69,9 @@ def summarise(
         "removed_share": removed / edges if edges else 0.0,
         "removed_share_sampled": 1 - result.best.open_share if edges else 0.0,
         "mean_gate": float(gates.mean()) if len(gates) else None,
+        "threshold": result.sgat.gating.gates.threshold,
+        "reach": result.sgat.reach,
+        "undirected_rows": files is not None and files.undirected,
         "edges_with_loops": edges + nodes,
         "noise_share": result.sgat.noise_share if edges else None,
         "keep": config.train.keep,
@@ -68,38 +90,40 @@ def summarise(
 def write_results(
     folder: RunFolder,
     config: Config,
-    graphs: Sequence[NodeData],
     result: Result,
-    edge_tables: Sequence[Any] | None = None,
+    scored: Sequence[ScoredGraph],
+    files: FileGraph | None = None,
 ) -> dict[str, Any]:
     """Write all results; once all are there they replace those of an earlier run.
 
     Args:
         folder: Where they go; its run is under way.
         config: The settings.
-        graphs: The data the model was trained on.
         result: What training gave.
-        edge_tables: Tables to write in place of the plain edge table (one per graph),
-            such as the user's own with the scores added.
+        scored: The data the model was trained on, with its scores.
+        files: The user's tables, where the data came from files; the edges are written
+            as their rows.
 
     Returns:
         The summary.
     """
-    device = chosen_device(config.train.device)
-    model = result.sgat.to(device)
-    on_device = [data.to(device) for data in graphs]
-    scores = edge_scores(model, on_device)
-    header = model_header(graphs[0], result.best_epoch)
+    header = model_header(scored[0].data, result.best_epoch)
     draft = folder.draft
-    checkpoint.save_tensors(draft.model, model.state_dict(), header)
-    write_records(draft.metrics, result.records)
-    write_parquet(draft.nodes, node_table(model, on_device))
-    if edge_tables is None:
-        edge_tables = [edge_table(graphs, scores)]
-    write_parquet(draft.edges, *edge_tables)
+    checkpoint.save_tensors(draft.model, result.sgat.state_dict(), header)
+    write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
+    write_parquet(draft.nodes, node_table(scored))
+    edges = edge_table(scored) if files is None else score_table(files, scored[0].edges)
+    write_parquet(draft.edges, edges)
+    if files is not None:
+        write_text(draft.encoding, files.encoding.to_json() + "\n")
     if result.snapshots:
         write_snapshots(draft.snapshots, result.snapshots)
-    summary = summarise(config, on_device, result, scores)
+    summary = summarise(config, result, scored, files)
+    steps = curve_steps(summary["edges"], summary["epochs"])
+    curve = removal_curve(result.sgat, scored, result.graphs, steps=steps)
+    removal = removal_of(scored).to_dict()
+    removal["curve"] = [dataclasses.asdict(point) for point in curve]
+    write_text(draft.removal, json.dumps(removal) + "\n")
     summary["run"] = str(folder.path)
     write_text(draft.summary, json.dumps(summary, indent=2) + "\n")
     folder.publish()

@@ -10,23 +10,25 @@ from typing import Any
 
 from sgat.config import Config, default_config
 from sgat.data.configured import Loaded, load_configured
-from sgat.data.files.atomic import write_text
-from sgat.data.node_data import NodeData
-from sgat.explaining.evolution import LARGEST_GRAPH, animate_evolution, draw_evolution
-from sgat.models import SGAT
+from sgat.explaining.evolution_picture import (
+    LARGEST_GRAPH,
+    animate_evolution,
+    draw_evolution,
+)
 from sgat.runs.finished_run import open_run
-from sgat.runs.folder import RunFolder, missing_folders
+from sgat.runs.folder import RunFolder
 from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
 from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
-from sgat.scored import EdgeScores, edge_scores, score_table
+from sgat.scored import score_graphs
 from sgat.training.loop import Training
 from sgat.training.result import EpochRecord, Result
+from sgat.training.saved_model import missing_folders
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended.
 
     Attributes:
@@ -52,7 +54,7 @@ def run(
     pruned: Path | None = None,
     tensorboard: bool = False,
     on_epoch: Callable[[EpochRecord], None] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Train as the settings say and write the folder.
 
     All checks of data and settings come before the first file is written. Results of
@@ -105,42 +107,29 @@ def run(
             folder.drop_draft(made)
         raise
     if result.interrupted:
-        return Outcome(None, len(result.records), [], notes)
+        return RunOutcome(None, len(result.records), [], notes)
+    scored = score_graphs(result.sgat, loaded.graphs, result.graphs)
     if pruned is not None:
-        write_pruned_file(loaded, _scores(loaded.graphs[0], result.sgat), pruned)
-    if loaded.files is not None:
-        write_text(folder.draft.encoding, loaded.files.encoding.to_json() + "\n")
+        write_pruned_file(loaded, scored[0].edges, pruned)
     notes += _draw(folder.draft, loaded, result)
-    tables = _tables(loaded, result)
-    summary = write_results(folder, settings, loaded.graphs, result, tables)
+    summary = write_results(folder, settings, result, scored, loaded.files)
     notes += kept_note(summary)
     name = settings.data.name
     if name is None or default_config(name).train.keep != settings.train.keep:
         # A shipped share is part of a result that is known.
         notes += weak_note(summary)
-    return Outcome(summary, len(result.records), _files(folder), notes)
+    return RunOutcome(summary, len(result.records), _files(folder), notes)
 
 
-def _finished_before(folder: RunFolder, what: str) -> Outcome:
+def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
     summary = json.loads(folder.summary.read_text(encoding="utf-8"))
     note = f"{folder.path} was finished already; {what}"
-    return Outcome(summary, summary["epochs"], _files(folder), (note,))
+    return RunOutcome(summary, summary["epochs"], _files(folder), (note,))
 
 
 def _prune_finished(folder: RunFolder, root: str | None, pruned: Path) -> None:
     run = open_run(folder.path, root=root)
-    write_pruned_file(run.loaded, run.scores[0], pruned)
-
-
-def _tables(loaded: Loaded, result: Result) -> list[Any] | None:
-    if loaded.files is None:
-        return None
-    return [score_table(loaded.files, _scores(loaded.files.data, result.sgat))]
-
-
-def _scores(data: NodeData, model: SGAT) -> EdgeScores:
-    device = next(model.parameters()).device
-    return edge_scores(model, [data.to(device)])[0]
+    write_pruned_file(run.loaded, run.scored[0].edges, pruned)
 
 
 def _draw(folder: RunFolder, loaded: Loaded, result: Result) -> tuple[str, ...]:

@@ -76,13 +76,13 @@ def evaluate(
 
 
 def score_nodes(
-    graphs: Sequence[NodeData], logits: Sequence[Tensor], role: str | None = None
+    graphs: Sequence[NodeData], predictions: Sequence[Tensor], role: str | None = None
 ) -> tuple[float | None, int]:
     """Score predictions on the nodes of a role, and count these nodes.
 
     Args:
         graphs: The data.
-        logits: Class scores of the nodes of each graph, [N, C].
+        predictions: Of the nodes of each graph, see `sgat.training.metrics.decide`.
         role: "train", "val" or "test"; None takes the test nodes, or all labelled nodes
             where there are no test nodes.
 
@@ -91,15 +91,16 @@ def score_nodes(
     """
     has_test = any(bool(data.test.any()) for data in graphs)
     found, labels = [], []
-    for data, scores in zip(graphs, logits, strict=True):
+    for data, prediction in zip(graphs, predictions, strict=True):
         if role is not None or has_test:
             mask = getattr(data, role or "test")
         else:
             everyone = torch.ones(data.num_nodes, dtype=torch.bool)
             mask = everyone if data.is_multilabel else data.y >= 0
-        found.append(scores[mask])
+        found.append(prediction[mask])
         labels.append(data.y[mask])
     number = sum(map(len, labels))
     if not number:
         return None, 0
-    return metrics.score(torch.cat(found), torch.cat(labels)).item(), number
+    score = metrics.score_predictions(torch.cat(found), torch.cat(labels))
+    return score.item(), number

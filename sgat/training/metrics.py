@@ -1,4 +1,4 @@
-"""Accuracy, micro-F1, and which of the two a task is judged by."""
+"""Predictions from class scores; accuracy and micro-F1 of predictions."""
 
 from __future__ import annotations
 
@@ -6,36 +6,43 @@ import torch
 from torch import Tensor
 
 
-def accuracy(logits: Tensor, y: Tensor) -> Tensor:
-    """Share of nodes whose highest score is their class; NaN without nodes.
+def decide(logits: Tensor, is_multilabel: bool) -> Tensor:
+    """The class of the highest score, [N]; or the labels of positive score, [N, C]."""
+    return logits > 0 if is_multilabel else logits.argmax(dim=-1)
 
-    Args:
-        logits: Class scores, [N, C].
-        y: Class of each node, [N].
+
+def probabilities(logits: Tensor, is_multilabel: bool) -> Tensor:
+    """Probability of each class or label, [..., C] in float64."""
+    wide = logits.double()
+    return wide.sigmoid() if is_multilabel else wide.softmax(dim=-1)
+
+
+def accuracy(prediction: Tensor, y: Tensor) -> Tensor:
+    """Share of nodes whose predicted class is theirs, [N] each; NaN without nodes.
 
     Returns:
-        A scalar on the device of the scores, in float64.
+        A scalar on the device of the predictions, in float64.
     """
-    return (logits.argmax(dim=1) == y).double().mean()
+    return (prediction == y).double().mean()
 
 
-def micro_f1(logits: Tensor, y: Tensor) -> Tensor:
+def micro_f1(prediction: Tensor, y: Tensor) -> Tensor:
     """F1 of all (node, label) decisions together; NaN without nodes.
 
-        F1 = 2 TP / (2 TP + FP + FN),   a label is predicted iff its score is positive
+        F1 = 2 TP / (2 TP + FP + FN)
 
     Args:
-        logits: Label scores, [N, C].
+        prediction: Predicted labels, [N, C] bool.
         y: True labels, 0 or 1, [N, C].
 
     Returns:
-        A scalar on the device of the scores, in float64.
+        A scalar on the device of the predictions, in float64.
     """
     if not len(y):
         return torch.full((), torch.nan, dtype=torch.float64, device=y.device)
-    predicted, true = logits > 0, y > 0
-    hits = (predicted & true).sum().double()
-    total = predicted.sum() + true.sum()
+    true = y > 0
+    hits = (prediction & true).sum().double()
+    total = prediction.sum() + true.sum()
     return 2 * hits / total.clamp(min=1)
 
 
@@ -44,6 +51,11 @@ def score_name(is_multilabel: bool) -> str:
     return "micro_f1" if is_multilabel else "accuracy"
 
 
+def score_predictions(prediction: Tensor, y: Tensor) -> Tensor:
+    """Micro-F1 of labels [N, C], accuracy of classes [N]."""
+    return (micro_f1 if y.dim() == 2 else accuracy)(prediction, y)
+
+
 def score(logits: Tensor, y: Tensor) -> Tensor:
-    """Micro-F1 for label columns [N, C], accuracy for classes [N]."""
-    return micro_f1(logits, y) if y.dim() == 2 else accuracy(logits, y)
+    """The same, from class scores [N, C]."""
+    return score_predictions(decide(logits, y.dim() == 2), y)

@@ -8,7 +8,7 @@ import torch
 
 from sgat.config import find_config
 from sgat.data import load
-from sgat.explaining.evolution import draw_evolution
+from sgat.explaining.evolution_picture import draw_evolution
 from sgat.gates import HardConcrete
 from sgat.training.result import Snapshot
 from sgat_lab.config import LabConfig

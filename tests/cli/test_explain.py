@@ -144,7 +144,7 @@ def test_the_whole_graph_is_described(mine, capsys):
     ("arguments", "message"),
     [
         (["n99"], "There is no node 'n99' in 'edges'; there is 'n"),
-        (["n05", "--graph", "x"], "There is no graph 'x' with `--graph`: edges."),
+        (["n05", "--graph", "x"], "`--graph` must be one of edges, got 'x'."),
         (["n05", "--out", "t.xlsx"], "`--out` must end in .csv, .md, .parquet, .tsv"),
         (["n05", "--picture", "t.gif"], "`--picture` must end in .png, .svg"),
         (["n05", "--out", "edges.csv"], "must not be the file of the edges of the run"),

@@ -43,7 +43,7 @@ def test_karate_needs_no_files_and_prints_a_summary(capsys, tmp_path):
     files = {file.name for file in (tmp_path / "runs" / "karate").iterdir()}
     assert files == {
         *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
-        *("edges.parquet", "summary.json", "snapshots.npz"),
+        *("edges.parquet", "summary.json", "snapshots.npz", "removal.json"),
         *("evolution.png", "evolution.gif"),
     }
     written = json.loads((tmp_path / "runs/karate/summary.json").read_text())

@@ -63,6 +63,7 @@ def test_the_users_files_are_never_taken_for_those_of_a_run(
     [
         *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
         *("edges.parquet", "summary.json", "encoding.json", "snapshots.npz"),
+        "removal.json",
         *("evolution.svg", "checkpoint/mine.pt"),
     ],
 )

@@ -4,7 +4,7 @@ import webbrowser
 import pytest
 
 from sgat.cli import main
-from sgat.runs.folder import is_report
+from sgat.report.page import is_report
 
 QUICK = ["--epochs", "2", "--snapshots", "0", "--quiet"]
 

@@ -16,7 +16,7 @@ from sgat.features import SparseFeatures
 from sgat.models import SGAT
 from sgat.ops import reference
 from sgat.readouts.beliefs import BeliefReadout
-from sgat.scored import edge_scores
+from sgat.scored import score_graphs
 
 
 def node_data(graph, seed: int) -> NodeData:
@@ -61,14 +61,15 @@ def test_a_node_without_an_edge_is_what_the_whole_graph_says(
 ):
     data = node_data(awkward_graph, seed)
     model = some_model(seed, layers=layers, readout=readout)
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
+    scores = scored.edges
     node = int(awkward_graph.row_ptr.diff().argmax())
     start, stop = awkward_graph.row_ptr[node : node + 2].tolist()
     edges = torch.arange(start, min(stop, start + 20))
     # Edges elsewhere count, too: they reach the node through its neighbours.
     other = torch.arange(awkward_graph.num_edges)[::7][:5]
     sets = [torch.arange(0), *edges.split(1), edges, other]
-    found = logits_without(model, data, scores, node, sets)
+    found = logits_without(model, scored, node, sets)
     for dropped, logits in zip(sets, found, strict=True):
         wanted = plain_logits(model, data, scores, dropped, node)
         torch.testing.assert_close(logits, wanted, rtol=1e-4, atol=1e-5)
@@ -81,12 +82,12 @@ def test_few_copies_at_a_time_say_the_same(monkeypatch, seed):
     data = node_data(graph, seed)
     data = dataclasses.replace(data, x=SparseFeatures.from_dense(data.x.relu()))
     model = some_model(seed)
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
     sets = list(torch.arange(graph.num_edges).split(3))
     done: list[int] = []
-    at_once = logits_without(model, data, scores, 3, sets)
+    at_once = logits_without(model, scored, 3, sets)
     monkeypatch.setattr(edge_effects, "MOST_ENTRIES", 1)
-    one_by_one = logits_without(model, data, scores, 3, sets, progress=done.append)
+    one_by_one = logits_without(model, scored, 3, sets, progress=done.append)
     torch.testing.assert_close(at_once, one_by_one, rtol=1e-4, atol=1e-5)
     assert done == list(range(1, len(sets) + 1))
     assert at_once.std(dim=0).max() > 1e-4
@@ -95,8 +96,8 @@ def test_few_copies_at_a_time_say_the_same(monkeypatch, seed):
 def test_no_sets_give_no_scores(seed):
     data = node_data(GRAPHS["chain"](), seed)
     model = some_model(seed)
-    scores = edge_scores(model, [data])[0]
-    assert logits_without(model, data, scores, 0, []).shape == (0, 3)
+    scored = score_graphs(model, [data])[0]
+    assert logits_without(model, scored, 0, []).shape == (0, 3)
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -106,11 +107,12 @@ def test_the_effect_on_all_nodes_is_what_the_whole_graph_says(
 ):
     data = node_data(awkward_graph, seed)
     model = some_model(seed, layers=layers, readout=readout)
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
+    scores = scored.edges
     before = plain_logits(model, data, scores, torch.arange(0))
     edges = torch.arange(awkward_graph.num_edges)[::5][:9]
     for dropped in (*edges.split(1), edges):
-        found = effect_without(model, data, scores, dropped)
+        found = effect_without(model, scored, dropped)
         after = plain_logits(model, data, scores, dropped)
         change = chances(after, before) - chances(before, before)
         # Single precision, summed over all nodes.
@@ -128,7 +130,8 @@ def test_several_labels_count_each(seed):
     y = torch.zeros(graph.num_nodes, 3)
     data = dataclasses.replace(data, y=y)
     model = some_model(seed)
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
+    scores = scored.edges
     dropped = torch.arange(0, graph.num_edges, 3)
     before = plain_logits(model, data, scores, torch.arange(0))
     after = plain_logits(model, data, scores, dropped)
@@ -137,7 +140,7 @@ def test_several_labels_count_each(seed):
         torch.where(is_on, p, 1 - p).sum()
         for p in (before.double().sigmoid(), after.double().sigmoid())
     )
-    found = effect_without(model, data, scores, dropped)
+    found = effect_without(model, scored, dropped)
     assert found.change == pytest.approx(float(other - one), abs=1e-4)
     assert found.flips == int((is_on != (after > 0)).any(dim=1).sum())
 
@@ -148,8 +151,9 @@ def test_the_estimate_is_the_derivative_over_the_attention_that_is_left(
 ):
     data = node_data(awkward_graph, seed)
     model = some_model(seed, readout=readout)
-    scores = edge_scores(model, [data])[0]
-    found = estimated_effects(model, data, scores)
+    scored = score_graphs(model, [data])[0]
+    scores = scored.edges
+    found = estimated_effects(model, scored)
     gate = scores.gate.clone().requires_grad_()
     opened = reference.with_gates(data.graph, gate, torch.zeros(()), with_closed=True)
     logits = model(data.x, opened)
@@ -168,10 +172,10 @@ def test_gates_that_see_the_whole_graph_stay_as_they_are(seed):
     data = node_data(graph, seed)
     model = some_model(seed, scorer="structure", layers=1)
     torch.nn.init.normal_(model.gating.scorer.common_weight, std=3.0)
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
     whole = model(data.x, graph).detach()
     for node in range(graph.num_nodes):
-        found = logits_without(model, data, scores, node, [torch.arange(0)])[0]
+        found = logits_without(model, scored, node, [torch.arange(0)])[0]
         torch.testing.assert_close(found, whole[node], rtol=1e-4, atol=1e-5)
 
 
@@ -187,10 +191,11 @@ def test_where_nobody_is_heard_no_edge_has_an_effect(deaf, seed):
     graph = GRAPHS["random undirected"]()
     data = node_data(graph, seed)
     model = some_model(seed, **deaf)
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
+    scores = scored.edges
     assert model.reach == 0 and scores.kept.any()
-    assert not estimated_effects(model, data, scores).any()
+    assert not estimated_effects(model, scored).any()
     every = torch.arange(graph.num_edges)
-    assert effect_without(model, data, scores, every) == Effect(0.0, 0, 0)
-    alone = logits_without(model, data, scores, 3, [every])
+    assert effect_without(model, scored, every) == Effect(0.0, 0, 0)
+    alone = logits_without(model, scored, 3, [every])
     torch.testing.assert_close(alone[0], model(data.x, graph)[3].detach())

@@ -9,7 +9,7 @@ from support.small_data import block_graph
 import sgat
 from sgat.explaining.important_edges import important_edges
 from sgat.ops import reference
-from sgat.scored import edge_scores
+from sgat.scored import score_graphs
 
 QUICK = {"hidden": 5, "epochs": 30, "keep": 0.5, "device": "cpu", "seed": 0}
 
@@ -57,12 +57,13 @@ def trained(request):
 
 def test_the_edges_that_matter_most_are_those_of_brute_force(trained):
     model, data = trained.model_, trained.graphs_[0]
-    scores = edge_scores(model, [data])[0]
+    scored = score_graphs(model, [data])[0]
+    scores = scored.edges
     truth = brute_force(model, data, scores)
     assert len(truth) > 25
     seen = []
     table = important_edges(
-        model, data, scores, top=20, progress=lambda *counts: seen.append(counts)
+        model, scored, top=20, progress=lambda *counts: seen.append(counts)
     )
     dropped = min(40, len(truth))
     assert seen == [(k, dropped) for k in range(1, dropped + 1)]
@@ -84,13 +85,14 @@ def test_the_edges_that_matter_most_are_those_of_brute_force(trained):
 def test_few_edges_are_all_listed_with_the_users_ids(trained):
     ids = np.array([f"n{k}" for k in range(trained.graphs_[0].num_nodes)], dtype=object)
     data = dataclasses.replace(trained.graphs_[0], node_ids=ids)
-    scores = edge_scores(trained.model_, [data])[0]
+    scored = score_graphs(trained.model_, [data])[0]
+    scores = scored.edges
     truth = brute_force(trained.model_, data, scores)
-    table = important_edges(trained.model_, data, scores, top=10_000)
+    table = important_edges(trained.model_, scored, top=10_000)
     assert set(zip(table["src"], table["dst"], strict=True)) == {
         (f"n{src}", f"n{dst}") for src, dst in truth
     }
-    nothing = important_edges(trained.model_, data, scores, top=0)
+    nothing = important_edges(trained.model_, scored, top=0)
     assert list(nothing.columns) == list(table.columns) and not len(nothing)
 
 
@@ -101,5 +103,5 @@ def test_a_graph_without_kept_edges_has_none_that_matter():
         graph=data.graph.select(torch.zeros(data.graph.num_edges, dtype=torch.bool)),
     )
     trained = sgat.SGATClassifier(**QUICK).fit(data)
-    scores = edge_scores(trained.model_, trained.graphs_)[0]
-    assert len(important_edges(trained.model_, data, scores, top=5)) == 0
+    (scored,) = trained.scored_
+    assert len(important_edges(trained.model_, scored, top=5)) == 0

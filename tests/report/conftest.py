@@ -13,13 +13,14 @@ from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
-from sgat.report import write_report
+from sgat.report.build import write_report
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import Request
 from sgat.runs.results import write_results
 from sgat.runs.run import run
 from sgat.runs.start import start_run
+from sgat.scored import score_graphs
 from sgat.training.loop import fit
 
 HOSTILE_IDS = (
@@ -119,10 +120,11 @@ def several_run(tmp_path_factory) -> FinishedRun:
     result = fit(graphs, config.model, config.train)
     folder = RunFolder(tmp_path_factory.mktemp("several") / "run")
     folder.start(config)
-    summary = write_results(folder, config, graphs, result)
-    classes = graphs[0].classes
-    loaded = Loaded(graphs)
-    return FinishedRun(folder, config, result.sgat, classes, summary, loaded)
+    scored = score_graphs(result.sgat, graphs, result.graphs)
+    write_results(folder, config, result, scored)
+    opened = open_run(folder.path)
+    vars(opened)["loaded"] = Loaded(graphs)
+    return opened
 
 
 @pytest.fixture(scope="session")
@@ -135,7 +137,7 @@ def page_of(tmp_path_factory):
         key = finished.folder.path
         if key not in known:
             known[key] = folder / f"{len(known)}.html"
-            write_report(finished, known[key], steps=4)
+            write_report(finished.content(), known[key])
         return known[key]
 
     return page

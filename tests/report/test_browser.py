@@ -12,8 +12,8 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from sgat.report import write_report
-from sgat.runs.files import read_records
+from sgat.report.build import write_report
+from sgat.training.files import read_records
 
 NUM_NODES = 61
 IDS = ("hostile_run", "undirected_run", "large_run", "several_run")
@@ -56,7 +56,7 @@ def test_every_page_loads_offline_without_a_complaint(
     browser.open(page, scheme=scheme)
     assert browser.requests == [page.as_uri()]
     assert browser.complaints == []
-    kept = sum(int(scores.kept.sum()) for scores in run.scores)
+    kept = sum(int(scores.kept.sum()) for scores in [part.edges for part in run.scored])
     if name != "several_run":
         assert int(browser.graph["edgesKept"]) == kept
     assert browser.run("return document.documentElement.dataset.theme") == scheme
@@ -94,9 +94,9 @@ def test_the_threshold_slider_draws_as_many_edges_as_the_data_says(
 ):
     run = request.getfixturevalue(name)
     browser.open(page_of(run))
-    scores = run.scores[0].log_alpha.numpy()
+    scores = run.scored[0].edges.log_alpha.numpy()
     drawn = int(browser.graph["edgesDrawn"])
-    assert drawn == int(run.scores[0].kept.sum())
+    assert drawn == int(run.scored[0].edges.kept.sum())
     seen = {drawn}
     for share in (0.0, 0.1, 0.35, 0.5, 0.8, 1.0):
         wanted = float(np.quantile(scores, share))
@@ -116,7 +116,7 @@ def test_the_threshold_slider_draws_as_many_edges_as_the_data_says(
 
 def test_the_threshold_slider_answers_to_arrow_keys(browser, page_of, hostile_run):
     browser.open(page_of(hostile_run))
-    scores = hostile_run.scores[0].log_alpha.numpy()
+    scores = hostile_run.scored[0].edges.log_alpha.numpy()
     before = browser.graph
     browser.find("#threshold").send_keys(Keys.ARROW_RIGHT * 40)
     after = browser.graph
@@ -136,7 +136,7 @@ def test_edges_on_the_screen_go_with_the_threshold(browser, page_of, hostile_run
         browser.run("return new Promise((done) => requestAnimationFrame(done))")
         found.append((int(browser.graph["edgesDrawn"]), coloured(browser)))
     (all_edges, with_edges), (no_edges, without) = found
-    assert (all_edges, no_edges) == (len(hostile_run.scores[0].log_alpha), 0)
+    assert (all_edges, no_edges) == (len(hostile_run.scored[0].edges.log_alpha), 0)
     assert with_edges > 1.3 * without > 0
     browser.find("#show-removed").click()
     browser.run("return new Promise((done) => requestAnimationFrame(done))")
@@ -178,14 +178,14 @@ def test_search_finds_a_node_and_shows_its_neighbourhood(browser, page_of, hosti
     panel = browser.find("#panel")
     assert panel.is_displayed()
     into, from_ = dst == node, src == node
-    kept = hostile_run.scores[0].kept.numpy()
+    kept = hostile_run.scored[0].edges.kept.numpy()
     assert f"{kept[into].sum()} of {into.sum()} kept" in panel.text
     rows = browser.find_all("#panel li")
     assert len(rows) == into.sum() + from_.sum()
     assert len(browser.find_all("#panel li.kept")) == (
         kept[into].sum() + kept[from_].sum()
     )
-    scores = hostile_run.scores[0].log_alpha.numpy()
+    scores = hostile_run.scored[0].edges.log_alpha.numpy()
     best = into.nonzero()[0][scores[into].argmax()]
     assert f"{scores[best]:.2f}".replace("-", "−") in rows[0].text
     browser.press(Keys.ESCAPE)
@@ -198,7 +198,7 @@ def test_a_node_listens_to_nobody_where_nobody_is_heard(
     name, browser, page_of, request
 ):
     run = request.getfixturevalue(name)
-    graph, kept = run.graphs[0].graph, run.scores[0].kept
+    graph, kept = run.graphs[0].graph, run.scored[0].edges.kept
     into = torch.bincount(graph.dst[kept], minlength=graph.num_nodes)
     from_ = torch.bincount(graph.src[kept], minlength=graph.num_nodes)
     node = int(torch.minimum(into, from_).argmax())
@@ -284,7 +284,7 @@ def test_hostile_text_is_shown_as_text(browser, page_of, hostile_run):
             assert name.get_attribute("title") == text
         else:
             assert shown == text
-        prediction = hostile_run.logits[0][node].argmax()
+        prediction = hostile_run.scored[0].prediction[node]
         facts = browser.run(
             "return [...document.querySelectorAll('#panel dd bdi')]"
             ".map((e) => e.title || e.textContent)"
@@ -352,7 +352,7 @@ def test_colours_and_classes_can_be_chosen(browser, page_of, undirected_run):
 
 
 def test_a_large_graph_is_looked_at_node_by_node(browser, page_of, large_run):
-    data, scores = large_run.graphs[0], large_run.scores[0]
+    data, scores = large_run.graphs[0], large_run.scored[0].edges
     browser.open(page_of(large_run))
     edges = data.graph.num_edges
     assert edges > 20_000

@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 import torch
 
-from sgat.data.configured import Loaded
-from sgat.report import write_report
-from sgat.report.build import OTHER_PARTS
+from sgat.explaining.removal import removal_of
+from sgat.explaining.removal_curve import STEPS, removal_curve
+from sgat.report.build import write_report
 from sgat.report.markup import percent
+from sgat.scored import score_graphs
 
 LARGEST_PAGE = 15_000_000
 
@@ -24,18 +25,8 @@ def tiles(text):
     return dict(pairs)
 
 
-def with_data(run, data):
-    return dataclasses.replace(run, loaded=Loaded([data]))
-
-
 def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
-    calls = []
-    report = write_report(
-        hostile_run,
-        tmp_path / "r.html",
-        steps=3,
-        on_step=lambda *count: calls.append(count),
-    )
+    report = write_report(hostile_run.content(), tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     summary = hostile_run.summary
     shown = tiles(text)
@@ -50,9 +41,7 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
     table = pd.read_parquet(hostile_run.folder.edges)
     assert sum(charts["scores"]["y"][0]) == int(table["kept"].sum())
     assert block(text, "graph-data")["edges"] == report.edges == len(table)
-    assert len(block(text, "removal-curve")) == len(report.curve) == 5
-    assert calls[-1] == (5 + OTHER_PARTS, 5 + OTHER_PARTS)
-    assert [done for done, _ in calls] == list(range(1, 9))
+    assert len(block(text, "removal-curve")) == len(report.curve) == STEPS + 2
     assert report.size == (tmp_path / "r.html").stat().st_size < LARGEST_PAGE
     json.dumps(report.to_dict())
 
@@ -60,14 +49,14 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
 def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
     share = hostile_run.model.judge.noise_share
     assert hostile_run.summary["noise_share"] == share
+    content = hostile_run.content()
     for summary, shown in (
         (hostile_run.summary, percent(share)),
         (hostile_run.summary | {"noise_share": 0.234}, percent(0.234)),
         (hostile_run.summary | {"noise_share": None}, None),
-        ({k: v for k, v in hostile_run.summary.items() if k != "noise_share"}, None),
     ):
-        changed = dataclasses.replace(hostile_run, summary=summary)
-        write_report(changed, tmp_path / "r.html", steps=2)
+        changed = dataclasses.replace(content, summary=summary)
+        write_report(changed, tmp_path / "r.html")
         text = (tmp_path / "r.html").read_text(encoding="utf-8")
         assert tiles(text).get("Estimated noise") == shown
         count = round(0.234 * summary["edges"])
@@ -77,7 +66,7 @@ def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
 
 def test_the_same_run_gives_the_same_bytes(hostile_run, tmp_path):
     for name in ("a.html", "b.html"):
-        write_report(hostile_run, tmp_path / name, steps=2)
+        write_report(hostile_run.content(), tmp_path / name)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -90,16 +79,17 @@ def test_an_error_leaves_the_earlier_page_as_it_was(hostile_run, tmp_path, monke
 
     monkeypatch.setattr("sgat.report.build.build_view", fail)
     with pytest.raises(ValueError, match="on the way"):
-        write_report(hostile_run, path, steps=1)
+        write_report(hostile_run.content(), path)
     assert path.read_text() == "earlier"
     assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
 
 
 def test_several_graphs_are_drawn_one_at_a_time(several_run, tmp_path):
-    report = write_report(several_run, tmp_path / "r.html", steps=1)
+    content = several_run.content()
+    report = write_report(content, tmp_path / "r.html")
     assert report.graph == "part-4"  # the one that is tested on
     assert "one of the 5 graphs" in report.notes[0]
-    other = write_report(several_run, tmp_path / "r.html", steps=1, graph="part-1")
+    other = write_report(content, tmp_path / "r.html", graph="part-1")
     assert other.edges == several_run.graphs[1].graph.num_edges
     total = sum(data.graph.num_edges for data in several_run.graphs)
     assert other.removal.before.edges == total
@@ -107,21 +97,28 @@ def test_several_graphs_are_drawn_one_at_a_time(several_run, tmp_path):
     assert "Each label" in text and "Confusion matrix" not in text
     assert "Test micro-F1" in text and "Micro-F1 against" in text
     with pytest.raises(ValueError, match=r"no graph 'part-9'.*part-0, part-1"):
-        write_report(several_run, tmp_path / "r.html", graph="part-9")
+        write_report(content, tmp_path / "r.html", graph="part-9")
 
 
 def test_a_graph_without_edges_or_test_nodes_has_a_page(hostile_run, tmp_path):
-    data = hostile_run.graphs[0]
+    content, data = hostile_run.content(), hostile_run.graphs[0]
     none = torch.zeros(data.graph.num_edges, dtype=torch.bool)
     nobody = torch.zeros_like(data.test)
     bare = dataclasses.replace(data, graph=data.graph.select(none))
     bare = bare.with_split(data.train, nobody, nobody)
-    run = with_data(hostile_run, bare)
-    summary = {**run.summary, "accuracy": None, "validation": None}
+    scored = score_graphs(hostile_run.model, [bare])
+    summary = {**content.summary, "accuracy": None, "validation": None}
     summary |= {"edges": 0, "edges_removed": 0, "removed_share": 0.0, "test_nodes": 0}
-    folder = type(run.folder)(tmp_path)
-    run = dataclasses.replace(run, summary=summary, folder=folder)
-    report = write_report(run, tmp_path / "r.html")
+    changed = dataclasses.replace(
+        content,
+        summary=summary,
+        scored=scored,
+        history=content.history[:0],
+        removal=removal_of(scored),
+        curve=removal_curve(hostile_run.model, scored),
+        snapshots=None,
+    )
+    report = write_report(changed, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert report.edges == 0 and len(report.curve) == 1
     assert "no edges" in text and "training nodes are right" in text
@@ -129,7 +126,7 @@ def test_a_graph_without_edges_or_test_nodes_has_a_page(hostile_run, tmp_path):
 
 
 def test_a_page_of_many_classes_stays_small(tmp_path, large_run):
-    report = write_report(large_run, tmp_path / "r.html", steps=1)
+    report = write_report(large_run.content(), tmp_path / "r.html")
     assert not report.whole
     assert report.edges_in_page == report.edges
     assert report.size < LARGEST_PAGE

@@ -7,21 +7,29 @@ from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from support.small_data import block_graph, several_graphs
 
 from sgat.report.confusion import confusion, label_scores, scored_nodes
+from sgat.scored import ScoredGraph
+from sgat.training import metrics
 
 
-def random_logits(data, seed):
+def predicted(graphs, seed, never=()):
+    """The graphs with random predictions; some labels are never predicted."""
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(data.num_nodes, data.num_classes, generator=generator)
+    scored = []
+    for data in graphs:
+        logits = torch.randn(data.num_nodes, data.num_classes, generator=generator)
+        logits[:, list(never)] = -99.0
+        prediction = metrics.decide(logits, data.is_multilabel)
+        scored.append(ScoredGraph(data, None, prediction, logits))
+    return scored
 
 
 def test_counts_are_those_of_the_test_nodes_of_all_graphs(seed):
     graphs = [block_graph(), block_graph(seed=5)]
-    logits = [random_logits(data, seed + k) for k, data in enumerate(graphs)]
-    found = confusion(graphs, logits)
+    scored = predicted(graphs, seed)
+    found = confusion(scored)
     true = torch.cat([data.y[data.test] for data in graphs])
-    parts = zip(graphs, logits, strict=True)
-    predicted = torch.cat([part.argmax(1)[data.test] for data, part in parts])
-    expected = confusion_matrix(true, predicted, labels=range(3))
+    chosen = torch.cat([part.prediction[part.data.test] for part in scored])
+    expected = confusion_matrix(true, chosen, labels=range(3))
     assert np.array_equal(found.counts, expected)
     assert found.names == graphs[0].classes
     assert found.nodes == "test nodes"
@@ -29,8 +37,8 @@ def test_counts_are_those_of_the_test_nodes_of_all_graphs(seed):
 
 def test_rare_classes_share_a_row(seed):
     data = block_graph(num_classes=11)
-    logits = random_logits(data, seed)
-    whole, merged = confusion([data], [logits]), confusion([data], [logits], most=4)
+    scored = predicted([data], seed)
+    whole, merged = confusion(scored), confusion(scored, most=4)
     assert merged.counts.shape == (4, 4) and merged.names[-1] is None
     assert merged.counts.sum() == whole.counts.sum()
     kept = [data.classes.index(name) for name in merged.names[:-1]]
@@ -48,19 +56,18 @@ def test_without_test_nodes_others_are_judged():
         ((data.train, nobody, nobody), "training nodes"),
         ((nobody, nobody, nobody), "no nodes"),
     ):
-        assert scored_nodes([data.with_split(*roles)])[1] == text
+        (part,) = predicted([data.with_split(*roles)], 0)
+        assert scored_nodes([part])[1] == text
 
 
 def test_labels_are_scored_as_scikit_learn_does(seed):
     graphs = several_graphs()
     # A label nobody has and nobody is predicted to have.
     graphs = [dataclasses.replace(d, y=d.y * (torch.arange(7) != 2)) for d in graphs]
-    logits = [random_logits(data, seed + k) for k, data in enumerate(graphs)]
-    logits = [part - 99.0 * (torch.arange(7) == 2) for part in logits]
-    found, nodes = label_scores(graphs, logits)
-    (data,), (part,) = graphs[-1:], logits[-1:]
+    scored = predicted(graphs, seed, never=[2])
+    found, nodes = label_scores(scored)
     precision, recall, f1, support = precision_recall_fscore_support(
-        data.y > 0, part > 0, zero_division=np.nan
+        graphs[-1].y > 0, scored[-1].prediction, zero_division=np.nan
     )
     assert nodes == "test nodes"
     for k, label in enumerate(found):

@@ -10,7 +10,8 @@ from support.small_data import block_graph, several_graphs
 from sgat.gates import HardConcrete
 from sgat.report import graph_view
 from sgat.report.graph_view import build_view
-from sgat.scored import EdgeScores
+from sgat.scored import EdgeScores, ScoredGraph
+from sgat.training import metrics
 
 KINDS = {"src": "i4", "pointer": "i4", "score": "f4", "split": "u1", "label": "i2"}
 KINDS |= {"prediction": "i2", "confidence": "f4", "x": "f4", "labels": "u1"}
@@ -26,8 +27,12 @@ def view_of(data, **options):
     scores = EdgeScores.from_log_alpha(log_alpha, data.graph, HardConcrete())
     logits = torch.randn(data.num_nodes, data.num_classes, generator=generator)
     settings = {"is_symmetric": False, "hears_edges": True, **options}
+    several = data.is_multilabel
+    prediction = metrics.decide(logits, several)
+    probability = metrics.probabilities(logits, several)
+    scored = ScoredGraph(data, scores, prediction, probability)
     threshold = HardConcrete().threshold
-    return build_view(data, scores, logits, threshold, **settings), scores, logits
+    return build_view(scored, threshold, **settings), scores, logits
 
 
 def test_the_page_holds_the_graph_as_it_is():

@@ -3,8 +3,7 @@ import hashlib
 import html
 import re
 
-from sgat.report.page import SCRIPTS, assemble, asset
-from sgat.runs.folder import REPORT_SIGN
+from sgat.report.page import SCRIPTS, SIGN, assemble, asset
 
 PARTS = ("title", "heading", "lead", "navigation", "summary", "view", "sections")
 
@@ -46,7 +45,7 @@ def test_the_page_refers_to_nothing_outside():
 
 def test_text_that_looks_like_a_placeholder_stays():
     assert page().count("$x ${y}") == len(PARTS) + 2
-    assert page()[:4000].count(REPORT_SIGN) == 1
+    assert page()[:4000].count(SIGN) == 1
 
 
 def test_the_bundle_says_what_it_is_made_of():

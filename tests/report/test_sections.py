@@ -8,7 +8,7 @@ import pytest
 from support.small_data import block_graph
 
 from sgat.explaining.removal import describe_removal
-from sgat.report.removal_curve import RemovalPoint
+from sgat.explaining.removal_curve import RemovalPoint
 from sgat.report.removed import removal_section
 from sgat.report.scores import score_section
 from sgat.report.training import training_section
@@ -29,7 +29,7 @@ def test_bins_of_scores_count_every_edge_on_its_side(case):
         "all below": random.uniform(-9, -2, 70),
         "one value": np.full(13, threshold),
     }[case].astype(np.float32)
-    _, (chart, _) = score_section(scores, threshold, CURVE, "accuracy")
+    _, (chart, _) = score_section([scores], threshold, CURVE, "accuracy")
     kept, removed = map(np.array, chart.data["y"])
     assert kept.sum() == (scores > threshold).sum()
     assert removed.sum() == (scores <= threshold).sum()
@@ -40,7 +40,9 @@ def test_bins_of_scores_count_every_edge_on_its_side(case):
 
 
 def test_the_curve_of_removal_is_drawn_as_it_is():
-    html, (_, chart) = score_section(np.zeros(3), -1.0, CURVE, "accuracy")
+    html, (_, chart) = score_section(
+        [np.zeros(2), np.zeros(1)], -1.0, CURVE, "accuracy"
+    )
     assert chart.data["x"] == [0.0, 0.5]
     assert chart.data["names"] == ["validation", "test"]
     assert chart.data["y"] == [[0.5, 0.75], [0.25, 0.5]]
@@ -48,7 +50,7 @@ def test_the_curve_of_removal_is_drawn_as_it_is():
 
 
 def test_a_graph_without_edges_has_no_scores_to_show():
-    html, charts = score_section(np.zeros(0), -1.0, CURVE[1:], "accuracy")
+    html, charts = score_section([np.zeros(0)], -1.0, CURVE[1:], "accuracy")
     assert charts == [] and "no edges" in html
 
 

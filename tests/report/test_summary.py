@@ -4,29 +4,27 @@ import dataclasses
 
 import pytest
 
-from sgat.models import SGAT
 from sgat.report.summary import lead
 
 
 @pytest.mark.parametrize(
     ("keep", "scorer", "reach", "told"),
     [
-        (0.25, "evidence", 2, "learned which edges to listen to, asked to keep 25.0 %"),
+        (0.25, "evidence", 2, "learned which edges to use, asked to keep 25.0 %"),
         (None, "evidence", 2, "asked to close those that look like noise."),
         (None, "additive", 2, "with a price of 1e−06 for an open edge."),
         (None, "evidence", 0, "by the features of each node alone; its edges were"),
     ],
 )
-def test_the_lead_says_what_was_asked(
-    keep, scorer, reach, told, hostile_run, monkeypatch
-):
-    monkeypatch.setattr(SGAT, "reach", reach)
+def test_the_lead_says_what_was_asked(keep, scorer, reach, told, hostile_run):
+    content = hostile_run.content()
     price = None if keep is not None or not reach else 1e-6
-    run = dataclasses.replace(
-        hostile_run,
-        config=hostile_run.config.replace(model={"scorer": scorer}),
-        summary=hostile_run.summary | {"keep": keep, "l0_weight": price},
+    asked = {"keep": keep, "l0_weight": price, "reach": reach}
+    changed = dataclasses.replace(
+        content,
+        config=content.config.replace(model={"scorer": scorer}),
+        summary=content.summary | asked,
     )
-    text = lead(run).replace("\u00a0", " ")
+    text = lead(changed).replace("\u00a0", " ")
     assert text.startswith("61 nodes, ") and told in text
     assert "–" not in text

@@ -54,7 +54,10 @@ def test_the_page_works_little_for_a_picture_of_twenty_thousand_edges(
         assert found["work_ms"] > 0
     assert browser.graph["epoch"] != "trained"
     assert browser.graph["selected"] == "17"
-    assert float(browser.graph["threshold"]) > largest_run.scores[0].log_alpha.median()
+    assert (
+        float(browser.graph["threshold"])
+        > largest_run.scored[0].edges.log_alpha.median()
+    )
     assert browser.complaints == []
 
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import sgat
+from sgat.explaining.removal import removal_of
 from sgat.runs.finished_run import open_run
 from sgat.runs.request import Request
 from sgat.runs.run import run
@@ -26,23 +27,40 @@ def finished(csv_files, tmp_path, monkeypatch):
 def test_a_run_comes_back_with_its_data(finished):
     opened = open_run("mine")
     assert opened.summary["edges"] == opened.graphs[0].graph.num_edges == 30
-    assert opened.classes == ("even", "odd")
+    (part,) = opened.scored
+    assert part.data.classes == ("even", "odd")
     table = pd.read_parquet(finished.edges)
-    kept = torch.tensor(table["kept"].to_numpy())
-    assert int(kept.sum()) == int(opened.scores[0].kept.sum())
+    assert int(table["kept"].sum()) == int(part.edges.kept.sum())
     predicted = pd.read_parquet(finished.nodes)["prediction"]
-    found = [opened.classes[k] for k in opened.logits[0].argmax(dim=1)]
-    assert list(predicted) == found
+    assert list(predicted) == [part.data.classes[k] for k in part.prediction]
 
 
-def test_changed_data_is_refused(finished, tmp_path):
+def test_changed_data_is_refused_where_it_is_needed(finished, tmp_path):
     nodes = (tmp_path / "nodes.csv").read_text()
     (tmp_path / "nodes.csv").write_text(nodes.replace("2.0", "3.0"))
     with pytest.raises(ValueError, match="data has changed since"):
-        open_run("mine")
+        open_run("mine").scored  # noqa: B018  # it reads the data
 
 
-def test_a_damaged_summary_is_named(finished):
+def test_a_report_needs_the_folder_alone(finished, tmp_path):
+    with_data = open_run("mine")
+    assert with_data.scored
+    for name in ("edges.csv", "nodes.csv"):
+        (tmp_path / name).unlink()
+    content = open_run("mine").content()
+    assert len(content.history) == 3
+    (part,), (whole,) = content.scored, with_data.scored
+    assert part.data.x.shape == (30, 0) and part.edges.attention is None
+    assert torch.equal(part.edges.log_alpha, whole.edges.log_alpha)
+    assert content.removal.to_dict() == removal_of(with_data.scored).to_dict()
+    assert sum(point.is_trained for point in content.curve) == 1
+
+
+def test_damaged_files_are_named(finished):
+    for content in ("{", "[]", '{"curve": []}'):
+        finished.removal.write_text(content)
+        with pytest.raises(ValueError, match=re.escape("removal.json is damaged")):
+            open_run("mine").content()
     for content in ("{", "[]"):
         finished.summary.write_text(content)
         with pytest.raises(ValueError, match=re.escape("summary.json is damaged")):

@@ -1,15 +1,15 @@
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from support.small_data import several_graphs
+from support.small_data import block_graph, several_graphs
+from support.small_run import finished
 
 import sgat
-from sgat.data.configured import Loaded
-from sgat.runs.finished_run import FinishedRun, open_run
-from sgat.runs.folder import RunFolder
+from sgat.runs.finished_run import open_run
 from sgat.runs.predict import predict_files, predict_run
 from sgat.runs.request import Request
 from sgat.runs.run import run
@@ -72,7 +72,7 @@ def new_edges() -> torch.Tensor:
 def test_new_files_are_read_as_those_of_the_run_were(place):
     fit_run("mine", label="y", drop=",".join(LABELS))
     (place / "e.csv").unlink()
-    found = predict_files("mine", "e2.csv", "n2.csv")
+    found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     clf = sgat.load("mine")
     x, edges = new_features(), new_edges()
     wanted = clf.predict_proba(x.numpy(), edges.numpy())
@@ -106,9 +106,9 @@ def test_new_files_are_read_as_those_of_the_run_were(place):
 
 def test_without_labels_nothing_is_scored(place):
     fit_run("mine", label="y", drop=",".join(LABELS))
-    full = predict_files("mine", "e2.csv", "n2.csv")
+    full = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     pd.read_csv("n2.csv").drop(columns=["y", "u"]).to_parquet("n3.parquet")
-    found = predict_files("mine", "e2.csv", "n3.parquet")
+    found = predict_files(open_run("mine"), "e2.csv", "n3.parquet")
     assert found.score is None and found.scored == 0
     assert "label" not in found.nodes.column_names
     assert found.nodes.equals(full.nodes.drop_columns(["label"]))
@@ -116,7 +116,7 @@ def test_without_labels_nothing_is_scored(place):
 
 def test_several_labels_with_and_without(place):
     fit_run("mine", labels=",".join(LABELS), drop="y")
-    found = predict_files("mine", "e2.csv", "n2.csv")
+    found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     nodes, table = pd.read_csv("n2.csv"), found.nodes.to_pandas()
     true = nodes[list(LABELS)].to_numpy() > 0
     guess = table[[f"prediction_{label}" for label in LABELS]].to_numpy()
@@ -124,7 +124,7 @@ def test_several_labels_with_and_without(place):
     f1 = 2 * (true & guess).sum() / (true.sum() + guess.sum())
     assert found.to_dict()["micro_f1"] == pytest.approx(f1)
     nodes.drop(columns=list(LABELS)).to_csv("n3.csv", index=False)
-    bare = predict_files("mine", "e2.csv", "n3.csv")
+    bare = predict_files(open_run("mine"), "e2.csv", "n3.csv")
     assert bare.score is None
     assert bare.nodes.column_names == [
         name for name in table.columns if not name.startswith("label_")
@@ -151,7 +151,7 @@ def test_symmetric_gates_read_new_edges_both_ways(place):
     both = pd.concat([edges, back]).drop_duplicates(["src", "dst"])
     both.to_csv("e.csv", index=False)
     fit_run("mine", label="y", drop=",".join(LABELS), symmetric=True)
-    found = predict_files("mine", "e2.csv", "n2.csv")
+    found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     src, dst = new_edges()
     both = torch.cat([torch.stack([src, dst]), torch.stack([dst, src])], dim=1)
     pairs = {tuple(pair) for pair in both.T.tolist() if pair[0] != pair[1]}
@@ -160,19 +160,19 @@ def test_symmetric_gates_read_new_edges_both_ways(place):
 
 def test_a_transductive_run_refuses_new_edges_only(place):
     fit_run("mine", label="y", drop=",".join(LABELS), gate_mode="transductive")
-    with pytest.raises(ValueError, match="they know the edges it was trained on"):
-        predict_files("mine", "e2.csv", "n2.csv")
-    again = predict_files("mine", "e.csv", "n.csv")
+    with pytest.raises(ValueError, match="Transductive gates know the edges"):
+        predict_files(open_run("mine"), "e2.csv", "n2.csv")
+    again = predict_files(open_run("mine"), "e.csv", "n.csv")
     assert again.num_kept == int(predict_run(open_run("mine")).num_kept)
 
 
 def test_without_features_only_the_same_nodes_are_known(place):
     fit_run("mine", label="y", features="")
     with pytest.raises(ValueError, match="so it knows its own nodes only"):
-        predict_files("mine", "e2.csv", "n2.csv")
+        predict_files(open_run("mine"), "e2.csv", "n2.csv")
     edges = pd.read_csv("e.csv")
     edges.iloc[:20].to_csv("fewer.csv", index=False)
-    found = predict_files("mine", "fewer.csv", "n.csv")
+    found = predict_files(open_run("mine"), "fewer.csv", "n.csv")
     assert found.num_nodes == SIZE and found.num_edges <= 20
 
 
@@ -193,10 +193,10 @@ def test_a_value_that_does_not_fit_is_named(place, change, message):
     nodes.loc[7, column] = value
     nodes.to_csv("n3.csv", index=False)
     with pytest.raises(ValueError, match=message):
-        predict_files("mine", "e2.csv", "n3.csv")
+        predict_files(open_run("mine"), "e2.csv", "n3.csv")
     if column == "colour":
         options = {"unknown_category": "zero"}
-        found = predict_files("mine", "e2.csv", "n3.csv", options=options)
+        found = predict_files(open_run("mine"), "e2.csv", "n3.csv", options=options)
         assert found.num_nodes == SIZE
 
 
@@ -204,27 +204,37 @@ def test_missing_feature_columns_are_named(place):
     fit_run("mine", label="y", drop=",".join(LABELS))
     pd.read_csv("n2.csv").drop(columns="size").to_csv("n3.csv", index=False)
     with pytest.raises(ValueError, match=r"n3\.csv: no column 'size' for features"):
-        predict_files("mine", "e2.csv", "n3.csv")
-    with pytest.raises(ValueError, match="`--edges` needs `--nodes`"):
-        predict_files("mine", "e2.csv")
+        predict_files(open_run("mine"), "e2.csv", "n3.csv")
+    with pytest.raises(ValueError, match="`edges` needs `nodes`"):
+        predict_files(open_run("mine"), "e2.csv")
     (place / "mine" / "encoding.json").write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match=r"encoding\.json is damaged"):
-        predict_files("mine", "e2.csv", "n2.csv")
+        predict_files(open_run("mine"), "e2.csv", "n2.csv")
 
 
 def test_several_graphs_are_predicted_together(tmp_path):
     graphs = several_graphs()
-    clf = sgat.SGATClassifier(hidden=5, epochs=2, device="cpu").fit(graphs)
-    loaded = Loaded(graphs)
-    opened = FinishedRun(
-        RunFolder(tmp_path), clf.config_, clf.model_, graphs[0].classes, {}, loaded
-    )
-    found = predict_run(opened)
+    folder, _, _, summary = finished(tmp_path / "r", graphs)
+    found = predict_run(open_run(folder.path))
     table = found.nodes.to_pandas()
     assert list(table["graph"].unique()) == [data.name for data in graphs]
-    assert found.score == pytest.approx(clf.score())
+    assert found.score == summary["micro_f1"]
     assert found.scored == graphs[-1].num_nodes
     assert len(found.edges) == sum(data.graph.num_edges for data in graphs)
+
+
+def test_without_test_nodes_all_labelled_ones_are_scored(tmp_path):
+    data = block_graph()
+    nobody = torch.zeros_like(data.test)
+    data = dataclasses.replace(data, y=data.y.clone())
+    data.y[-50:] = -1
+    data = data.with_split(data.train & (data.y >= 0), nobody, nobody)
+    folder, *_ = finished(tmp_path / "r", [data])
+    found = predict_run(open_run(folder.path))
+    nodes = pd.read_parquet(folder.nodes).dropna(subset="label")
+    assert found.scored == len(nodes) == data.num_nodes - 50
+    right = (nodes["label"] == nodes["prediction"]).mean()
+    assert found.score == pytest.approx(right)
 
 
 @pytest.mark.parametrize("readout", ["attention", "diffusion", "beliefs"])
@@ -235,7 +245,7 @@ def test_gates_by_evidence_say_of_the_same_files_what_they_said_in_training(
     fit_run(
         "mine", label="y", scorer="evidence", readout=readout, undirected=undirected
     )
-    again = predict_files("mine", "e.csv", "n.csv")
+    again = predict_files(open_run("mine"), "e.csv", "n.csv")
     for name, found in (("nodes", again.nodes), ("edges", again.edges)):
         before = pd.read_parquet(f"mine/{name}.parquet")
         # The split was drawn, and is not in the files.
@@ -248,10 +258,10 @@ def test_gates_by_evidence_say_of_the_same_files_what_they_said_in_training(
 
 def test_gates_by_evidence_look_at_the_graph_at_hand(place):
     fit_run("mine", label="y", scorer="evidence")
-    found = predict_files("mine", "e2.csv", "n2.csv")
+    found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     few = pd.read_csv("e2.csv").iloc[::2]
     few.to_csv("few.csv", index=False)
-    other = predict_files("mine", "few.csv", "n2.csv")
+    other = predict_files(open_run("mine"), "few.csv", "n2.csv")
     joined = few.merge(found.edges.to_pandas(), on=["src", "dst", "since"])
     assert len(joined) == len(other.edges)
     change = joined["log_alpha"].to_numpy() - other.edges["log_alpha"].to_numpy()

@@ -6,7 +6,7 @@ import pytest
 from support.small_data import block_graph, several_graphs
 from support.small_run import finished
 
-from sgat.runs.files import read_records
+from sgat.training.files import read_records
 
 
 def test_the_summary_counts_what_the_tables_hold(tmp_path):

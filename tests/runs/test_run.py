@@ -1,12 +1,17 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
+from support.counting import count_scorings
 
 import sgat
+from sgat.cli import main
 from sgat.config import Config, default_config
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import Request
 from sgat.runs.run import run
 from sgat.runs.start import continue_run, start_run
+from sgat.training.loop import Training
 
 
 def test_a_finished_run_resumes_to_what_it_is(tmp_path, monkeypatch):
@@ -51,3 +56,37 @@ def test_a_shipped_share_is_no_reason_to_warn(tmp_path, monkeypatch):
         settings = shipped.replace(train={"epochs": 2, "keep": keep, "snapshots": 0})
         notes = run(RunFolder(tmp_path / str(keep)), settings).notes
         assert any("hardly heard" in note for note in notes) == is_told
+
+
+def test_after_training_each_edge_is_scored_once(tmp_path, csv_files, monkeypatch):
+    """And what was scored is read by all that comes later."""
+    monkeypatch.chdir(tmp_path)
+    names = [name.removeprefix("--") for name in csv_files[::2]]
+    options = dict(zip(names, csv_files[1::2], strict=True))
+    options |= {"out": "mine", "epochs": 3, "snapshots": 2, "pruned": "small.csv"}
+    request = Request.from_options(options)
+    train = Training.run
+    with count_scorings() as count:
+        before = {}
+
+        def trained(self, **arguments):
+            result = train(self, **arguments)
+            before.update(count())
+            return result
+
+        monkeypatch.setattr(Training, "run", trained)
+        run(*start_run(request, overwrite=False), pruned=request.pruned)
+        # Each of the 30 edges of the ring.
+        assert before[30] > 0 and count() == {30: before[30] + 1}
+    with count_scorings() as count:
+        for arguments in (
+            ["report", "mine"],
+            ["explain", "mine"],
+            ["explain", "mine", "n03"],
+            ["predict", "mine", "--out", "p.csv", "--scores", "s.csv"],
+        ):
+            assert main([*arguments, "--quiet"]) == 0
+        resumed = continue_run(Request(out=Path("mine")))
+        run(*resumed, resume=True, pruned=Path("again.csv"))
+        assert count() == {}
+    assert Path("again.csv").read_text() == Path("small.csv").read_text()

@@ -8,6 +8,7 @@ from sgat.config import Config, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.runs.folder import RunFolder
 from sgat.runs.results import write_results
+from sgat.scored import score_graphs
 from sgat.training.loop import fit
 
 
@@ -19,7 +20,8 @@ def finished(path: Path, graphs: list[NodeData], **train):
     folder = RunFolder(path)
     folder.start(config)
     result = fit(graphs, config.model, config.train)
-    return folder, config, result, write_results(folder, config, graphs, result)
+    scored = score_graphs(result.sgat, graphs, result.graphs)
+    return folder, config, result, write_results(folder, config, result, scored)
 
 
 def content(folder: Path) -> dict[str, bytes]:

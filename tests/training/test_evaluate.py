@@ -50,26 +50,26 @@ def test_without_a_role_test_nodes_are_scored_else_all_that_are_labelled():
     y[:100] = -1
     nobody = torch.zeros_like(data.test)
     untested = dataclasses.replace(data.with_split(data.train, nobody, nobody), y=y)
-    logits = torch.randn(data.num_nodes, 3)
-    right = logits.argmax(dim=1) == data.y
+    predicted = torch.randint(3, (data.num_nodes,))
+    right = predicted == data.y
     for graph, role, mask in (
         (data, None, data.test),
         (data, "train", data.train),
         (untested, None, y >= 0),
     ):
-        score, number = score_nodes([graph], [logits], role)
+        score, number = score_nodes([graph], [predicted], role)
         assert number == int(mask.sum()) > 0
         assert score == pytest.approx(right[mask].double().mean().item())
-    assert score_nodes([untested], [logits], "test") == (None, 0)
+    assert score_nodes([untested], [predicted], "test") == (None, 0)
 
 
 def test_predictions_on_several_graphs_are_scored_together():
     graphs = several_graphs()
-    logits = [torch.randn(data.num_nodes, 7) for data in graphs]
-    found, number = score_nodes(graphs, logits)
+    every = [torch.randn(data.num_nodes, 7) > 0 for data in graphs]
+    found, number = score_nodes(graphs, every)
     assert number == graphs[4].num_nodes
-    predicted, labels = logits[4] > 0, graphs[4].y > 0
+    predicted, labels = every[4], graphs[4].y > 0
     both = int((predicted & labels).sum())
     assert found == pytest.approx(2 * both / int(predicted.sum() + labels.sum()))
     trained = sum(data.num_nodes for data in graphs[:3])
-    assert score_nodes(graphs, logits, "train")[1] == trained
+    assert score_nodes(graphs, every, "train")[1] == trained

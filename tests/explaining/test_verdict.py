@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
-from sgat.explaining.node_verdict import Verdict, label_of, probabilities, verdict_of
+from sgat.explaining.verdict import Verdict, label_of, verdict_from, verdict_of
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def one():
 
 
 def test_the_likeliest_class_is_told_by_its_name(one):
-    found = verdict_of(one, torch.tensor([0.0, math.log(2), math.log(5)]))
+    found = verdict_from(one, torch.tensor([0.0, math.log(2), math.log(5)]))
     assert found.prediction is None
     wanted = {"x": 1 / 8, 7: 2 / 8, None: 5 / 8}
     assert found.probabilities == pytest.approx(wanted)
@@ -30,19 +30,16 @@ def test_several_labels_are_those_above_one_half():
     data = several_graphs()[0]
     logits = torch.full((data.num_classes,), -1.0)
     logits[[1, 4]] = torch.tensor([0.5, math.log(3)])
-    found = verdict_of(data, logits)
+    found = verdict_from(data, logits)
     assert found.prediction == [data.classes[1], data.classes[4]]
     assert found.confidence is None
     assert found.probabilities[data.classes[4]] == pytest.approx(3 / 4)
     assert sum(found.probabilities.values()) > 1
 
 
-def test_probabilities_are_wide_and_by_row(one):
-    logits = torch.tensor([[0.0, 0.0, 0.0], [100.0, 0.0, 0.0]], dtype=torch.float16)
-    found = probabilities(one, logits)
-    assert found.dtype == torch.float64
-    assert found[0].tolist() == pytest.approx([1 / 3] * 3)
-    assert found[1, 1] == pytest.approx(math.exp(-100))
+def test_stored_predictions_are_told_as_they_are(one):
+    found = verdict_of(one, torch.tensor(1), torch.tensor([0.5, 0.25, 0.25]))
+    assert found == Verdict(7, {"x": 0.5, 7: 0.25, None: 0.25})
 
 
 @pytest.mark.parametrize(("y", "label"), [(0, "x"), (1, 7), (-1, None)])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sgat.data.files.atomic import replacing
-from sgat.explaining.evolution import COLOURS
-from sgat.explaining.explain import NodeExplanation
+from sgat.explaining.evolution_picture import COLOURS
+from sgat.explaining.node_explanation import NodeExplanation
 
 FORMATS = ("png", "svg")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h", "<")
@@ -50,7 +50,7 @@ def short(value: Any, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def draw_ego(explanation: NodeExplanation, path: Path) -> None:
+def draw_node(explanation: NodeExplanation, path: Path) -> None:
     """Draw a node, whom it hears and whom it no longer hears, as PNG or SVG.
 
     Neighbours stand clockwise from the top, the kept first, by attention, then the

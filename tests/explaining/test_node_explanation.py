@@ -9,8 +9,9 @@ from support.small_data import block_graph, several_graphs
 
 import sgat
 from sgat.data.node_data import NodeData
-from sgat.explaining.explain import explain_graph, explain_node, find_node
+from sgat.explaining.node_explanation import explain_node, find_node
 from sgat.ops import reference
+from sgat.scored import score_graphs
 
 QUICK = {"hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
 
@@ -41,6 +42,10 @@ def probabilities_without(clf, data: NodeData, dropped: list[int], node: int):
     return squash(logits)
 
 
+def trained(clf):
+    return clf.model_, clf.scored_
+
+
 def edge_of(data: NodeData, src: int, dst: int) -> int:
     found = (data.graph.src == src) & (data.graph.dst == dst)
     return int(found.nonzero())
@@ -64,7 +69,7 @@ def busiest(clf) -> int:
 def test_a_node_is_explained_by_its_edges(fitted):
     data = fitted.graphs_[0]
     node = busiest(fitted)
-    found = explain_node(fitted, f"n{node}", top=1000)
+    found = explain_node(*trained(fitted), f"n{node}", top=1000)
     assert found.node == f"n{node}"
     assert found.verdict.prediction == fitted.predict()[node]
     named = dict(zip(data.classes, fitted.predict_proba()[node], strict=True))
@@ -91,7 +96,7 @@ def test_a_node_is_explained_by_its_edges(fitted):
 
 def test_what_if_is_what_another_evaluation_says(fitted):
     data, node = fitted.graphs_[0], busiest(fitted)
-    found = explain_node(fitted, f"n{node}", top=1000)
+    found = explain_node(*trained(fitted), f"n{node}", top=1000)
     before = probabilities_without(fitted, data, [], node)
     at = int(before.argmax())
     kept = found.table[found.table["kept"]]
@@ -117,7 +122,7 @@ def test_an_edge_without_direction_is_dropped_both_ways():
     data = clf.graphs_[0]
     assert not data.has_directions
     node = busiest(clf)
-    found = explain_node(clf, node)
+    found = explain_node(*trained(clf), node)
     before = probabilities_without(clf, data, [], node)
     at, one_way = int(before.argmax()), []
     for row in found.table.head(found.num_kept).itertuples():
@@ -134,7 +139,10 @@ def test_only_the_top_edges_are_dropped(fitted):
     node = busiest(fitted)
     done = []
     found = explain_node(
-        fitted, f"n{node}", top=1, progress=lambda *counts: done.append(counts)
+        *trained(fitted),
+        f"n{node}",
+        top=1,
+        progress=lambda *counts: done.append(counts),
     )
     assert found.dropped == 1 < found.num_kept
     assert found.table["change"].notna().tolist() == [True] + [False] * (
@@ -142,13 +150,13 @@ def test_only_the_top_edges_are_dropped(fitted):
     )
     assert done[-1] == (2, 2)
     with pytest.raises(ValueError, match="`top` must be at least 0"):
-        explain_node(fitted, f"n{node}", top=-1)
+        explain_node(*trained(fitted), f"n{node}", top=-1)
 
 
 def test_several_labels_and_graphs(several):
     data = several.graphs_[2]
     node = int(data.graph.dst[kept_edges(several, 2)].mode().values)
-    found = explain_node(several, node, graph=data.name)
+    found = explain_node(*trained(several), node, graph=data.name)
     predicted = several.predict()[2][node]
     names = [name for name, on in zip(data.classes, predicted, strict=True) if on]
     assert found.verdict.prediction == names
@@ -160,48 +168,21 @@ def test_several_labels_and_graphs(several):
     assert row["change_of"] == data.classes[at]
     assert row["change"] == pytest.approx(float(change[at]), abs=1e-5)
     assert json.loads(json.dumps(found.to_dict()))["graph"] == data.name
-    with pytest.raises(ValueError, match="Say which graph with `--graph`: "):
-        explain_node(several, node)
-    with pytest.raises(ValueError, match="There is no graph 'nowhere' with"):
-        explain_graph(several, graph="nowhere")
+    for name in (None, "nowhere"):
+        sentence = f"`graph` must be one of .*{data.name}.*, got {name!r}"
+        with pytest.raises(ValueError, match=sentence):
+            explain_node(*trained(several), node, graph=name)
 
 
 def test_a_node_without_edges_hears_itself():
     data = block_graph(num_nodes=61)
     graph = data.graph.select(data.graph.dst != 5)
     clf = sgat.SGATClassifier(**QUICK).fit(dataclasses.replace(data, graph=graph))
-    found = explain_node(clf, 5)
+    found = explain_node(*trained(clf), 5)
     assert len(found.table) == found.dropped == 0
     assert found.own_share == 1
     assert found.verdict.probabilities == pytest.approx(found.alone.probabilities)
     json.dumps(found.to_dict())
-
-
-def test_the_graph_is_described_as_the_scores_have_it(fitted):
-    found = explain_graph(fitted)
-    kept = fitted.edges_["kept"]
-    assert found.removal.after.edges == int(kept.sum())
-    data = fitted.graphs_[0]
-    label = {f"n{i}": int(y) for i, y in enumerate(data.y)}
-    same = fitted.edges_["src"].map(label) == fitted.edges_["dst"].map(label)
-    table = found.table.set_index("name")
-    assert table.loc["same_label", "kept"] == pytest.approx(same[kept].mean())
-    assert table.loc["same_label", "removed"] == pytest.approx(same[~kept].mean())
-    assert table.loc["homophily", "before"] == pytest.approx(same.mean())
-    prediction = dict(zip(label, fitted.predict(), strict=True))
-    alike = fitted.edges_["src"].map(prediction) == fitted.edges_["dst"].map(prediction)
-    assert table.loc["same_prediction", "kept"] == pytest.approx(alike[kept].mean())
-    json.dumps(found.to_dict())
-
-
-@pytest.mark.parametrize(
-    "model", [{"readout": "beliefs", "layers": 0}, {"readout": "diffusion", "steps": 0}]
-)
-def test_where_nobody_is_heard_no_edge_is_important(model):
-    clf = sgat.SGATClassifier(**QUICK, model=model).fit(block_graph(num_nodes=61))
-    found = explain_graph(clf)
-    assert found.reach == 0 and len(found.important) == 0
-    assert json.loads(json.dumps(found.to_dict()))["reach"] == 0
 
 
 def test_an_unknown_node_is_answered_with_a_similar_one(fitted):
@@ -218,12 +199,6 @@ def test_an_unknown_node_is_answered_with_a_similar_one(fitted):
             find_node(numbered, wrong)
 
 
-def test_a_loaded_classifier_has_no_data(fitted, tmp_path):
-    fitted.save(tmp_path / "saved")
-    with pytest.raises(ValueError, match="does not hold its training data"):
-        explain_node(sgat.load(tmp_path / "saved"), "n1")
-
-
 def test_where_beliefs_travel_a_node_does_not_hear_itself():
     model = {"readout": "beliefs", "layers": 2}
     clf = sgat.SGATClassifier(**{**QUICK, "epochs": 20}, model=model)
@@ -231,7 +206,8 @@ def test_where_beliefs_travel_a_node_does_not_hear_itself():
     draw = torch.Generator().manual_seed(0)
     torch.nn.init.normal_(clf.model_.classifier.compatible, generator=draw)
     data, node = clf.graphs_[0], busiest(clf)
-    found = explain_node(clf, node, top=1000)
+    scored = score_graphs(clf.model_, clf.graphs_)
+    found = explain_node(clf.model_, scored, node, top=1000)
     assert found.own_share is None
     assert found.to_dict()["own_share"] is None
     before = probabilities_without(clf, data, [], node)

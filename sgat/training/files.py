@@ -1,13 +1,13 @@
-"""What is in the files of a run: tables, records and snapshots, written and read.
+"""Records, tables and snapshots of a training as files.
 
-Each is written in full or not at all; a damaged one is named when it is read.
+Each is written in full or not at all; the error for a damaged one names it.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ import pandas as pd
 import torch
 
 from sgat.data.files.atomic import replacing, write_text
-from sgat.training.result import EpochRecord, Snapshot
+from sgat.training.result import Snapshot
 
 
-def write_records(path: Path, records: Sequence[EpochRecord]) -> None:
+def write_records(path: Path, records: Sequence[dict[str, Any]]) -> None:
     """Write one line per epoch."""
-    lines = (json.dumps(dataclasses.asdict(record)) for record in records)
+    lines = (json.dumps(record) for record in records)
     write_text(path, "".join(line + "\n" for line in lines))
 
 
@@ -38,30 +38,38 @@ def read_records(path: Path) -> Any:
         ) from None
 
 
-def write_parquet(path: Path, *tables: Any) -> None:
-    """Write tables below each other as one Parquet file, in full or not at all."""
+def write_parquet(path: Path, table: Any) -> None:
+    """Write a table as a Parquet file, in full or not at all."""
+    import pyarrow.parquet as pq
+
+    with replacing(path) as temporary:
+        pq.write_table(arrow_table(table), temporary, compression="zstd")
+
+
+@contextlib.contextmanager
+def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
+    """A `pyarrow.parquet.ParquetFile`; `options` are its arguments.
+
+    Raises:
+        ValueError: If the file is missing or damaged, or lacks a column that is read.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    converted = [arrow_table(table) for table in tables]
-    whole = pa.concat_tables(converted, promote_options="permissive")
-    with replacing(path) as temporary:
-        pq.write_table(whole, temporary, compression="zstd")
-
-
-def read_parquet(path: Path) -> Any:
-    """A table of a run; None if there is none."""
-    import pyarrow as pa
-
-    if not path.exists():
-        return None
     try:
-        return pd.read_parquet(path)
-    except (pa.ArrowException, OSError) as error:
+        with pq.ParquetFile(path, **options) as file:
+            yield file
+    except (pa.ArrowException, OSError, KeyError) as error:
         detail = " ".join(str(error).split())
         raise ValueError(
             f"{path} is damaged or was not written by sgat: {detail}"
         ) from None
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
+    """A table of a run, or some of its columns, as a `pyarrow.Table`."""
+    with opened_parquet(path) as file:
+        return file.read(columns)
 
 
 def arrow_table(table: Any) -> Any:

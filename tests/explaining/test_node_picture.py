@@ -4,8 +4,8 @@ import pytest
 from support.small_data import block_graph
 
 import sgat
-from sgat.explaining import ego_picture
-from sgat.explaining.explain import explain_node
+from sgat.explaining import node_picture
+from sgat.explaining.node_explanation import explain_node
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ def test_a_picture_says_whether_kept_edges_are_heard(reach, own, title, key):
     fitted = sgat.SGATClassifier(**settings, readout="linear").fit(
         block_graph(num_nodes=61)
     )
-    found = explain_node(fitted, 3, top=1)
+    found = explain_node(fitted.model_, fitted.scored_, 3, top=1)
     assert found.reach == 2
     changed = dataclasses.replace(found, reach=reach, own_share=own)
     shown = [found.table, found.table]
-    assert ego_picture._title(changed, shown).endswith(f"; {title}")
-    labels = [line.get_label() for line in ego_picture._Style(changed).legend()]
+    assert node_picture._title(changed, shown).endswith(f"; {title}")
+    labels = [line.get_label() for line in node_picture._Style(changed).legend()]
     assert labels[-2:] == [key, "removed"]

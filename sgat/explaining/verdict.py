@@ -1,4 +1,4 @@
-"""Verdict: what a model says of one node, in the user's class names."""
+"""Verdict: the prediction of one node, in the user's class names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
+from sgat.training import metrics
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What a model says of a node.
+    """The prediction of one node.
 
     Attributes:
         prediction: The class; with several labels per node, the list of labels.
@@ -35,19 +36,17 @@ class Verdict:
         return {"prediction": self.prediction, "probabilities": named}
 
 
-def verdict_of(data: NodeData, logits: Tensor) -> Verdict:
-    """What the class scores of one node, [C], say."""
-    probability = probabilities(data, logits).tolist()
-    named = dict(zip(data.classes, probability, strict=True))
-    if data.is_multilabel:
-        return Verdict(label_of(data, logits), named)
-    return Verdict(data.classes[int(logits.argmax())], named)
+def verdict_of(data: NodeData, prediction: Tensor, probability: Tensor) -> Verdict:
+    """The prediction of one node by names, from a `ScoredGraph`'s, [C] or a scalar."""
+    named = dict(zip(data.classes, probability.tolist(), strict=True))
+    return Verdict(label_of(data, prediction), named)
 
 
-def probabilities(data: NodeData, logits: Tensor) -> Tensor:
-    """Probability of each class or label, [..., C] in float64."""
-    wide = logits.double()
-    return wide.sigmoid() if data.is_multilabel else wide.softmax(dim=-1)
+def verdict_from(data: NodeData, logits: Tensor) -> Verdict:
+    """The same from the class scores of the node, [C]."""
+    several = data.is_multilabel
+    prediction = metrics.decide(logits, several)
+    return verdict_of(data, prediction, metrics.probabilities(logits, several))
 
 
 def label_of(data: NodeData, y: Tensor) -> Any:

@@ -1,15 +1,9 @@
-import dataclasses
-
 import networkx as nx
 import numpy as np
-import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig
-from sgat.given_data import GivenData, check_fits
-from sgat.runs.saved_model import model_header
-from sgat.scored import EdgeScores
+from sgat.data.given_data import GivenData
 
 
 def test_options_hold_for_later_data_of_the_same_kind():
@@ -31,7 +25,7 @@ def test_plain_arrays_are_read_with_their_weights_and_given_back_smaller():
     assert np.array_equal(read.graph.edge_index.numpy(), edges)
     assert np.array_equal(read.graph.edge_weight.numpy(), weight)
     gate = torch.tensor(weight % 2 * 0.5)
-    small, weights = given.pruned([read], [EdgeScores(gate, gate, gate, gate > 0)])
+    small, weights = given.pruned([read], [gate > 0], [gate])
     assert np.array_equal(small, edges[:, ::2])
     assert np.allclose(weights, weight[::2] / 2)
 
@@ -42,18 +36,3 @@ def test_one_graph_has_one_result_and_a_list_has_a_list():
     assert GivenData([data]).one_or_all([3]) == [3]
     assert GivenData((data,)).one_or_all([3]) == [3]
     assert GivenData(several_graphs()).one_or_all([3, 4]) == [3, 4]
-
-
-def test_a_model_reads_only_what_fits_it():
-    data, other = block_graph(), block_graph(seed=5)
-    free, header = ModelConfig(gate_mode="transductive"), model_header(data, 1)
-    check_fits(data, free, header)
-    check_fits(other, ModelConfig(gate_mode="inductive"), header)
-    with pytest.raises(ValueError, match="Transductive gates know the edges"):
-        check_fits(other, free, header)
-    narrow = dataclasses.replace(data, x=data.x[:, 1:])
-    with pytest.raises(ValueError, match=r"must have the 13 features .* got 12"):
-        check_fits(narrow, free, header)
-    broken = dataclasses.replace(data, x=data.x / 0)
-    with pytest.raises(ValueError, match="must be finite, got"):
-        check_fits(broken, free, header)

@@ -4,7 +4,7 @@ from support.settings import paper_model
 
 from sgat.config import TrainConfig
 from sgat.data.karate import load_karate
-from sgat.explaining.evolution import animate_evolution, draw_evolution
+from sgat.explaining.evolution_picture import animate_evolution, draw_evolution
 from sgat.training.loop import fit
 
 

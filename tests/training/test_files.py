@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from sgat.runs.files import (
+from sgat.training.files import (
     arrow_table,
     read_parquet,
     read_records,
@@ -16,14 +16,12 @@ from sgat.runs.files import (
 from sgat.training.result import EpochRecord, Snapshot
 
 
-def test_tables_are_written_below_each_other(tmp_path):
+def test_a_table_comes_back_whole_or_by_columns(tmp_path):
     path = tmp_path / "t.parquet"
-    first = pd.DataFrame({"id": [1, 2], "note": ["a", None]})
-    write_parquet(path, first, arrow_table(pd.DataFrame({"id": [3], "more": [0.5]})))
-    read = read_parquet(path)
-    assert read["id"].tolist() == [1, 2, 3]
-    assert read["note"].isna().tolist() == [False, True, True]
-    assert read["more"].isna().tolist() == [True, True, False]
+    table = {"id": [1, 2], "note": ["a", None]}
+    write_parquet(path, pd.DataFrame(table))
+    assert read_parquet(path).to_pydict() == table
+    assert read_parquet(path, ["note"]).column_names == ["note"]
 
 
 def test_only_columns_of_mixed_types_become_strings():
@@ -34,8 +32,7 @@ def test_only_columns_of_mixed_types_become_strings():
     }
 
 
-def test_what_was_not_written_is_empty(tmp_path):
-    assert read_parquet(tmp_path / "t.parquet") is None
+def test_records_that_were_not_written_are_none(tmp_path):
     assert read_records(tmp_path / "m.jsonl").empty
 
 
@@ -52,7 +49,7 @@ def test_what_is_no_table_is_named_in_one_sentence(tmp_path, read):
 def test_every_epoch_is_a_record(tmp_path):
     names = [field.name for field in dataclasses.fields(EpochRecord)]
     records = [EpochRecord(*(first + k / 3 for k in range(11))) for first in (1, 2)]
-    write_records(tmp_path / "m.jsonl", records)
+    write_records(tmp_path / "m.jsonl", [dataclasses.asdict(r) for r in records])
     table = read_records(tmp_path / "m.jsonl")
     assert table.columns.tolist() == names
     for row, record in zip(table.to_dict("records"), records, strict=True):

@@ -1,3 +1,4 @@
+import dataclasses
 from datetime import date
 
 import numpy as np
@@ -10,6 +11,7 @@ import sgat
 from sgat.config import Config
 from sgat.runs.folder import RunFolder
 from sgat.training import checkpoint
+from sgat.training.saved_model import check_fits, model_header
 
 
 def quick(**options):
@@ -143,7 +145,7 @@ def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
     def fail(path, *tables):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("sgat.runs.saved_model.write_parquet", fail)
+    monkeypatch.setattr("sgat.training.saved_model.write_parquet", fail)
     with pytest.raises(OSError, match="No space left"):
         classifier.save(tmp_path / "a" / "s")
     assert list(tmp_path.iterdir()) == []
@@ -174,3 +176,19 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         ValueError, match=r"is not a finished run: config\.toml is missing"
     ):
         sgat.load(tmp_path)
+
+
+def test_a_model_reads_only_what_fits_it():
+    data, other = block_graph(), block_graph(seed=5)
+    free = Config().replace(model={"gate_mode": "transductive"})
+    header = model_header(data, 1)
+    check_fits(data, free, header)
+    check_fits(other, Config(), header)
+    with pytest.raises(ValueError, match="Transductive gates know the edges"):
+        check_fits(other, free, header)
+    narrow = dataclasses.replace(data, x=data.x[:, 1:])
+    with pytest.raises(ValueError, match=r"must have the 13 features .* got 12"):
+        check_fits(narrow, free, header)
+    broken = dataclasses.replace(data, x=data.x / 0)
+    with pytest.raises(ValueError, match="must be finite, got"):
+        check_fits(broken, free, header)

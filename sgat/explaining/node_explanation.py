@@ -1,0 +1,246 @@
+"""NodeExplanation: why a node got its prediction, edge by edge."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import NodeData
+from sgat.explaining.edge_effects import both_ways, logits_without
+from sgat.explaining.verdict import Verdict, label_of, verdict_from, verdict_of
+from sgat.models import SGAT
+from sgat.readouts.diffusion import DiffusionReadout
+from sgat.scored import ScoredGraph
+from sgat.training import metrics
+
+TOP = 30
+"""Kept edges that are dropped in turn, unless asked otherwise."""
+MOST_SEARCHED = 20_000
+"""Ids among which a similar one is looked for."""
+ROLES = ("train", "val", "test")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NodeExplanation:
+    """Why a node got its prediction.
+
+    Attributes:
+        node: The user's id of the node.
+        graph: Name of its graph.
+        verdict: Its prediction.
+        label: Its class, None without; or the list of its labels.
+        split: train, val, test, or None.
+        own_share: Share of the node itself in what it receives in a layer, or in a step
+            of diffusion; None with the read-out "beliefs", where it is no share.
+        reach: Number of steps that messages travel; at 0 a node receives none, whatever
+            edges are kept.
+        alone: Prediction if the node received no messages.
+        dropped: Number of kept edges that were dropped in turn: those of the most
+            attention.
+        table: One row per edge into the node, the kept first, by attention, then the
+            removed, by log α: neighbour, kept, log_alpha, probability, gate, attention,
+            label, prediction; and of an edge that was dropped, `change` of the
+            probability of the predicted class and what the prediction `becomes`,
+            missing if it stays. With several labels, `change` is that of the label it
+            moves most, `change_of`.
+    """
+
+    node: Any
+    graph: str
+    verdict: Verdict
+    label: Any
+    split: str | None
+    own_share: float | None
+    reach: int
+    alone: Verdict
+    dropped: int
+    table: Any
+
+    @property
+    def num_kept(self) -> int:
+        """Number of edges into the node that are kept."""
+        return int(self.table["kept"].sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings, lists and dicts, for JSON."""
+        return {
+            **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)},
+            **{key: plain(getattr(self, key)) for key in ("node", "label")},
+            "verdict": self.verdict.to_dict(),
+            "alone": self.alone.to_dict(),
+            "table": rows_of(self.table),
+        }
+
+
+def explain_node(
+    model: SGAT,
+    scored: Sequence[ScoredGraph],
+    node: Any,
+    *,
+    graph: str | None = None,
+    top: int = TOP,
+    progress: Callable[[int, int], None] | None = None,
+) -> NodeExplanation:
+    """Explain the prediction of one node.
+
+    Each kept edge into the node is dropped in turn, and the node evaluated again: the
+    numbers are exact. All other edges keep their gates, also where gates look at the
+    graph around an edge. Where the edges of the data have no direction, both directions
+    of an edge are dropped.
+
+    Args:
+        model: The trained network, in evaluation mode.
+        scored: The graphs with their scores, such as `SGATClassifier.scored_`.
+        node: The user's id of the node, or the same as text.
+        graph: Name of its graph, where there are several.
+        top: Most edges to drop in turn: those of the most attention.
+        progress: Called with the number of edges dropped so far, and of all.
+
+    Raises:
+        ValueError: If there is no such node or graph.
+    """
+    if top < 0:
+        raise ValueError(f"`top` must be at least 0, got {top}.")
+    part = chosen_graph(scored, graph)
+    data, scores = part.data, part.edges
+    number = find_node(data, node)
+    edges = _ordered_edges(part, number)
+    kept = edges[scores.kept[edges]][:top]
+    sets = [both_ways(data, edge) for edge in kept[:, None]]
+    total = len(sets) + 1
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, total)
+
+    changed = logits_without(model, part, number, [edges, *sets], progress=tell)
+    table = _neighbour_table(part, edges)
+    _add_changes(table, part, number, changed[1:])
+    assert scores.loop_attention is not None
+    return NodeExplanation(
+        node=_id(data, number),
+        graph=data.name,
+        verdict=verdict_of(data, part.prediction[number], part.probability[number]),
+        label=label_of(data, data.y[number]),
+        split=next((r for r in ROLES if bool(getattr(data, r)[number])), None),
+        own_share=_own_share(model, float(scores.loop_attention[number])),
+        reach=model.reach,
+        alone=verdict_from(data, changed[0]),
+        dropped=len(sets),
+        table=table,
+    )
+
+
+def find_node(data: NodeData, node: Any) -> int:
+    """The number of the node with this id.
+
+    Raises:
+        ValueError: If there is none; the message names a similar id.
+    """
+    size, text = data.num_nodes, str(node)
+    if data.node_ids is None:
+        # Another spelling of a number, such as 007, is another id.
+        if text.isdecimal() and int(text) < size and text == str(int(text)):
+            return int(text)
+        raise ValueError(
+            f"There is no node {text!r} in {data.name!r}; its nodes are 0 to"
+            f" {size - 1}."
+        )
+    names = [str(name) for name in data.node_ids]
+    if text in names:
+        return names.index(text)
+    alike = [name for name in names if abs(len(name) - len(text)) <= 2]
+    close = difflib.get_close_matches(text, alike[:MOST_SEARCHED], 1, 0.0)
+    found = close[0] if close else names[0]
+    raise ValueError(f"There is no node {text!r} in {data.name!r}; there is {found!r}.")
+
+
+def chosen_graph(scored: Sequence[ScoredGraph], name: str | None) -> ScoredGraph:
+    """The graph of this name; None takes the only one.
+
+    Raises:
+        ValueError: If there is none, or there are several and no name is given.
+    """
+    if name is None and len(scored) == 1:
+        return scored[0]
+    names = [part.data.name for part in scored]
+    if name in names:
+        return scored[names.index(name)]
+    raise ValueError(f"`graph` must be one of {', '.join(names)}, got {name!r}.")
+
+
+def _own_share(model: SGAT, loop_attention: float) -> float | None:
+    if isinstance(model.classifier, DiffusionReadout):
+        return model.classifier.own_share(loop_attention)
+    return None if model.readout == "beliefs" else loop_attention
+
+
+def _ordered_edges(scored: ScoredGraph, node: int) -> Tensor:
+    """Edges into a node: the kept by attention, then the removed by log α."""
+    start, stop = scored.data.graph.row_ptr[node : node + 2].tolist()
+    scores = scored.edges
+    edges = torch.arange(start, stop)
+    assert scores.attention is not None
+    keys = [scores.log_alpha, scores.attention, scores.kept]
+    order = np.lexsort([-key[edges].double().numpy() for key in keys])
+    return edges[torch.from_numpy(order)]
+
+
+def _neighbour_table(scored: ScoredGraph, edges: Tensor) -> Any:
+    data = scored.data
+    sources = data.graph.src[edges].tolist()
+    columns: dict[str, Any] = {"neighbour": [_id(data, j) for j in sources]}
+    for name in ("kept", "log_alpha", "probability", "gate", "attention"):
+        columns[name] = getattr(scored.edges, name)[edges].numpy()
+    for name, value in (("label", data.y), ("prediction", scored.prediction)):
+        columns[name] = [_text(label_of(data, value[j])) for j in sources]
+    return pd.DataFrame(columns)
+
+
+def _add_changes(table: Any, scored: ScoredGraph, node: int, after: Tensor) -> None:
+    """Add what dropping each of the first edges changes; the rest is missing."""
+    data = scored.data
+    before, old = scored.probability[node], scored.prediction[node]
+    change, becomes, change_of = [], [], []
+    for logits in after:
+        probability = metrics.probabilities(logits, data.is_multilabel)
+        difference = probability - before
+        at = int(difference.abs().argmax() if data.is_multilabel else old)
+        change.append(float(difference[at]))
+        change_of.append(data.classes[at])
+        new = label_of(data, metrics.decide(logits, data.is_multilabel))
+        becomes.append(None if new == label_of(data, old) else _text(new))
+    rest = [None] * (len(table) - len(change))
+    table["change"] = pd.array([*change, *rest], dtype="Float64")
+    table["becomes"] = pd.Series([*becomes, *rest], dtype=object)
+    if data.is_multilabel:
+        table["change_of"] = pd.Series([*change_of, *rest], dtype=object)
+
+
+def _text(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _id(data: NodeData, number: int) -> Any:
+    return number if data.node_ids is None else plain(data.node_ids[number])
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table as plain values, None for what is missing."""
+    rows = table.astype(object).where(table.notna(), None)
+    return [
+        {key: plain(value) for key, value in row.items()}
+        for row in rows.to_dict("records")
+    ]

@@ -1,0 +1,236 @@
+"""The scored graphs of a run, read back from its tables of nodes and edges."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from sgat.config import Config
+from sgat.data.files.ids import positions, to_numpy
+from sgat.data.node_data import NodeData
+from sgat.gates import Gates
+from sgat.graph import Graph
+from sgat.runs.folder import RunFolder
+from sgat.scored import EdgeScores, ScoredGraph
+from sgat.training.files import opened_parquet, read_parquet
+
+Array = np.ndarray[Any, Any]
+
+ROWS_AT_ONCE = 1 << 20
+"""Rows of the edge table that are read in one go."""
+ROLES = ("train", "val", "test")
+
+
+class Rows(NamedTuple):
+    """Rows of an edge table: node numbers of the ends, and log α, [M] each."""
+
+    src: Array
+    dst: Array
+    log_alpha: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredGraph:
+    """The tables of a run.
+
+    Attributes:
+        folder: Where they are.
+        config: Settings of the run.
+        summary: Its numbers.
+        classes: Names of the classes or labels.
+        is_multilabel: Whether a node can have several labels.
+        gates: The gates of its model.
+    """
+
+    folder: RunFolder
+    config: Config
+    summary: dict[str, Any]
+    classes: Sequence[Any]
+    is_multilabel: bool
+    gates: Gates
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the tables tell the score of every edge.
+
+        Where a row stands for both directions of an edge, it has one score of the two.
+        """
+        return not self._both_ways or bool(self.config.model.symmetric)
+
+    def read(self) -> list[ScoredGraph]:
+        """The graphs with their scores, as far as the tables tell.
+
+        Features and weights are not in them: `x` has no columns, all weights are 1, and
+        there is no attention.
+
+        Raises:
+            ValueError: If a table is damaged.
+        """
+        nodes = self._nodes()
+        ids = [_ids(table) for _, table in nodes]
+        scored = []
+        for (name, table), known, rows in zip(nodes, ids, self._rows(ids), strict=True):
+            graph, log_alpha = _sorted_graph(rows, len(table), both=self._both_ways)
+            score = torch.from_numpy(log_alpha)
+            kept = self.gates.is_kept(score)
+            edges = EdgeScores(
+                log_alpha=score,
+                probability=self.gates.probability_open(score),
+                gate=torch.where(kept, self.gates.value(score), 0),
+                kept=kept,
+            )
+            data = NodeData(
+                graph=graph,
+                x=torch.empty(len(table), 0),
+                y=self._labels(table, "label").to(
+                    torch.float32 if self.is_multilabel else torch.int64
+                ),
+                **_roles(table),
+                classes=tuple(self.classes),
+                node_ids=known,
+                has_directions=not self.config.model.symmetric,
+                name=name,
+            )
+            scored.append(ScoredGraph(data, edges, *self._predictions(table)))
+        return scored
+
+    def read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
+        """The scores of the data that the run was trained on.
+
+        Args:
+            graphs: The data, read again.
+
+        Raises:
+            ValueError: If a table is damaged.
+        """
+        column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
+        values = torch.from_numpy(column.to_numpy().astype(np.float32))
+        scored, start = [], 0
+        for data, (_, table) in zip(graphs, self._nodes(), strict=True):
+            graph, place = data.graph, torch.arange(data.graph.num_edges)
+            if self.config.data.edges is not None:
+                # The rows are those of the user's file.
+                assert graph.input_edge is not None
+                place = graph.input_edge
+            given = values[start : start + len(place)]
+            start += len(place)
+            log_alpha = torch.full((graph.num_edges,), -torch.inf)
+            log_alpha[place[place >= 0]] = given[place >= 0]
+            if self._both_ways:
+                log_alpha = graph.larger_direction(log_alpha)
+            edges = EdgeScores.from_log_alpha(log_alpha, graph, self.gates)
+            scored.append(ScoredGraph(data, edges, *self._predictions(table)))
+        return scored
+
+    @property
+    def _both_ways(self) -> bool:
+        return bool(self.summary["undirected_rows"])
+
+    def _nodes(self) -> list[tuple[str, Any]]:
+        """Name and nodes of each graph."""
+        table = read_parquet(self.folder.nodes)
+        if "graph" not in table.column_names:
+            return [(str(self.summary["data"]), table)]
+        names = table.column("graph")
+        return [
+            (name, table.filter(pc.equal(names, name)))
+            for name in names.unique().to_pylist()
+        ]
+
+    def _labels(self, table: Any, what: str) -> Tensor:
+        """Labels or predictions: number of the class, -1 without; or one per label."""
+        if not self.is_multilabel:
+            classes = pa.array(self.classes)
+            return torch.from_numpy(positions(table.column(what), classes))
+        columns = [table.column(f"{what}_{name}").to_numpy() for name in self.classes]
+        return torch.from_numpy(np.stack(columns, axis=1))
+
+    def _predictions(self, table: Any) -> tuple[Tensor, Tensor]:
+        columns = [
+            table.column(f"probability_{name}").to_numpy() for name in self.classes
+        ]
+        probability = torch.from_numpy(np.stack(columns, axis=1))
+        return self._labels(table, "prediction"), probability
+
+    def _rows(self, ids: Sequence[Array | None]) -> Iterator[Rows]:
+        """The edges of each graph."""
+        options = self.config.data.options
+        ends = [options.get(end, end) for end in ("src", "dst")]
+        columns = [*ends, "log_alpha"]
+        if len(ids) == 1:
+            # Ids that are text repeat; their dictionary is looked up once per part.
+            with opened_parquet(self.folder.edges, read_dictionary=ends) as file:
+                size = file.metadata.num_rows
+                batches = file.iter_batches(ROWS_AT_ONCE, columns=columns)
+                yield _gathered(batches, size, columns, ids[0])
+            return
+        table = read_parquet(self.folder.edges, ["graph", *columns])
+        for known, name in zip(ids, table.column("graph").unique(), strict=True):
+            part = table.filter(pc.equal(table.column("graph"), name)).select(columns)
+            yield _gathered(part.to_batches(), len(part), columns, known)
+
+
+def _ids(table: Any) -> Array | None:
+    """The user's ids of the nodes; None if they are 0 … N-1."""
+    ids = to_numpy(table.column("id").combine_chunks())
+    return None if np.array_equal(ids, np.arange(len(ids))) else ids
+
+
+def _roles(table: Any) -> dict[str, Tensor]:
+    """Masks of the nodes of each role."""
+    split = positions(table.column("split"), pa.array(ROLES))
+    return {role: torch.from_numpy(split == k) for k, role in enumerate(ROLES)}
+
+
+def _gathered(
+    batches: Iterable[Any], size: int, columns: Sequence[str], ids: Array | None
+) -> Rows:
+    """Rows of an edge table as numbers of nodes with their scores."""
+    rows = Rows(*(np.empty(size, kind) for kind in (np.int32, np.int32, np.float32)))
+    known, start = None if ids is None else pa.array(ids), 0
+    for batch in batches:
+        place = slice(start, start + len(batch))
+        start = place.stop
+        src, dst, log_alpha = (batch.column(name) for name in columns)
+        rows.src[place], rows.dst[place] = _numbers(src, known), _numbers(dst, known)
+        rows.log_alpha[place] = log_alpha.to_numpy(zero_copy_only=False)
+    return rows
+
+
+def _numbers(column: Any, ids: Any) -> Array:
+    if isinstance(column, pa.DictionaryArray):
+        return np.asarray(_numbers(column.dictionary, ids)[column.indices.to_numpy()])
+    return np.asarray(column.to_numpy() if ids is None else positions(column, ids))
+
+
+def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Array]:
+    """The graph of the rows, with the log α of its edges in their order.
+
+    Args:
+        rows: The rows; loops are left out, and of rows for the same edge one is taken.
+        num_nodes: Number of nodes N.
+        both: Whether a row stands for both directions.
+    """
+    src, dst, log_alpha = rows
+    if both:
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+        log_alpha = np.concatenate([log_alpha, log_alpha])
+    key = dst.astype(np.int64) * num_nodes + src
+    is_loop = src == dst
+    if is_loop.any() or not (key[1:] > key[:-1]).all():
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        is_first = np.r_[True, key[1:] != key[:-1]][: len(key)]
+        order = order[is_first & ~is_loop[order]]
+        src, dst, log_alpha = src[order], dst[order], log_alpha[order]
+    count = np.bincount(dst, minlength=num_nodes)
+    row_ptr = torch.from_numpy(np.concatenate([[0], count.cumsum()]))
+    graph = Graph(num_nodes, torch.from_numpy(dst), torch.from_numpy(src), row_ptr)
+    return graph, log_alpha

@@ -1,0 +1,170 @@
+"""SavedModel: a trained network on disk, with its settings and the data it expects.
+
+`SGATClassifier.save` writes a folder of four files, and a run folder of `sgat fit` has
+them too: the settings, the weights, the records of the epochs and the scored edges.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from sgat.config import Config
+from sgat.data.files.atomic import replacing
+from sgat.data.node_data import NodeData, check_features
+from sgat.models import SGAT
+from sgat.training import checkpoint
+from sgat.training.files import write_parquet, write_records
+
+CONFIG, MODEL, METRICS, EDGES = (
+    *("config.toml", "model.safetensors", "metrics.jsonl", "edges.parquet"),
+)
+LARGEST_HEADER = 100_000_000
+"""Bytes of a header beyond which safetensors refuses a file."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A trained network and what comes with it.
+
+    Attributes:
+        config: All settings.
+        model: The network, in evaluation mode, on the CPU.
+        header: See `model_header`.
+    """
+
+    config: Config
+    model: SGAT
+    header: dict[str, Any]
+
+
+def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
+    """All that is needed besides the settings to build the network again."""
+    return {
+        "format": checkpoint.MODEL_FORMAT,
+        "classes": list(data.classes),
+        "multilabel": data.is_multilabel,
+        "num_features": data.num_features,
+        "num_edges": data.graph.num_edges,
+        "edges_sha256": data.graph.fingerprint,
+        "best_epoch": best_epoch,
+    }
+
+
+def check_fits(data: NodeData, config: Config, header: dict[str, Any]) -> None:
+    """Make sure that a trained model can read a graph.
+
+    Raises:
+        ValueError: If features are not finite or not as many as in training, or the
+            gates know the edges of another graph only.
+    """
+    if data.num_features != header["num_features"]:
+        raise ValueError(
+            f"`data` must have the {header['num_features']} features the model"
+            f" was trained on, got {data.num_features}."
+        )
+    check_features(data)
+    is_free = config.model.gate_mode != "inductive"
+    if is_free and data.graph.fingerprint != header["edges_sha256"]:
+        raise ValueError(
+            "Transductive gates know the edges of the graph they were trained on"
+            " and no others, got another graph; train with gate_mode='inductive'."
+        )
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """The folders that have to be made for a path, itself included, innermost first."""
+    return [folder for folder in (path, *path.parents) if not folder.exists()]
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file begins as the weights of a model do; the rest may be damaged."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(min(size, LARGEST_HEADER)))
+        return "state" in header["__metadata__"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def read_model(folder: Path) -> SavedModel:
+    """Read the network of a folder.
+
+    Raises:
+        ValueError: If the folder holds none, or a damaged one.
+    """
+    for name in (CONFIG, MODEL):
+        if not (folder / name).exists():
+            raise ValueError(
+                f"{folder} is not a finished run: {name} is missing; write one with"
+                " `sgat fit` or `SGATClassifier.save`."
+            )
+    config = Config.from_toml(folder / CONFIG)
+    path = folder / MODEL
+    tensors, header = checkpoint.load_tensors(path)
+    checkpoint.check_format(header.get("format"), path, "train it again")
+    model = SGAT.from_config(
+        config.model,
+        header["num_features"],
+        len(header["classes"]),
+        header["num_edges"],
+    )
+    checkpoint.load_weights(model, tensors, path)
+    return SavedModel(config, model.eval(), header)
+
+
+def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> None:
+    """Write a network with the table of its epochs and of its edges, or nothing at all.
+
+    An earlier folder of this function is replaced.
+
+    Raises:
+        ValueError: If the folder holds a run of `sgat fit` or other files of these
+            names, or the classes cannot be written.
+    """
+    _check_free(folder)
+    for name in saved.header["classes"]:
+        if not isinstance(name, str | int | float):
+            raise ValueError(
+                "Classes must be strings, numbers or booleans to be saved, got"
+                f" {name!r}; name them otherwise before `fit`."
+            )
+    made = missing_folders(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            config, model, metrics, table = (
+                stack.enter_context(replacing(folder / name))
+                for name in (CONFIG, MODEL, METRICS, EDGES)
+            )
+            config.write_text(saved.config.to_toml(), encoding="utf-8")
+            checkpoint.save_tensors(model, saved.model.state_dict(), saved.header)
+            write_records(metrics, history.to_dict("records"))
+            write_parquet(table, edges)
+    except BaseException:
+        for place in made:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+        raise
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`path` must be a folder, got the file {folder}.")
+    if (folder / "checkpoint" / CONFIG).exists():
+        raise ValueError(f"{folder} holds an unfinished run; choose another folder.")
+    names = [
+        name for name in (CONFIG, MODEL, METRICS, EDGES) if (folder / name).exists()
+    ]
+    is_own = (folder / CONFIG).exists() and is_model(folder / MODEL)
+    if names and not is_own:
+        raise ValueError(
+            f"{folder / names[0]} was not written by `save` and would be replaced;"
+            " choose another folder."
+        )
+    if (folder / "summary.json").exists():
+        raise ValueError(f"{folder} holds a run of `sgat fit`; choose another folder.")
