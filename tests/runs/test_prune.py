@@ -54,7 +54,7 @@ def nothing_is_computed(monkeypatch):
     for name in ("__init__", "forward", "compute", "log_alpha", "score_edges"):
         monkeypatch.setattr(SGAT, name, fail)
     monkeypatch.setattr("sgat.conv.SGATConv.score", fail)
-    for name in ("open_run", "load", "read_table", "node_scores", "RowScores"):
+    for name in ("open_run", "read_model", "read_table", "node_scores", "RowScores"):
         monkeypatch.setattr(f"sgat.runs.prune.{name}", fail)
     monkeypatch.setattr(torch.nn.Module, "__call__", fail)
 
