@@ -76,8 +76,9 @@ def test_after_training_each_edge_is_scored_once(tmp_path, csv_files, monkeypatc
 
         monkeypatch.setattr(Training, "run", trained)
         run(*start_run(request, overwrite=False), pruned=request.pruned)
-        # Each of the 30 edges of the ring.
-        assert before[30] > 0 and count() == {30: before[30] + 1}
+        # Each of the 30 edges of the ring; they were judged once, before training.
+        assert before[30] > 0 and before["judged"] == 1
+        assert count() == {30: before[30] + 1, "judged": 1}
     with count_scorings() as count:
         for arguments in (
             ["report", "mine"],

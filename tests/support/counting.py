@@ -1,4 +1,4 @@
-"""How often the edges of a graph are scored."""
+"""How often the edges of a graph are scored, and judged."""
 
 import contextlib
 from collections import Counter
@@ -6,17 +6,28 @@ from collections.abc import Callable, Iterator
 from unittest import mock
 
 from sgat.conv import SGATConv
+from sgat.judging import EdgeJudge
 
 
 @contextlib.contextmanager
-def count_scorings() -> Iterator[Callable[[], dict[int, int]]]:
-    """Yield what returns, by number of edges, how often that many were scored."""
-    counted: Counter[int] = Counter()
-    score = SGATConv._score
+def count_scorings() -> Iterator[Callable[[], dict[int | str, int]]]:
+    """Yield what returns, by number of edges, how often that many were scored.
 
-    def counting(self, h, graph, x):
+    Under "judged" it has how often a graph was judged before.
+    """
+    counted: Counter[int | str] = Counter()
+    score, judge = SGATConv._score, EdgeJudge.log_odds
+
+    def scoring(self, h, graph):
         counted[graph.num_edges] += 1
-        return score(self, h, graph, x)
+        return score(self, h, graph)
 
-    with mock.patch.object(SGATConv, "_score", counting):
+    def judging(self, *arguments, **options):
+        counted["judged"] += 1
+        return judge(self, *arguments, **options)
+
+    with (
+        mock.patch.object(SGATConv, "_score", scoring),
+        mock.patch.object(EdgeJudge, "log_odds", judging),
+    ):
         yield lambda: dict(counted)
