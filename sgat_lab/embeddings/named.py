@@ -1,4 +1,7 @@
-"""The embeddings by name."""
+"""The embeddings by name.
+
+Tested by `tests/lab/baselines/test_geom_gcn.py`.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.signedinteger[Any]]
 
 
-class Neighbours(NamedTuple):
+class NeighbourLists(NamedTuple):
     """The neighbours of every node.
 
     Attributes:
@@ -38,7 +38,8 @@ class Neighbours(NamedTuple):
         return csr_array((ones, self.neighbour, self.ptr), (size, size))
 
 
-def neighbours_of(graph: Graph) -> Neighbours:
+def neighbours_of(graph: Graph) -> NeighbourLists:
     """The neighbours in a graph, without weights, directions and self-loops."""
     both = graph.undirected()
-    return Neighbours(both.row_ptr.numpy(force=True), both.src.long().numpy(force=True))
+    ptr, neighbour = both.row_ptr, both.src.long()
+    return NeighbourLists(ptr.numpy(force=True), neighbour.numpy(force=True))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgat_lab.embeddings.neighbours import Array, Integers, Neighbours
+from sgat_lab.embeddings.neighbours import Array, Integers, NeighbourLists
 
 AT_ONCE = 4_000_000
 """Entries for which there is room while rings are collected."""
@@ -28,7 +28,7 @@ class Rings(NamedTuple):
     frequency: Array
 
 
-def collect(linked: Neighbours, hops: int) -> Rings:
+def collect(linked: NeighbourLists, hops: int) -> Rings:
     """The rings of all nodes, as compressed degree sequences (OPT1)."""
     from sgat_lab.embeddings.kernels.rings import collect_rings
 

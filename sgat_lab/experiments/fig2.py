@@ -1,4 +1,7 @@
-"""Figure 2: how little the coefficients of GAT's heads differ on one edge."""
+"""Figure 2: how little the coefficients of GAT's heads differ on one edge.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figure 3: the karate club over the epochs of training."""
+"""Figure 3: the karate club over the epochs of training.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figure 5: accuracy when edges are removed by log α, lowest or highest first."""
+"""Figure 5: accuracy when edges are removed by log α, lowest or highest first.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figure 6: accuracy and removed edges against λ, the price of an open edge."""
+"""Figure 6: accuracy and removed edges against λ, the price of an open edge.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

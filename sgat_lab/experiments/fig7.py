@@ -1,4 +1,7 @@
-"""Figure 7: accuracy against the number of heads."""
+"""Figure 7: accuracy against the number of heads.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figure 8: t-SNE of the penultimate features of GAT and SGAT."""
+"""Figure 8: t-SNE of the penultimate features of GAT and SGAT.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

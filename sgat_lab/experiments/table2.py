@@ -1,4 +1,7 @@
-"""Table 2: assortative graphs, where neighbours tend to be of one class."""
+"""Table 2: assortative graphs, where neighbours tend to be of one class.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Table 3: disassortative graphs, where neighbours mislead, under two protocols."""
+"""Table 3: disassortative graphs, where neighbours mislead, under two protocols.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Notes on the numbers of an experiment: misses against the paper, and their causes."""
+"""Notes on the numbers of an experiment: misses against the paper, and their causes.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

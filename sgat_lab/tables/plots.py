@@ -1,4 +1,7 @@
-"""How the figures look: one style, readable in black and white."""
+"""How the figures look: one style, readable in black and white.
+
+Tested by `tests/lab/experiments/test_documented.py`.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sgat_lab.synthetic.block_posterior import (
     own_beliefs,
     propagate,
 )
-from sgat_lab.trials.probes import Judged, planted_told_apart
+from sgat_lab.trials.probes import MarkedEdges, planted_told_apart
 
 BEST_POSSIBLE = "best-possible"
 """The row of this judge."""
@@ -51,7 +51,7 @@ def judged_best(name: str, seed: int, **options: Any) -> dict[str, Any]:
     is_removed = probability < 0.5
     is_right = found.node.argmax(dim=1) == data.y
     crosses = truth[graph.dst] != truth[graph.src]
-    judged = Judged(~made.is_signal, is_removed, probability)
+    judged = MarkedEdges(~made.is_signal, is_removed, probability)
     return {
         "test": float(is_right[data.test].double().mean()),
         "val": float(is_right[data.val].double().mean()),

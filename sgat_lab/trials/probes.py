@@ -1,4 +1,7 @@
-"""Probes: what an experiment measures on a trained model beyond its scores."""
+"""Probes: what an experiment measures on a trained model beyond its scores.
+
+Tested by `tests/lab/trials/test_trial.py`.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,7 @@ def planted_edges(trained: Trained) -> dict[str, Any]:
     return found
 
 
-class Judged(NamedTuple):
+class MarkedEdges(NamedTuple):
     """Of every edge of the given graphs: added or not, removed or not, its score."""
 
     is_added: Tensor
@@ -114,7 +117,7 @@ class Judged(NamedTuple):
     score: Tensor | None
 
 
-def _judged(trained: Trained) -> Judged:
+def _judged(trained: Trained) -> MarkedEdges:
     assert trained.added is not None, "asked only where edges were added"
     model = trained.result.model.eval()
     truth = torch.cat([mask.cpu() for mask in trained.added])
@@ -134,10 +137,10 @@ def _judged(trained: Trained) -> Judged:
         if gates is not None and score is not None:
             gone[is_left] = ~gates.is_kept(score).cpu()
         removed.append(gone)
-    return Judged(truth, torch.cat(removed), torch.cat(scores) if scores else None)
+    return MarkedEdges(truth, torch.cat(removed), torch.cat(scores) if scores else None)
 
 
-def _told_apart(judged: Judged) -> dict[str, Any]:
+def _told_apart(judged: MarkedEdges) -> dict[str, Any]:
     found = {}
     if judged.score is not None:
         found["auc"] = _auc(judged.score, judged.is_added)
@@ -148,7 +151,7 @@ def _told_apart(judged: Judged) -> dict[str, Any]:
     return found
 
 
-def planted_told_apart(judged: Judged, crosses: Tensor) -> dict[str, Any]:
+def planted_told_apart(judged: MarkedEdges, crosses: Tensor) -> dict[str, Any]:
     """How well planted edges are told from original ones; nothing if all are one kind.
 
     Args:

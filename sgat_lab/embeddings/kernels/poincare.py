@@ -1,4 +1,7 @@
-"""One pass of Riemannian gradient descent over the edges, in the Poincaré disc."""
+"""One pass of Riemannian gradient descent over the edges, in the Poincaré disc.
+
+Tested by `tests/lab/embeddings/test_poincare.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Degrees of the nodes around a node, and dynamic time warping between them."""
+"""Degrees of the nodes around a node, and dynamic time warping between them.
+
+Tested by `tests/lab/embeddings/test_structural_distance.py`.
+"""
 
 from __future__ import annotations
 

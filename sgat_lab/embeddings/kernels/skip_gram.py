@@ -1,4 +1,7 @@
-"""One pass of skip-gram with negative sampling over walks, in two dimensions."""
+"""One pass of skip-gram with negative sampling over walks, in two dimensions.
+
+Tested by `tests/lab/embeddings/test_skip_gram.py`.
+"""
 
 from __future__ import annotations
 

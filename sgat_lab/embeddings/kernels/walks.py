@@ -1,4 +1,7 @@
-"""Random walks over the layers of the context graph of struc2vec."""
+"""Random walks over the layers of the context graph of struc2vec.
+
+Tested by `tests/lab/embeddings/test_context_graph.py`.
+"""
 
 from __future__ import annotations
 

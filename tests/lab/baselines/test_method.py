@@ -1,0 +1,39 @@
+import pytest
+
+from sgat_lab.baselines import METHODS, find_method, fit, prepare
+from sgat_lab.baselines.method import Method
+from sgat_lab.config import MethodConfig
+
+MADE = Method(lambda config, data: None, defaults={"rate": 0.5, "steps": 3, "on": True})
+
+
+def made(**options) -> MethodConfig:
+    return MethodConfig(method="made", options=options)
+
+
+def test_options_are_filled_in():
+    assert MADE.options(made()) == {"rate": 0.5, "steps": 3, "on": True}
+    assert MADE.options(made(rate=1)) == {"rate": 1, "steps": 3, "on": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rates": 1.0}, "'made' has no option 'rates'; it has rate, steps, on"),
+        ({"steps": 2.5}, "option 'steps' of 'made' must be of type int, got 2.5"),
+        ({"steps": True}, "option 'steps' of 'made' must be of type int, got True"),
+        ({"rate": "high"}, "option 'rate' of 'made' must be of type float, got 'high'"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        MADE.options(made(**options))
+
+
+def test_an_unknown_method_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"'gxn'; choose sgat or one of mlp, gcn, gat"):
+        find_method("gxn")
+    for run in (lambda c: fit([], c, None), lambda c: prepare([], c, 0)):
+        with pytest.raises(ValueError, match="Unknown method 'gxn'"):
+            run(MethodConfig(method="gxn"))
+    assert "sgat" not in METHODS
