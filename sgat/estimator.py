@@ -19,9 +19,10 @@ from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData, check
 from sgat.pruning import Rules, apply_rules
 from sgat.scored import ScoredGraph, edge_table, score_graphs
+from sgat.training.choosing import resolved
 from sgat.training.evaluate import score_nodes
 from sgat.training.files import read_parquet, read_records
-from sgat.training.loop import chosen_device, fit, resolved
+from sgat.training.loop import chosen_device, fit
 from sgat.training.result import EpochRecord
 from sgat.training.saved_model import (
     EDGES,

@@ -150,3 +150,10 @@ class BinaryGates:
 
 Gates = HardConcrete | BinaryGates
 """The distribution of a gate with location log α."""
+
+
+def chosen_gates(config: ModelConfig) -> Gates:
+    """The gates that a config describes."""
+    if config.gate_gradient == "hard_concrete":
+        return HardConcrete(config.temperature, config.gamma, config.zeta)
+    return BinaryGates(config.gate_gradient, config.temperature, config.gate_samples)

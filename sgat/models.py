@@ -170,47 +170,6 @@ class SGAT(NodeClassifier):
         self.can_replay = not isinstance(gates, BinaryGates) and backend != "reference"
         self.reset_parameters()
 
-    @classmethod
-    def from_config(
-        cls, config: ModelConfig, in_channels: int, out_channels: int, num_edges: int
-    ) -> SGAT:
-        """The network that a config describes, for data of these sizes.
-
-        Raises:
-            ValueError: If the read-out is left to the data.
-        """
-        for name in ("scorer", "readout"):
-            if getattr(config, name) == "auto":
-                raise ValueError(
-                    f"`{name}` must not be auto here; the trainer resolves it."
-                )
-        assert config.readout != "auto"
-        return cls(
-            in_channels,
-            config.hidden,
-            out_channels,
-            heads=config.heads,
-            layers=config.layers,
-            readout=config.readout,
-            steps=config.steps,
-            restart=config.restart,
-            output_heads=config.output_heads,
-            activation=config.activation,
-            dropout=config.dropout,
-            attention_dropout=config.attention_dropout,
-            gate_mode=config.gate_mode,
-            num_edges=num_edges,
-            scorer=config.scorer,
-            rank=config.rank,
-            gate_bias=config.gate_bias_start if config.gate_bias else None,
-            symmetric=bool(config.symmetric),
-            bias=config.bias,
-            residual=config.residual,
-            gates=chosen_gates(config),
-            init_gain=config.init_gain,
-            backend=config.backend,
-        )
-
     @property
     def gating(self) -> SGATConv:
         """The first layer, whose scores open and close the edges for all layers."""
@@ -396,10 +355,3 @@ class SGAT(NodeClassifier):
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
         """Gate location log α of every edge, [E]."""
         return self.log_alpha(x, graph)
-
-
-def chosen_gates(config: ModelConfig) -> Gates:
-    """The gates that a config describes."""
-    if config.gate_gradient == "hard_concrete":
-        return HardConcrete(config.temperature, config.gamma, config.zeta)
-    return BinaryGates(config.gate_gradient, config.temperature, config.gate_samples)

@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from support.awkward import GRAPHS, random_edges
-from support.settings import paper_model
 from torch import Tensor, nn
 
 from sgat import SGAT, ops
@@ -16,11 +15,8 @@ from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.ops import log_alphas
 from sgat.readouts.beliefs import BeliefReadout
-from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scorers import (
     SCORERS,
-    AdditiveScorer,
-    CosineScorer,
     EvidenceScorer,
     FreeScorer,
     Scores,
@@ -546,60 +542,6 @@ def test_inductor_gives_the_eager_model(
     found = gradients(compiled, x, graph, seed=5)
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one, other, rtol=1e-8, atol=1e-10)
-
-
-def test_a_config_describes_the_network(graph: Graph, x: Tensor):
-    config = paper_model(
-        hidden=5,
-        heads=3,
-        layers=3,
-        readout="attention",
-        output_heads=2,
-        activation="relu",
-        dropout=0.1,
-        attention_dropout=0.2,
-        gate_bias_start=1.5,
-        bias=False,
-        residual=True,
-        temperature=0.66,
-        gamma=-0.2,
-        zeta=1.3,
-        init_gain=0.5,
-        backend="reference",
-    )
-    model = SGAT.from_config(config, K, C, num_edges=127)
-    first, second, last = model.convs
-    assert [(conv.heads, conv.out_channels) for conv in model.convs] == [
-        (3, 5),
-        (3, 5),
-        (2, C),
-    ]
-    for conv in (first, second, last):
-        assert (conv.dropout, conv.attention_dropout) == (0.1, 0.2)
-        assert (conv.bias, conv.residual, conv.backend) == (None, True, "reference")
-        assert conv.init_gain == 0.5
-    gates = first.gates
-    assert (gates.temperature, gates.gamma, gates.zeta) == (0.66, -0.2, 1.3)
-    assert first.gate_bias.item() == 1.5
-    assert model.activation == "relu" and model.dropout == 0.1
-    without = SGAT.from_config(paper_model(gate_bias=False), K, C, num_edges=127)
-    assert without.gating.gate_bias is None
-    free = paper_model(gate_mode="transductive")
-    scorer = SGAT.from_config(free, K, C, num_edges=127).gating.scorer
-    assert isinstance(scorer, FreeScorer) and scorer.num_edges == 127
-    assert isinstance(without.gating.scorer, AdditiveScorer)
-    cosine = paper_model(scorer="cosine", rank=7, hidden=5, init_gain=2.0)
-    scorer = SGAT.from_config(cosine, K, C, num_edges=127).gating.scorer
-    assert isinstance(scorer, CosineScorer)
-    assert (scorer.channels, scorer.rank, scorer.init_gain) == (5, 7, 2.0)
-    options = {"attention_dropout": 0.2, "init_gain": 0.5}
-    far = paper_model(readout="diffusion", steps=7, restart=0.3, **options)
-    last = SGAT.from_config(far, K, C, num_edges=127).classifier
-    assert isinstance(last, DiffusionReadout)
-    assert (last.steps, last.restart) == (7, 0.3)
-    assert (last.attention_dropout, last.init_gain) == (0.2, 0.5)
-    only = paper_model(scorer="cosine", readout="attention", layers=1, hidden=5)
-    assert SGAT.from_config(only, K, C, num_edges=127).gating.scorer.channels == C
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from sgat.judging.assortativity import (
 )
 from sgat.judging.edge_judge import EDGE_LIMIT, EdgeJudge
 from sgat.judging.example import Example
-from sgat.judging.judged import Judged, judge
+from sgat.judging.judged_graph import JudgedGraph, judge
 
 __all__ = [
     "EDGE_LIMIT",
     "EdgeJudge",
     "Example",
-    "Judged",
+    "JudgedGraph",
     "edges_ignore_classes",
     "is_assortative",
     "judge",

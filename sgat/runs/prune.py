@@ -20,7 +20,8 @@ from sgat.data.files.ids import common_ids, first_repeated
 from sgat.data.files.read import NODE_FORMATS, read_table
 from sgat.data.files.source import SUFFIXES, check_file, format_of
 from sgat.features import Features
-from sgat.models import SGAT, chosen_gates
+from sgat.gates import chosen_gates
+from sgat.models import SGAT
 from sgat.pruning.engine import Engine, EngineName, start_engine
 from sgat.pruning.measure import measure
 from sgat.pruning.node_scores import Nodes, NodeScores, node_scores

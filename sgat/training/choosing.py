@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,3 +52,30 @@ def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, 
     if by_evidence and edges_ignore_classes(known, num_classes):
         return {"readout": "beliefs", "layers": 0}
     return {"readout": "beliefs"}
+
+
+def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
+    """The settings of a network with those that depend on the data filled in.
+
+    Raises:
+        ValueError: If gates are to be symmetric on a directed graph, or beliefs are to
+            be in one class where nodes have several labels.
+    """
+    if model.readout == "beliefs" and any(data.is_multilabel for data in graphs):
+        raise ValueError(
+            "`readout` must not be beliefs where nodes have several labels: a belief is"
+            " in one class; use attention, diffusion or auto."
+        )
+    if model.scorer == "auto":
+        model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))
+    if model.readout == "auto":
+        model = dataclasses.replace(model, **chosen_readout(model, graphs))
+    if model.symmetric is None:
+        symmetric = not any(data.has_directions for data in graphs)
+        return dataclasses.replace(model, symmetric=symmetric)
+    if model.symmetric and not all(data.graph.is_undirected for data in graphs):
+        raise ValueError(
+            "`symmetric` must be false on a directed graph: some edge has no reverse"
+            " of the same weight."
+        )
+    return model

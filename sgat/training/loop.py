@@ -18,8 +18,9 @@ from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import checkpoint
-from sgat.training.choosing import chosen_readout, chosen_scorer
+from sgat.training.choosing import resolved
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
+from sgat.training.fresh_model import Build, fresh_model
 from sgat.training.interrupt import stop_requests
 from sgat.training.judged_data import judge_anew, observe
 from sgat.training.result import EpochRecord, Result, Snapshot
@@ -30,10 +31,6 @@ WARM_EPOCHS = 2
 """Epochs that run as usual first, so that everything is compiled and allocated."""
 LARGEST_CAPTURE = 4_000_000
 """Number of edges beyond which an epoch keeps a GPU busy without a captured graph."""
-
-
-Build = Callable[[NodeData], NodeClassifier]
-"""Makes another model than SGAT for data of these sizes; weights are drawn later."""
 
 
 def chosen_device(name: str) -> torch.device:
@@ -49,77 +46,6 @@ def chosen_device(name: str) -> torch.device:
             f"`device` must be one that works here, got {name!r}; try cpu."
         ) from None
     return device
-
-
-def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
-    """The shape of the network with what depends on the data filled in.
-
-    Raises:
-        ValueError: If gates are to be symmetric on a directed graph, or beliefs are to
-            be in one class where nodes have several labels.
-    """
-    if model.readout == "beliefs" and any(data.is_multilabel for data in graphs):
-        raise ValueError(
-            "`readout` must not be beliefs where nodes have several labels: a belief is"
-            " in one class; use attention, diffusion or auto."
-        )
-    if model.scorer == "auto":
-        model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))
-    if model.readout == "auto":
-        model = dataclasses.replace(model, **chosen_readout(model, graphs))
-    if model.symmetric is None:
-        symmetric = not any(data.has_directions for data in graphs)
-        return dataclasses.replace(model, symmetric=symmetric)
-    if model.symmetric and not all(data.graph.is_undirected for data in graphs):
-        raise ValueError(
-            "`symmetric` must be false on a directed graph: some edge has no reverse"
-            " of the same weight."
-        )
-    return model
-
-
-def _fresh_model(
-    model: ModelConfig,
-    graphs: Sequence[NodeData],
-    train: TrainConfig,
-    build: Build | None,
-) -> NodeClassifier:
-    # Layers draw weights when they are made; torch's generator is not ours to move.
-    with torch.random.fork_rng(devices=[]):
-        if build is None:
-            fresh: NodeClassifier = _fresh_sgat(model, graphs, train)
-        else:
-            fresh = _fresh_other(build, graphs, train)
-    fresh.reset_parameters(torch.Generator().manual_seed(train.seed))
-    return fresh
-
-
-def _fresh_other(
-    build: Build, graphs: Sequence[NodeData], train: TrainConfig
-) -> NodeClassifier:
-    for name, value in {"keep": train.keep, "snapshots": train.snapshots}.items():
-        if value:
-            raise ValueError(f"`{name}` must be left out with `build`, got {value}.")
-    return build(graphs[0])
-
-
-def _fresh_sgat(
-    model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
-) -> SGAT:
-    if model.gate_mode == "transductive" and len(graphs) > 1:
-        raise ValueError(
-            "`gate_mode` must be inductive to train on several graphs:"
-            " transductive gates know the edges of one graph only."
-        )
-    if train.keep is not None and not model.gate_bias:
-        raise ValueError(
-            "`gate_bias` must be true with `keep`: training to a share of edges moves"
-            " the gate bias."
-        )
-    first = graphs[0]
-    return SGAT.from_config(
-        model, first.num_features, first.num_classes, first.graph.num_edges
-    )
 
 
 class Training:
@@ -142,7 +68,7 @@ class Training:
         self.config = train
         device = chosen_device(train.device)
         self.model_config = resolved(model, graphs)
-        self.model = _fresh_model(self.model_config, graphs, train, build).to(device)
+        self.model = fresh_model(self.model_config, graphs, train, build).to(device)
         given = [data.to(device) for data in name_in_noise(graphs)]
         self.graphs = observe(self.model, given, seed=train.seed, keep=train.keep)
         self.epochs = Epochs(self.model, self.graphs, train)

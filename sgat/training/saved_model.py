@@ -18,6 +18,7 @@ from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
 from sgat.training import checkpoint
 from sgat.training.files import write_parquet, write_records
+from sgat.training.fresh_model import build_sgat
 
 CONFIG, MODEL, METRICS, EDGES = (
     *("config.toml", "model.safetensors", "metrics.jsonl", "edges.parquet"),
@@ -107,7 +108,7 @@ def read_model(folder: Path) -> SavedModel:
     path = folder / MODEL
     tensors, header = checkpoint.load_tensors(path)
     checkpoint.check_format(header.get("format"), path, "train it again")
-    model = SGAT.from_config(
+    model = build_sgat(
         config.model,
         header["num_features"],
         len(header["classes"]),

@@ -11,10 +11,10 @@ from torch import Tensor
 from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
-from sgat.models import SGAT
 from sgat.ops import noise, reference
 from sgat.training.epoch import Epochs, Role
 from sgat.training.evaluate import loss_on
+from sgat.training.fresh_model import build_sgat
 from sgat.training.gate_estimators import Draw
 
 EDGES = torch.tensor([[1, 2, 0, 3, 1, 4, 3], [0, 0, 1, 1, 2, 3, 4]])
@@ -48,7 +48,7 @@ def still_epochs(gradient: str, samples: int = 2, **settings) -> Epochs:
         gate_gradient=gradient,
         gate_samples=samples,
     )
-    model = SGAT.from_config(config, 3, 2, 7).double()
+    model = build_sgat(config, 3, 2, 7).double()
     model.reset_parameters(torch.Generator().manual_seed(5))
     with torch.no_grad():
         model.gating.scorer.log_alpha.copy_(torch.linspace(-1.5, 1.5, 7))

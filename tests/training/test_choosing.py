@@ -10,8 +10,8 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.pruning import row_scores
 from sgat.runs.request import Request
-from sgat.training.choosing import chosen_scorer, is_large
-from sgat.training.loop import fit, resolved
+from sgat.training.choosing import chosen_scorer, is_large, resolved
+from sgat.training.loop import fit
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1])

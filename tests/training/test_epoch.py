@@ -6,8 +6,8 @@ from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
 from sgat.config import TrainConfig
-from sgat.models import SGAT
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
+from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import Training
 
 SMALL = paper_model(hidden=7)
@@ -16,7 +16,7 @@ SMALL = paper_model(hidden=7)
 def prepared(config=None, graphs=None, device="cpu"):
     graphs = [data.to(device) for data in graphs or [block_graph()]]
     first = graphs[0]
-    model = SGAT.from_config(SMALL, first.num_features, first.num_classes, 0)
+    model = build_sgat(SMALL, first.num_features, first.num_classes, 0)
     model.reset_parameters(torch.Generator().manual_seed(0))
     return Epochs(model.to(device), graphs, config or TrainConfig(epochs=9))
 

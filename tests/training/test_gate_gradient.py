@@ -19,8 +19,8 @@ from support.small_data import block_graph, several_graphs
 from sgat.config import ModelConfig, TrainConfig
 from sgat.gates import BinaryGates, HardConcrete
 from sgat.graph import Graph
-from sgat.models import SGAT
 from sgat.training.evaluate import evaluate
+from sgat.training.fresh_model import build_sgat
 from sgat.training.gate_estimators import Rebar, Reinforce
 from sgat.training.gate_gradient import estimator_for
 from sgat.training.loop import Training, fit
@@ -63,7 +63,7 @@ def test_the_same_seed_draws_the_same_gates_for_every_gradient(seed):
     data = block_graph()
     opened = []
     for gradient in BINARY:
-        model = SGAT.from_config(small(gradient), 13, 3, 0)
+        model = build_sgat(small(gradient), 13, 3, 0)
         model.reset_parameters(torch.Generator().manual_seed(0))
         opened.append(model.train().compute(data.x, data.graph, seed=seed).opened)
     first, *others = opened

@@ -283,11 +283,6 @@ def test_settings_that_contradict_each_other_are_refused(model, train, message):
     assert message in str(error.value)
 
 
-def test_transductive_gates_refuse_several_graphs():
-    with pytest.raises(ValueError, match="`gate_mode` must be inductive"):
-        fit(several_graphs(), paper_model(gate_mode="transductive"), TrainConfig())
-
-
 def test_the_papers_ppi_settings_train_on_graphs_of_its_shape():
     config = find_config("paper/ppi")
     model = dataclasses.replace(config.model, hidden=8)
@@ -295,10 +290,3 @@ def test_the_papers_ppi_settings_train_on_graphs_of_its_shape():
     result = fit(several_graphs(), model, train)
     assert len(result.records) == 3
     assert result.records[-1].data_loss < result.records[0].data_loss
-
-
-@pytest.mark.parametrize("given", [{"keep": 0.5}, {"snapshots": 3}])
-def test_another_model_has_no_gates_to_keep_a_share_or_scores_with(given):
-    (name,) = given
-    with pytest.raises(ValueError, match=f"`{name}` must be left out with `build`"):
-        fit([block_graph()], train=TrainConfig(**given), build=lambda data: None)

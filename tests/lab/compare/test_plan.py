@@ -10,7 +10,7 @@ from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
 from sgat.runs.request import Request
-from sgat.training.loop import resolved
+from sgat.training.choosing import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select
 from sgat_lab.trials.probes import unpacked

@@ -13,7 +13,7 @@ from sgat.judging.example import Example
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedGraph:
     """A judged graph.
 
     Attributes:
@@ -35,7 +35,7 @@ def judge(
     train: Tensor | None = None,
     num_classes: int | None = None,
     seed: int = 0,
-) -> Judged:
+) -> JudgedGraph:
     """Judge how likely each edge is real and not noise, without training a network.
 
     Pairs of nodes that no edge joins show how noise looks; see `EdgeJudge`. Classes add
@@ -74,4 +74,4 @@ def judge(
     fitted = EdgeJudge(x.shape[1], num_classes).to(graph.device)
     fitted.fit([example], seed=seed)
     found = dataclasses.replace(graph, log_odds=fitted.log_odds(x, graph))
-    return Judged(found, fitted.noise_share, fitted)
+    return JudgedGraph(found, fitted.noise_share, fitted)
