@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, labelled
 from sgat.data.prepare import compact
 from sgat.data.splits import random_fractions, stratified_fractions
 from sgat.features import Features, SparseFeatures
@@ -120,24 +120,19 @@ def as_labels(
         return columns, classes or tuple(range(array.shape[1]))
     if np.issubdtype(array.dtype, np.integer):
         return _integer_labels(array, classes)
-    labelled = np.array([not _is_missing(value) for value in array], dtype=bool)
     plain = [value.item() if hasattr(value, "item") else value for value in array]
+    labels = [None if _is_missing(value) else value for value in plain]
     if classes is None:
-        found = [plain[node] for node in labelled.nonzero()[0]]
+        found = {label for label in labels if label is not None}
         try:
-            classes = tuple(sorted(set(found)))
+            classes = tuple(sorted(found))
         except TypeError:
-            kinds = sorted({type(value).__name__ for value in found})
+            kinds = sorted({type(label).__name__ for label in found})
             raise ValueError(
                 f"`y` must hold labels of one type that can be sorted, got"
                 f" {' and '.join(kinds)}."
             ) from None
-    index = {label: number for number, label in enumerate(classes)}
-    numbers = [
-        _class_number(value, index, node) if has else -1
-        for node, (value, has) in enumerate(zip(plain, labelled, strict=True))
-    ]
-    return torch.tensor(numbers, dtype=torch.long), classes
+    return _class_numbers(labels, classes), classes
 
 
 def _label_array(y: Any) -> np.ndarray[Any, Any]:
@@ -175,22 +170,21 @@ def as_mask(which: Any, num_nodes: int, name: str) -> Tensor:
                 f" got shape {list(given.shape)}."
             )
         return given
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    for node in given.reshape(-1).tolist():
-        if not 0 <= node < num_nodes:
-            raise ValueError(
-                f"`{name}` must name nodes 0 to {num_nodes - 1}, got {node}."
-            )
-    mask[given.reshape(-1).long()] = True
-    return mask
+    nodes = given.reshape(-1).long()
+    bad = nodes[(nodes < 0) | (nodes >= num_nodes)]
+    if len(bad):
+        raise ValueError(
+            f"`{name}` must name nodes 0 to {num_nodes - 1}, got {int(bad[0])}."
+        )
+    return torch.zeros(num_nodes, dtype=torch.bool).index_fill(0, nodes, True)
 
 
 def held_out(y: Tensor, validation: float, seed: int) -> tuple[Tensor, Tensor]:
     """Training and validation masks over the labelled nodes, by class if there are."""
     if not 0 <= validation < 1:
         raise ValueError(f"`validation` must be in [0, 1), got {validation}.")
-    if y.dim() == 1 and not bool((y >= 0).any()):
-        return torch.zeros(len(y), dtype=torch.bool), torch.zeros(len(y)).bool()
+    if not bool(labelled(y).any()):
+        return labelled(y), labelled(y)
     fractions = (1 - validation, validation, 0.0)
     deal = random_fractions if y.dim() == 2 else stratified_fractions
     train, val, _ = deal(y, fractions, seed=seed).masks()
@@ -205,16 +199,12 @@ def _roles(
     test_mask = none if test is None else as_mask(test, len(y), "test")
     if train is not None:
         return as_mask(train, len(y), "train"), val_mask, test_mask
-    rest = ~(val_mask | test_mask)
-    if y.dim() == 1:
-        rest &= y >= 0
+    rest = ~(val_mask | test_mask) & labelled(y)
     if val is not None:
         return rest, val_mask, test_mask
-    if y.dim() == 2:
-        train_mask, val_mask = held_out(y, validation, seed)
-        return train_mask & rest, val_mask & rest, test_mask
-    train_mask, val_mask = held_out(torch.where(rest, y, -1), validation, seed)
-    return train_mask, val_mask, test_mask
+    open_ = y if y.dim() == 2 else torch.where(rest, y, -1)
+    train_mask, val_mask = held_out(open_, validation, seed)
+    return train_mask & rest, val_mask & rest, test_mask
 
 
 def _integer_labels(
@@ -241,21 +231,20 @@ def _integer_labels(
                 f" got {found[-1]} at node {node}."
             )
         return torch.from_numpy(array.astype(np.int64)), classes
+    labels = [None if value == -1 else value for value in array.tolist()]
+    return _class_numbers(labels, classes), classes
+
+
+def _class_numbers(labels: list[Any], classes: tuple[Any, ...]) -> Tensor:
+    """The place of each label among the classes, -1 for None, [N]."""
     index = {label: number for number, label in enumerate(classes)}
-    numbers = [
-        -1 if value == -1 else _class_number(int(value), index, node)
-        for node, value in enumerate(array)
-    ]
-    return torch.tensor(numbers, dtype=torch.long), classes
-
-
-def _class_number(value: Any, index: dict[Any, int], node: int) -> int:
-    if value not in index:
-        raise ValueError(
-            f"`y` must be one of the classes {list(index)}, got {value!r} at node"
-            f" {node}."
-        )
-    return index[value]
+    for node, label in enumerate(labels):
+        if label is not None and label not in index:
+            raise ValueError(
+                f"`y` must be one of the classes {list(index)}, got {label!r} at node"
+                f" {node}."
+            )
+    return torch.tensor([index.get(label, -1) for label in labels], dtype=torch.long)
 
 
 def _is_missing(value: Any) -> bool:

@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 
 from sgat.data.arrays import as_features, as_labels, held_out
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData, labelled
 from sgat.graph import Graph
-
-MASKS = {"train": "train_mask", "val": "val_mask", "test": "test_mask"}
 
 
 def from_pyg(
@@ -115,16 +113,16 @@ def _roles(
     validation: float,
     seed: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    labelled = torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
-    none = torch.zeros_like(labelled)
+    known = labelled(y)
+    none = torch.zeros_like(known)
     if role is not None:
-        train, val, test = (labelled if role == name else none for name in MASKS)
+        train, val, test = (known if role == name else none for name in ROLES)
         return train, val, test
     if getattr(data, "train_mask", None) is None:
         train, val = held_out(y, validation, seed)
         return train, val, none
     masks = []
-    for mask_name in MASKS.values():
+    for mask_name in (f"{name}_mask" for name in ROLES):
         mask = getattr(data, mask_name, None)
         if mask is None:
             mask = none

@@ -6,11 +6,11 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
+from sgat.data.files.data_tables import edge_table
 from sgat.data.files.edge_table import (
     edge_features,
     edge_index,
@@ -79,12 +79,7 @@ def read_graph(
 
 def from_node_data(data: NodeData) -> FileGraph:
     """The tables of a graph that came from elsewhere, so that it can be written."""
-    graph = data.graph
-    ids = np.arange(data.num_nodes) if data.node_ids is None else data.node_ids
-    columns = {"src": ids[graph.src.cpu().numpy()], "dst": ids[graph.dst.cpu().numpy()]}
-    if graph.weight is not None:
-        columns["weight"] = graph.weight.cpu().numpy()
-    return from_tables(pa.table(columns), pa.table({"id": ids}))
+    return from_tables(edge_table(data), pa.table({"id": data.ids}))
 
 
 def from_tables(

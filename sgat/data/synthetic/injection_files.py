@@ -7,16 +7,12 @@ import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.files.data_tables import edge_table, node_table
 from sgat.data.synthetic.injection import Injected
-from sgat.features import Features, SparseFeatures
 
 
 def write_injected(
@@ -64,58 +60,10 @@ def write_injected(
 
 
 def _write(injected: Injected, place: Path) -> None:
-    data = injected.data
-    edges = _edge_table(data)
+    edges = edge_table(injected.data)
+    is_added = pa.array(injected.added.cpu().numpy())
     pq.write_table(edges, place / "edges.parquet")
-    added = edges.select(["src", "dst"]).filter(pa.array(_numpy(injected.added)))
-    pq.write_table(added, place / "added.parquet")
-    pq.write_table(_node_table(data), place / "nodes.parquet")
-
-
-def _edge_table(data: NodeData) -> Any:
-    ids = _ids(data)
-    columns = {"src": ids[_numpy(data.graph.src)], "dst": ids[_numpy(data.graph.dst)]}
-    if data.graph.weight is not None:
-        columns["weight"] = _numpy(data.graph.weight)
-    if data.edge_features is not None:
-        for number, column in enumerate(_numpy(data.edge_features).T):
-            columns[f"edge_feature_{number}"] = column
-    return pa.table(columns)
-
-
-def _node_table(data: NodeData) -> Any:
-    columns: dict[str, Any] = {"id": _ids(data)}
-    if not _is_identity(data.x):
-        x = data.x.to_dense() if isinstance(data.x, SparseFeatures) else data.x
-        for number, column in enumerate(_numpy(x).T):
-            columns[f"feature_{number}"] = np.ascontiguousarray(column)
-    if data.is_multilabel:
-        for name, column in zip(data.classes, _numpy(data.y).T, strict=True):
-            columns[f"label_{name}"] = column.astype(np.int8)
-    else:
-        columns["label"] = pa.array(
-            [None if label < 0 else data.classes[label] for label in data.y.tolist()]
-        )
-    split = np.full(data.num_nodes, None, dtype=object)
-    for role in ("train", "val", "test"):
-        split[_numpy(getattr(data, role))] = role
-    columns["split"] = pa.array(split, type=pa.string())
-    return pa.table(columns)
-
-
-def _is_identity(x: Features) -> bool:
-    """Whether these are the features that nodes without features are given."""
-    return (
-        isinstance(x, SparseFeatures)
-        and x.shape[0] == x.shape[1] == len(x.column)
-        and bool((x.column == x.row).all() and (x.value == 1).all())
+    pq.write_table(
+        edges.select(["src", "dst"]).filter(is_added), place / "added.parquet"
     )
-
-
-def _ids(data: NodeData) -> np.ndarray[Any, Any]:
-    return np.arange(data.num_nodes) if data.node_ids is None else data.node_ids
-
-
-def _numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    array: np.ndarray[Any, Any] = tensor.cpu().numpy()
-    return array
+    pq.write_table(node_table(injected.data), place / "nodes.parquet")

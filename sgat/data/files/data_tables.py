@@ -1,0 +1,109 @@
+"""Tables made of `NodeData`, with the user's ids and class names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from sgat.data.node_data import ROLES, NodeData
+from sgat.features import SparseFeatures
+
+
+def edge_table(data: NodeData) -> Any:
+    """One row per edge: src, dst, weight where edges have one, edge_feature_0 …."""
+    graph, ids = data.graph, data.ids
+    columns = {"src": ids[graph.src.cpu().numpy()], "dst": ids[graph.dst.cpu().numpy()]}
+    if graph.weight is not None:
+        columns["weight"] = graph.weight.cpu().numpy()
+    return pa.table(columns | _numbered("edge_feature", data.edge_features))
+
+
+def node_table(data: NodeData) -> Any:
+    """One row per node: id, feature_0 …, label or a label_NAME each, and split.
+
+    Identity features, which a reader gives nodes without any, are left out.
+    """
+    x: Tensor | None = None
+    if not isinstance(data.x, SparseFeatures):
+        x = data.x
+    elif not _is_identity(data.x):
+        x = data.x.to_dense()
+    columns = {"id": data.ids, **_numbered("feature", x)}
+    if data.is_multilabel:
+        for name, column in zip(data.classes, data.y.cpu().numpy().T, strict=True):
+            columns[f"label_{name}"] = column.astype(np.int8)
+    else:
+        columns["label"] = _named(data.classes, data.y)
+    return pa.table({**columns, "split": _split(data)})
+
+
+def prediction_table(data: NodeData, probability: Tensor) -> Any:
+    """One row per node: id, prediction, true label, split, and the probabilities.
+
+    With classes, `prediction` and `label` hold the user's class names and
+    `probability_NAME` the probability of each class. With several labels, each has its
+    own columns `prediction_NAME` (probability above one half), `label_NAME` and
+    `probability_NAME`. An unlabelled node has no `label`; one without a role no
+    `split`.
+
+    Args:
+        data: The nodes.
+        probability: Probability of each class or label, [N, C].
+
+    Returns:
+        A `pyarrow.Table` of N rows.
+
+    Raises:
+        ValueError: If the shape of `probability` is not [N, C].
+    """
+    shape = (data.num_nodes, data.num_classes)
+    if tuple(probability.shape) != shape:
+        raise ValueError(
+            f"`probability` must have shape {list(shape)},"
+            f" got {list(probability.shape)}."
+        )
+    probability, y = probability.detach().cpu(), data.y.cpu()
+    columns: dict[str, Any] = {"id": pa.array(data.ids)}
+    if data.is_multilabel:
+        for number, name in enumerate(data.classes):
+            columns[f"prediction_{name}"] = (probability[:, number] > 0.5).numpy()
+            columns[f"label_{name}"] = (y[:, number] > 0.5).numpy()
+    else:
+        best = probability.argmax(dim=1) if shape[1] else torch.full(shape[:1], -1)
+        columns["prediction"] = _named(data.classes, best)
+        columns["label"] = _named(data.classes, y)
+    columns["split"] = _split(data)
+    for number, name in enumerate(data.classes):
+        columns[f"probability_{name}"] = probability[:, number].float().numpy()
+    return pa.table(columns)
+
+
+def _split(data: NodeData) -> Any:
+    role = torch.full((data.num_nodes,), -1)
+    for number, name in enumerate(ROLES):
+        role[getattr(data, name).cpu()] = number
+    return _named(ROLES, role)
+
+
+def _named(names: tuple[Any, ...], index: Tensor) -> Any:
+    """The name of each index, null for -1."""
+    given = index.cpu().numpy()
+    return pa.array(names).take(pa.array(given, mask=given < 0))
+
+
+def _numbered(name: str, matrix: Tensor | None) -> dict[str, Any]:
+    """The columns of a matrix as `name_0`, `name_1` and so on."""
+    columns = [] if matrix is None else matrix.cpu().numpy().T
+    return {f"{name}_{i}": np.ascontiguousarray(c) for i, c in enumerate(columns)}
+
+
+def _is_identity(x: SparseFeatures) -> bool:
+    return (
+        x.shape[0] == x.shape[1] == len(x.column)
+        and bool((x.column == x.row).all())
+        and bool((x.value == 1).all())
+    )
