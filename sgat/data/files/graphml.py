@@ -1,9 +1,9 @@
-"""GraphML: nodes and edges with attributes, parsed without entities or DTD.
+"""GraphML: nodes and edges with attributes, read without entities or DTD.
 
 networkx was tried. It forgets the order of the edges and the lines of the file, adds
-nodes that no element declares, and needs a pass of defusedxml before it. On a million
-edges with a weight (77 MiB) it reads in 20 s and 1.4 GiB, this in 5.4 s and 0.4 GiB; it
-writes in 21 s and 1.8 GiB, this in 5.5 s and 0.2 GiB (CPU time, one core).
+nodes that no element declares, and needs a pass of defusedxml before it. It reads a
+million weighted edges (77 MiB) in 20 s and 1.4 GiB, this reader in 5.4 s and 0.4 GiB
+(CPU time, one core).
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from xml.parsers import expat
 import pyarrow as pa
 
 from sgat.data.files.source import Source
-from sgat.data.files.xml_text import quoted, rows, type_name
 
-NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 TYPES = {
     "boolean": pa.bool_(),
     "int": pa.int64(),
@@ -58,49 +56,6 @@ def read_graphml(
     edges = _table(reader, "edge", [(src, reader.sources), (dst, reader.targets)])
     nodes = _table(reader, "node", [(id, reader.ids)])
     return edges, nodes, reader.is_undirected
-
-
-def write_graphml(
-    path: Path,
-    edges: Any,
-    nodes: Any,
-    *,
-    src: str,
-    dst: str,
-    id: str,
-    is_undirected: bool,
-) -> None:
-    """Write an edge table and a node table; a missing value is left out.
-
-    Raises:
-        ValueError: If a column's type or a character has no place in XML.
-    """
-    tables = (("node", nodes, (id,)), ("edge", edges, (src, dst)))
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
-        file.write(f'<graphml xmlns="{NAMESPACE}">\n')
-        for kind, table, ends in tables:
-            for number, name in enumerate(table.column_names):
-                if name not in ends:
-                    file.write(
-                        f'<key id="{kind}{number}" for="{kind}"'
-                        f" attr.name={quoted(name)}"
-                        f' attr.type="{type_name(table, name)}"/>\n'
-                    )
-        direction = "undirected" if is_undirected else "directed"
-        file.write(f'<graph id="G" edgedefault="{direction}">\n')
-        for kind, table, ends in tables:
-            names = ("id",) if kind == "node" else ("source", "target")
-            for _, found, values in rows(table, ends):
-                given = " ".join(
-                    f"{name}={end}" for name, end in zip(names, found, strict=True)
-                )
-                data = "".join(
-                    f'<data key="{kind}{number}">{text}</data>'
-                    for number, text in values
-                )
-                file.write(f"<{kind} {given}>{data}</{kind}>\n")
-        file.write("</graph>\n</graphml>\n")
 
 
 def _table(reader: _Reader, kind: str, ends: list[tuple[str, list[str]]]) -> Source:

@@ -14,13 +14,12 @@ from sgat.data.files.atomic import replacing
 from sgat.data.files.columns import flat_table
 from sgat.data.files.csv_format import write_csv
 from sgat.data.files.file_graph import FileGraph
-from sgat.data.files.gexf import write_gexf
-from sgat.data.files.graphml import write_graphml
 from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
 from sgat.data.files.npz_format import write_npz
 from sgat.data.files.parquet_format import write_parquet
 from sgat.data.files.source import format_of
+from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
 
 TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
 GRAPH_FORMATS = (*TABLE_FORMATS, "mtx", "graphml", "gexf")
@@ -109,32 +108,16 @@ def _write(table: Any, temporary: Path, format: str, path: Path) -> None:
 def _write_whole(
     graph: FileGraph, edges: Any, nodes: Any, temporary: Path, format: str, path: Path
 ) -> None:
-    options = graph.options
-    weight = graph.weight or "weight"
-    names = {"src": options.src, "dst": options.dst}
-    has_weight = weight in edges.column_names
+    options, weight = graph.options, graph.weight or "weight"
+    named = weight if weight in edges.column_names else None
     try:
         if format == "mtx":
-            _write_mtx(graph, edges, weight if has_weight else None, temporary)
-        elif format == "graphml":
-            write_graphml(
-                temporary,
-                flat_table(edges),
-                flat_table(nodes),
-                id=options.id,
-                is_undirected=graph.undirected,
-                **names,
-            )
-        else:
-            write_gexf(
-                temporary,
-                flat_table(edges),
-                flat_table(nodes),
-                id=options.id,
-                weight=weight if has_weight else None,
-                is_undirected=graph.undirected,
-                **names,
-            )
+            _write_mtx(graph, edges, named, temporary)
+            return
+        tables = flat_table(edges), flat_table(nodes)
+        names = options.src, options.dst, options.id
+        write = write_graphml if format == "graphml" else write_gexf
+        write(DrawnGraph(*tables, *names, named, graph.undirected), temporary)
     except ValueError as error:
         raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
 
