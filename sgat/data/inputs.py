@@ -107,8 +107,7 @@ def to_pruned(
     graph, mask, factor = graphs[0], kept[0], factors[0]
     if isinstance(data, NodeData):
         weight = factor * data.graph.edge_weight
-        smaller = data.graph.select(mask, weight)
-        return dataclasses.replace(data, graph=smaller, edge_features=None)
+        return dataclasses.replace(data, graph=data.graph.select(mask, weight))
     if is_pyg(data):
         return prune_pyg(data, graph.graph, mask, factor)
     if is_networkx(data):

@@ -35,8 +35,6 @@ class NodeData:
         classes: The user's name of each class or label column, in the order of the
             indices in `y`.
         node_ids: The user's id of each node, [N]; None for 0 … N-1.
-        edge_features: Further columns of the edges in the order of the graph, [E, F];
-            None without.
         has_directions: Whether the user's edges have directions; without them, both
             directions of an edge stay or go together.
         name: What to call the data in messages.
@@ -50,7 +48,6 @@ class NodeData:
     test: Tensor
     classes: tuple[Any, ...]
     node_ids: np.ndarray[Any, Any] | None = None
-    edge_features: Tensor | None = None
     has_directions: bool = True
     name: str = "data"
 
@@ -85,12 +82,7 @@ class NodeData:
 
     def select_edges(self, kept: Tensor) -> NodeData:
         """The same nodes with the marked edges alone, [E] bool."""
-        columns = self.edge_features
-        return dataclasses.replace(
-            self,
-            graph=self.graph.select(kept),
-            edge_features=None if columns is None else columns[kept],
-        )
+        return dataclasses.replace(self, graph=self.graph.select(kept))
 
     def to(self, device: torch.device | str) -> NodeData:
         """The same data on another device."""
@@ -130,7 +122,6 @@ def merge(batch: Sequence[NodeData]) -> NodeData:
         graph=Graph.merge([data.graph for data in batch]),
         x=concatenate([data.x for data in batch]),
         node_ids=None,
-        edge_features=None,
         name=first.name if len(batch) == 1 else first.name.partition("-")[0],
         **columns,
     )

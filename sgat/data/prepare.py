@@ -96,6 +96,7 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
         count,
         weight=picked(graph.weight, keep),
         loop_weight=picked(graph.loop_weight, nodes),
+        feature=picked(graph.feature, keep),
         degree=picked(graph.degree, nodes),
     )
     x = data.x
@@ -108,6 +109,5 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
         graph=smaller,
         x=x,
         node_ids=None if data.node_ids is None else data.node_ids[nodes.numpy()],
-        edge_features=picked(data.edge_features, keep),
         **{name: getattr(data, name)[nodes] for name in ("y", *ROLES)},
     )

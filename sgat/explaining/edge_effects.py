@@ -211,9 +211,7 @@ def _receptive_field(
         needed = scores.kept & reached[dst]
         reached[src[needed]] = True
     weight = scores.gate * graph.edge_weight.to(scores.gate)
-    kept = dataclasses.replace(
-        data, graph=_chosen(graph, needed, weight), edge_features=None
-    )
+    kept = dataclasses.replace(data, graph=_chosen(graph, needed, weight))
     nodes = reached.nonzero().squeeze(1)
     position = torch.where(needed, needed.cumsum(0) - 1, -1)
     return _Field(nodes, restrict(kept, nodes)), position

@@ -141,7 +141,7 @@ def refined(
             pairs[:, sure], chance[sure], add_edges - graph.row_ptr.diff()
         )
         kept = with_edges(kept, new, make_undirected=graph.is_undirected)
-    return dataclasses.replace(data, graph=kept, edge_features=None)
+    return dataclasses.replace(data, graph=kept)
 
 
 def best_of_row(pairs: Tensor, chance: Tensor, room: Tensor) -> Tensor:

@@ -21,12 +21,13 @@ def test_karate_is_the_papers_toy():
 def test_selected_edges_bring_their_columns():
     data = block_graph()
     column = torch.arange(data.graph.num_edges)[:, None]
-    data = dataclasses.replace(data, edge_features=column)
+    numbered = dataclasses.replace(data.graph, feature=column)
+    data = dataclasses.replace(data, graph=numbered)
     kept = torch.arange(data.graph.num_edges) % 3 == 0
     smaller = data.select_edges(kept)
     assert torch.equal(smaller.graph.edge_index, data.graph.edge_index[:, ::3])
-    assert smaller.edge_features.squeeze(1).tolist() == column[::3, 0].tolist()
-    assert block_graph().select_edges(kept).edge_features is None
+    assert smaller.graph.feature.squeeze(1).tolist() == column[::3, 0].tolist()
+    assert block_graph().select_edges(kept).graph.feature is None
 
 
 def spoiled(**changes):

@@ -1,3 +1,5 @@
+import dataclasses
+
 import torch
 
 from sgat.data.node_data import NodeData
@@ -98,13 +100,14 @@ def test_restrict_keeps_rows_weights_and_edge_features_of_the_kept_nodes():
     train = torch.tensor([False, False, True, False, False])
     nodes = torch.tensor([2, 3, 4])
     for features in (x, SparseFeatures.from_dense(x)):
-        data = make(graph, features, train=train, edge_features=columns)
+        given = dataclasses.replace(graph, feature=columns)
+        data = make(given, features, train=train)
         small = restrict(data, nodes)
         kept = small.x if features is x else small.x.to_dense()
         assert torch.equal(kept, x[nodes])
         assert small.graph.edge_index.tolist() == [[2, 0], [0, 2]]
         assert small.graph.edge_weight.tolist() == [2.0, 3.0]
         assert small.graph.loop_weights.tolist() == [5.0, 4.0, 1.0]
-        assert small.edge_features.tolist() == [[20.0], [30.0]]
+        assert small.graph.feature.tolist() == [[20.0], [30.0]]
         assert small.train.tolist() == [True, False, False]
         assert small.y.tolist() == [2, 0, 1]

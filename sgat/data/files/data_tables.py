@@ -19,7 +19,7 @@ def edge_table(data: NodeData) -> Any:
     columns = {"src": ids[graph.src.cpu().numpy()], "dst": ids[graph.dst.cpu().numpy()]}
     if graph.weight is not None:
         columns["weight"] = graph.weight.cpu().numpy()
-    return pa.table(columns | _numbered("edge_feature", data.edge_features))
+    return pa.table(columns | _numbered("edge_feature", graph.feature))
 
 
 def node_table(data: NodeData) -> Any:
@@ -97,7 +97,7 @@ def _named(names: tuple[Any, ...], index: Tensor) -> Any:
 
 def _numbered(name: str, matrix: Tensor | None) -> dict[str, Any]:
     """The columns of a matrix as `name_0`, `name_1` and so on."""
-    columns = [] if matrix is None else matrix.cpu().numpy().T
+    columns: Any = [] if matrix is None else matrix.cpu().numpy().T
     return {f"{name}_{i}": np.ascontiguousarray(c) for i, c in enumerate(columns)}
 
 

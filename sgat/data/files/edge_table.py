@@ -14,7 +14,6 @@ from sgat.data.files.ids import positions
 from sgat.data.files.options import FileOptions
 from sgat.data.files.source import Source
 from sgat.features import SparseFeatures
-from sgat.graph import Graph
 
 
 def weight_column(source: Source, options: FileOptions) -> str | None:
@@ -72,24 +71,9 @@ def edge_weight(source: Source, name: str | None) -> Tensor | None:
     return torch.tensor(value, dtype=torch.get_default_dtype())
 
 
-def edge_features(
-    source: Source, columns: tuple[FeatureColumn, ...], graph: Graph, *, mirror: bool
-) -> Tensor | None:
-    """Features of each edge of the graph, [E, F]; None without columns.
-
-    Rows that were merged into one edge give it the mean of their features. With
-    `mirror`, a direction that no row named has the features of the other one.
-    """
+def edge_features(source: Source, columns: tuple[FeatureColumn, ...]) -> Tensor | None:
+    """Features of each row, [M, F]; None without columns."""
     if not columns:
         return None
-    assert graph.input_edge is not None
     found = encode(source, columns)
-    value = found.to_dense() if isinstance(found, SparseFeatures) else found
-    given = graph.input_edge >= 0
-    edge, value = graph.input_edge[given], value[given]
-    total = value.new_zeros(graph.num_edges, value.shape[1]).index_add(0, edge, value)
-    count = torch.bincount(edge, minlength=graph.num_edges)[:, None]
-    mean = total / count.clamp(min=1)
-    if mirror:
-        mean = torch.where(count > 0, mean, mean[graph.reverse_edge])
-    return mean
+    return found.to_dense() if isinstance(found, SparseFeatures) else found

@@ -151,36 +151,28 @@ def _build(
         known[weight] = (
             pa.array(numbers(edges, weight)) if is_string(typed.type) else typed
         )
-    graph = Graph.from_edges(
-        edge_index(
-            edges,
-            (options.src, options.dst),
-            ends,
-            ids,
-            edges.name if nodes is None else nodes.name,
-        ),
-        len(ids),
-        value,
-        make_undirected=undirected,
-    )
+    names, listed = (options.src, options.dst), edges if nodes is None else nodes
+    index = edge_index(edges, names, ends, ids, listed.name)
     edge_columns = (
         fit_columns(edges, list(options.edge_features), options)
         if encoding is None
         else encoding.edge_features
     )
+    features = edge_features(edges, edge_columns)
     columns = (
         without_table(len(ids))
         if nodes is None
         else read_nodes(nodes, options, encoding)
     )
     data = NodeData(
-        graph,
+        Graph.from_edges(
+            index, len(ids), value, edge_feature=features, make_undirected=undirected
+        ),
         columns.x,
         columns.y,
         **columns.roles,
         classes=columns.classes,
         node_ids=to_numpy(ids),
-        edge_features=edge_features(edges, edge_columns, graph, mirror=undirected),
         has_directions=not undirected,
         name=Path(edges.name).stem,
     )

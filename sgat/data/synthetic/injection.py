@@ -113,23 +113,21 @@ def _merged(data: NodeData, old: Tensor, new: Tensor, template: Tensor) -> Injec
     """The data with the edges `new`, which take their features from `template`."""
     graph = data.graph
     key, order = torch.cat([old, new]).sort()
-    added = order >= len(old)
-    merged = Graph.from_keys(key, graph.num_nodes)
     weight = graph.weight
     if weight is not None:
         weight = torch.cat([weight, weight.new_ones(len(new))])[order]
-    edge_features = data.edge_features
-    if edge_features is not None:
-        edge_features = torch.cat([edge_features, edge_features[template]])[order]
-    merged = dataclasses.replace(
-        merged,
+    feature = graph.feature
+    if feature is not None:
+        feature = torch.cat([feature, feature[template]])[order]
+    merged = Graph.from_keys(
+        key,
+        graph.num_nodes,
         weight=weight,
         loop_weight=graph.loop_weight,
         node_id=graph.node_id,
+        feature=feature,
     )
-    return Injected(
-        dataclasses.replace(data, graph=merged, edge_features=edge_features), added
-    )
+    return Injected(dataclasses.replace(data, graph=merged), order >= len(old))
 
 
 def _space(data: NodeData, kind: Kind, hubs: int | None) -> PairSpace:

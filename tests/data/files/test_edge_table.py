@@ -138,8 +138,8 @@ def test_edge_features_stand_in_the_order_of_the_graph() -> None:
     options = FileOptions(edge_features=("f", "k"))
     data = from_tables(table, options=options).data
     # c→a, a→b (twice), a→c; the loop b→b has no features.
-    assert data.edge_features is not None
-    assert data.edge_features.tolist() == [[1, 1, 0], [3, 0.5, 0.5], [5, 0, 1]]
+    assert data.graph.feature is not None
+    assert data.graph.feature.tolist() == [[1, 1, 0], [3, 0.5, 0.5], [5, 0, 1]]
 
 
 def test_reverse_edge_has_the_features_of_the_row_that_named_it() -> None:
@@ -147,8 +147,8 @@ def test_reverse_edge_has_the_features_of_the_row_that_named_it() -> None:
     options = FileOptions(edge_features=("f",), undirected=True)
     data = from_tables(table, options=options).data
     # b→a, a→b, c→b, b→c: both directions of a-b are given, one of b-c.
-    assert data.edge_features is not None
-    assert data.edge_features.flatten().tolist() == [2, 1, 3, 3]
+    assert data.graph.feature is not None
+    assert data.graph.feature.flatten().tolist() == [2, 1, 3, 3]
 
 
 def test_empty_edge_table_of_any_type_fits_any_nodes() -> None:

@@ -152,11 +152,12 @@ def test_hubs_are_by_default_a_twentieth_of_the_nodes():
 def test_edge_features_of_new_edges_are_those_of_old_ones():
     data = contextual_block_model(num_nodes=53).data
     number = torch.arange(data.graph.num_edges, dtype=torch.float32)
-    data = dataclasses.replace(data, edge_features=torch.stack([number, -number], 1))
+    old = torch.stack([number, -number], 1)
+    data = dataclasses.replace(data, graph=dataclasses.replace(data.graph, feature=old))
     result = inject(data, "random", 0.3)
-    features = result.data.edge_features
+    features = result.data.graph.feature
     assert features.shape == (result.data.graph.num_edges, 2)
-    assert torch.equal(features[~result.added], data.edge_features)
+    assert torch.equal(features[~result.added], old)
     assert torch.equal(features[:, 0], -features[:, 1])
     assert len(features[result.added].unique(dim=0)) > 10
     # Both directions of a pair have the same features.

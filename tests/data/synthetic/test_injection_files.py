@@ -28,9 +28,10 @@ def test_written_data_are_read_again_unchanged(tmp_path):
         val=data.val & ~nobody,
         test=data.test & ~nobody,
         graph=dataclasses.replace(
-            data.graph, weight=torch.arange(1.0, data.graph.num_edges + 1)
+            data.graph,
+            weight=torch.arange(1.0, data.graph.num_edges + 1),
+            feature=torch.rand(data.graph.num_edges, 2),
         ),
-        edge_features=torch.rand(data.graph.num_edges, 2),
         node_ids=np.array([f"né, {i}" for i in range(53)]),
         classes=("a", "b", "c"),
     )
@@ -49,11 +50,11 @@ def test_written_data_are_read_again_unchanged(tmp_path):
         ),
     ).data
     old = injected.data
-    for field in ("x", "y", "train", "val", "test", "edge_features"):
+    for field in ("x", "y", "train", "val", "test"):
         torch.testing.assert_close(
             getattr(again, field), getattr(old, field), rtol=0, atol=0
         )
-    for field in ("dst", "src", "weight"):
+    for field in ("dst", "src", "weight", "feature"):
         assert torch.equal(getattr(again.graph, field), getattr(old.graph, field))
     assert again.classes == old.classes
     assert again.node_ids.tolist() == old.node_ids.tolist()

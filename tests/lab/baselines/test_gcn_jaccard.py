@@ -18,8 +18,8 @@ def words_on_a_ring(num_nodes: int, num_words: int) -> NodeData:
     x = (torch.rand(num_nodes, num_words) < 0.2).float()
     mask = torch.ones(num_nodes, dtype=torch.bool)
     columns = torch.arange(graph.num_edges).float()[:, None]
-    data = NodeData(graph, x, node % 2, mask, ~mask, ~mask, (0, 1))
-    return dataclasses.replace(data, edge_features=columns)
+    graph = dataclasses.replace(graph, feature=columns)
+    return NodeData(graph, x, node % 2, mask, ~mask, ~mask, (0, 1))
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.01, 0.2])
@@ -36,7 +36,7 @@ def test_edges_up_to_the_threshold_go(threshold, seed):
     assert 0 < len(expected) < data.graph.num_edges
     assert torch.equal(found.graph.src, data.graph.src[expected])
     assert torch.equal(found.graph.dst, data.graph.dst[expected])
-    assert torch.equal(found.edge_features, data.edge_features[expected])
+    assert torch.equal(found.graph.feature, data.graph.feature[expected])
     assert found.graph.is_undirected
 
 

@@ -52,12 +52,13 @@ def test_labels_are_not_looked_at():
 def test_seeds_choose_different_edges_and_edge_columns_follow():
     data = block_graph()
     numbers = torch.arange(data.graph.num_edges)[:, None]
-    data = dataclasses.replace(data, edge_features=numbers)
+    numbered = dataclasses.replace(data.graph, feature=numbers)
+    data = dataclasses.replace(data, graph=numbered)
     first, second = (
         METHOD.prepare([data], config(keep=0.4), seed)[0] for seed in (0, 1)
     )
     assert first.graph.fingerprint != second.graph.fingerprint
-    ends = data.graph.edge_index[:, first.edge_features.flatten()]
+    ends = data.graph.edge_index[:, first.graph.feature.flatten()]
     assert torch.equal(ends, first.graph.edge_index)
 
 
