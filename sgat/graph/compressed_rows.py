@@ -21,10 +21,12 @@ T = TypeVar("T")
 def once(known: dict[str, Any], name: str, work_out: Callable[[], T]) -> T:
     """What `work_out` returns, from `known` if it is there, else kept there.
 
-    As `functools.cached_property`, which a compiler does not look into.
+    As `functools.cached_property`, which a compiler does not look into. What is worked
+    out in inference mode can be trained with later.
     """
     if name not in known:
-        known[name] = work_out()
+        with torch.inference_mode(False):
+            known[name] = work_out()
     found: T = known[name]
     return found
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sgat import ops
 from sgat.graph import Graph
-from sgat.ops.common_neighbours import Neighbours
+from sgat.ops.common_neighbours import sum_common
 
 PAIRS_AT_ONCE = 1 << 18
 NUM_FEATURES = 6
@@ -30,20 +30,19 @@ class Neighbourhood(NamedTuple):
         vector: Vector u of each node, [N, R].
         sum: Sum of the vectors of the neighbours, [N, R].
         degree: Number of neighbours, [N].
-        neighbours: Who they are.
+        graph: Who they are.
     """
 
     vector: Tensor
     sum: Tensor
     degree: Tensor
-    neighbours: Neighbours
+    graph: Graph
 
     @classmethod
     def of(cls, vector: Tensor, graph: Graph) -> Neighbourhood:
         """The surroundings of every node."""
-        neighbours = Neighbours(graph.dst, graph.src, graph.num_nodes)
-        degree = neighbours.degree.to(vector)
-        return cls(vector, neighbour_sum(vector, graph), degree, neighbours)
+        degree = graph.row_ptr.diff().to(vector)
+        return cls(vector, neighbour_sum(vector, graph), degree, graph)
 
     def features(self, a: Tensor, b: Tensor, *, are_edges: bool) -> Tensor:
         """What speaks for an edge between a and b, as if that edge were not there.
@@ -68,7 +67,7 @@ class Neighbourhood(NamedTuple):
             return self.sum.new_empty(0, NUM_FEATURES)
         own = 1.0 if are_edges else 0.0
         parts = [self._part(a[part], b[part], own) for part in slices(len(a))]
-        shared = self.neighbours.sum_common(a, b, 1 / self.degree.clamp(min=1)[:, None])
+        shared = sum_common(self.graph, a, b, 1 / self.degree.clamp(min=1)[:, None])
         return torch.cat([torch.cat(parts), (10 * shared).log1p()], dim=1)
 
     def _part(self, a: Tensor, b: Tensor, own: float) -> Tensor:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from sgat.graph import Graph
-from sgat.ops.cache import Kept
-from sgat.ops.common_neighbours import Neighbours
+from sgat.graph.compressed_rows import once
+from sgat.ops.common_neighbours import sum_common
 from sgat.scorers.additive import PairScorer
 from sgat.scorers.scores import Scores
 
@@ -27,50 +27,39 @@ class Structure(NamedTuple):
     common: Tensor
 
 
-_known = Kept()
-
-
 def structure_of(graph: Graph) -> Structure:
-    """The structure of a graph, worked out at its first use and kept while it lives."""
-    return Structure(*structure(graph.dst, graph.src, graph.num_nodes))
+    """The structure of a graph, worked out at its first use; the graph owns it."""
+    given = graph.row_ptr, graph.dst, graph.src
+    return once(graph.derived, "structure", lambda: Structure(*work_out(*given)))
 
 
-# An operator, for a compiler cannot look up what is known.
+# An operator, for a compiler cannot look into the kernels.
 @torch.library.custom_op("sgat::structure", mutates_args=())
-def structure(dst: Tensor, src: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    """The fields of `Structure`; copies, for an operator hands out new tensors."""
-    known: Structure | None = _known.get(src)
-    if known is None:
-        known = _work_out(dst, src, num_nodes)
-        _known.set(src, known)
-    return known.degree.clone(), known.common.clone()
-
-
-@structure.register_fake
-def _(dst: Tensor, src: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    dtype = torch.get_default_dtype()
-    return (
-        dst.new_empty(num_nodes, dtype=dtype),
-        dst.new_empty((dst.shape[0], 3), dtype=dtype),
-    )
-
-
-def _work_out(dst: Tensor, src: Tensor, num_nodes: int) -> Structure:
-    neighbours = Neighbours(dst, src, num_nodes)
-    degree, size = neighbours.degree.double(), max(num_nodes, 1)
+def work_out(row_ptr: Tensor, dst: Tensor, src: Tensor) -> tuple[Tensor, Tensor]:
+    """The fields of `Structure` for the edges of a `Graph`."""
+    view = Graph(len(row_ptr) - 1, dst, src, row_ptr).undirected()
     # Both directions of an edge have the same ends.
-    dst, src = dst.long(), src.long()
-    pair, position = (torch.minimum(src, dst) * size + torch.maximum(src, dst)).unique(
-        return_inverse=True
-    )
-    low = torch.div(pair, size, rounding_mode="floor")
-    high = pair - low * size
+    pair = (view.src < view.dst).nonzero().squeeze(1)
+    low, high = view.src[pair].long(), view.dst[pair].long()
+    degree = view.row_ptr.diff().double()
     value = torch.stack([torch.ones_like(degree), 1 / degree.clamp(min=2).log()], dim=1)
-    count, adamic = neighbours.sum_common(low, high, value).T
+    count, adamic = sum_common(view, low, high, value).T
     union = degree[low] + degree[high] - count
     features = torch.stack([count.log1p(), adamic.log1p(), count / union], dim=1)
+    position = torch.empty_like(view.src, dtype=torch.int64)
+    position[pair] = torch.arange(len(pair), device=pair.device)
+    place = view.find(torch.minimum(src, dst), torch.maximum(src, dst))
     dtype = torch.get_default_dtype()
-    return Structure(degree.log1p().to(dtype), features[position].to(dtype))
+    return degree.log1p().to(dtype), features[position[place]].to(dtype)
+
+
+@work_out.register_fake
+def _(row_ptr: Tensor, dst: Tensor, src: Tensor) -> tuple[Tensor, Tensor]:
+    dtype = torch.get_default_dtype()
+    return (
+        dst.new_empty(row_ptr.shape[0] - 1, dtype=dtype),
+        dst.new_empty((dst.shape[0], 3), dtype=dtype),
+    )
 
 
 class StructureScorer(PairScorer):

@@ -1,7 +1,7 @@
 """What the shape of a graph says of its edges, against networkx."""
 
-import importlib
 import math
+import weakref
 
 import networkx as nx
 import pytest
@@ -11,9 +11,7 @@ from support.awkward import GRAPHS, scattered
 from sgat.graph import Graph
 from sgat.ops import log_alphas
 from sgat.scorers import StructureScorer
-from sgat.scorers.structure import structure_of
-
-structure = importlib.import_module("sgat.scorers.structure")
+from sgat.scorers.structure import structure_of, work_out
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, "dense"])
@@ -51,28 +49,30 @@ def test_the_score_is_linear_in_the_structure(seed: int):
     assert plain.dst.unique().numel() == degree.unique().numel()
 
 
-def test_the_structure_is_worked_out_once_and_forgotten_with_its_graph(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_the_structure_is_worked_out_once_and_owned_by_its_graph():
     graph, other = scattered(23, 301), scattered(23, 301)
-    calls = []
-    work_out = structure._work_out
-    monkeypatch.setattr(
-        structure, "_work_out", lambda *graph: calls.append(1) or work_out(*graph)
-    )
-    before = len(structure._known)
-    for _ in range(3):
-        structure_of(graph)
-    structure_of(other)
-    assert len(calls) == 2 and len(structure._known) == before + 2
-    del graph, other
-    assert len(structure._known) == before
+    found = structure_of(graph)
+    assert structure_of(graph) is found
+    assert structure_of(other) is not found
+    owned = weakref.ref(found.common)
+    del graph, found
+    assert owned() is None
 
 
 def test_the_operator_is_registered_as_torch_expects():
     graph = scattered(23, 301)
-    arguments = (graph.dst, graph.src, graph.num_nodes)
-    torch.library.opcheck(structure.structure, arguments)
+    torch.library.opcheck(work_out, (graph.row_ptr, graph.dst, graph.src))
+
+
+def test_a_compiled_scorer_sees_the_structure_of_a_fresh_graph(seed: int):
+    scorer, h = StructureScorer(5), torch.randn(23, 5)
+    compiled = torch.compile(scorer, fullgraph=True, backend="aot_eager")
+    graph = scattered(23, 301)
+    first, second = compiled(h, graph), compiled(h, graph)
+    assert "structure" in graph.derived
+    for one, other in zip(first[:3], scorer(h, scattered(23, 301))[:3], strict=True):
+        torch.testing.assert_close(one, other)
+    assert torch.equal(first.edge, second.edge)
 
 
 def test_a_graph_without_edges_has_no_structure_to_see():

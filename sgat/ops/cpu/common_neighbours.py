@@ -33,7 +33,7 @@ def sum_common_kernel(first, last, ptr, neighbour, small, large, value, total):
             i += 1
 
 
-def sum_common(
+def add_common(
     ptr: Tensor,
     neighbour: Tensor,
     small: Tensor,
@@ -41,7 +41,7 @@ def sum_common(
     value: Tensor,
     total: Tensor,
 ) -> None:
-    """Add to `total` what `Neighbours.sum_common` sums.
+    """Add to `total` what `sgat.ops.common_neighbours.sum_common` sums.
 
     Args:
         ptr: Neighbours of node i stand at positions ptr[i] to ptr[i + 1], [N + 1].

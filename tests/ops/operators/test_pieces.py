@@ -134,3 +134,13 @@ def test_a_fresh_graph_goes_through_a_compiled_model() -> None:
     for out in (*found, compiled(x, other, seed=seed)):
         torch.testing.assert_close(out, model(x, graph, seed=seed))
     assert "targets in pieces of 8192" in other.derived
+
+
+def test_what_is_worked_out_in_inference_mode_can_be_trained_with() -> None:
+    graph = GRAPHS["random directed"]()
+    score = scores_of(graph)
+    with torch.inference_mode():
+        ops.open_edges(graph, score, score, backend="cpu")
+    opened = ops.open_edges(graph, score, score, backend="cpu")
+    opened.row_sum.sum().backward()
+    assert score.grad.abs().max() > 0
