@@ -1,4 +1,4 @@
-"""Agreement: how well the classes of two nodes go together, told by all around them."""
+"""Agreement: how well the classes of two nodes go together, given their neighbours."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from sgat.graph import Graph
 from sgat.judging.neighbourhood import slices
 
 STEPS = 5
-"""How far along edges beliefs are heard."""
+"""Steps that beliefs travel along edges."""
 DAMPING = 0.3
-"""How much of what was said in the last step is said again."""
+"""Share of the last message in the next one."""
 FLOOR = 0.05
 """Added to a ratio of densities before its logarithm: one pair settles nothing."""
 LEAST = 1e-4
 """Added to probabilities before their logarithm."""
 CERTAIN = 100.0
-"""Logit of a class that is known: nothing that is heard outweighs it."""
+"""Logit of a class that is known: no message outweighs it."""
 
 
 class Agreement:
-    """Beliefs in classes after they were heard along edges that may be noise.
+    """Beliefs in classes after they travelled along edges that may be noise.
 
         h_k→a = log (1 - w_ak + w_ak m_k→a M)
         m_a→b = softmax (log B_a + Σ_k≠b h_k→a - d_a w̄ (B̄ M)),   at first B_a
         φ_ab  = log (m_a→b M m_b→a + floor)
 
-    Loopy belief propagation: a noise edge, of probability 1 - w, says nothing of the
-    classes of its ends, and what a node says to another is not what it heard from it.
+    Loopy belief propagation: a noise edge, of probability 1 - w, says nothing about the
+    classes of its ends, and a node does not send back what it received from a neighbour.
     With d the degree, w̄ the mean of w and B̄ the mean belief weighed by degree, the
-    last term is what nodes that are no neighbours say: without it, beliefs of many
+    last term stands for the nodes that are no neighbours: without it, beliefs of many
     steps would all end in one class. Where the class of a is known, m_a→b is B_a.
     Messages are held for every edge and class: two tensors of [E, C].
 
@@ -59,29 +59,31 @@ class Agreement:
         degree = graph.row_ptr.diff().to(belief)[:, None]  # [N, 1]
         heed = degree * weight.sum() / max(graph.num_edges, 1)
         self.belief, self.message = belief, belief[graph.src]  # [N, C], [E, C]
-        heard = torch.empty_like(self.message)
+        received = torch.empty_like(self.message)
         for _ in range(STEPS):
-            self._hear(weight, heard)
+            self._receive(weight, received)
             everybody = (degree * self.belief).sum(dim=0) / degree.sum().clamp(min=1)
             total = own - heed * (everybody @ compatible)
-            total += torch.segment_reduce(heard, "sum", offsets=graph.row_ptr, axis=0)
+            total += torch.segment_reduce(
+                received, "sum", offsets=graph.row_ptr, axis=0
+            )
             total = torch.where(is_known[:, None], CERTAIN * belief, total)
-            # The largest is 0, so that no exponential overflows, whatever one neighbour
-            # said; a softmax of rows this short would take three times as long.
+            # The largest is 0, so that no exponential overflows, whatever a neighbour
+            # sent; a softmax of rows this short would take three times as long.
             total = total - total.amax(dim=1, keepdim=True)
             for part in slices(graph.num_edges):
                 back = graph.reverse_edge[part]
-                said = (total[graph.src[part]] - heard[back]).exp_()
-                said /= said.sum(dim=1, keepdim=True)
-                self.message[part] = torch.lerp(said, self.message[part], DAMPING)
+                sent = (total[graph.src[part]] - received[back]).exp_()
+                sent /= sent.sum(dim=1, keepdim=True)
+                self.message[part] = torch.lerp(sent, self.message[part], DAMPING)
             self.belief = torch.lerp(total.softmax(dim=1), self.belief, DAMPING)
 
-    def _hear(self, weight: Tensor, heard: Tensor) -> None:
-        """Write what each edge's target makes of what its source says to [E, C]."""
-        for part in slices(len(heard)):
+    def _receive(self, weight: Tensor, received: Tensor) -> None:
+        """Write h, the message of each edge as its target reads it, to [E, C]."""
+        for part in slices(len(received)):
             w = weight[part, None]
             real = w * (self.message[part] @ self.compatible)
-            heard[part] = (1 - w + real + LEAST).log()
+            received[part] = (1 - w + real + LEAST).log()
 
     def of_edges(self) -> Tensor:
         """φ of each edge, [E]."""

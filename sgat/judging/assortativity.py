@@ -34,9 +34,9 @@ def measure_assortativity(
 
         (h - h₀) / (1 - h₀)       h of edges, h₀ of pairs that no edge joins
 
-    Judged by the edges between labelled nodes, if that is surely not 0; else by all
-    edges, where the class of a node without a label is what a logistic regression makes
-    of its features. So it can be known from few labels, and is nearer to 0 than the
+    Measured on the edges between labelled nodes, if that is surely not 0; else on all
+    edges, where a logistic regression on the features predicts the class of a node
+    without a label. So few labels are enough, and the measure is nearer to 0 than the
     truth where features say little. 1 if edges join one class only, 0 as by chance.
 
     Args:
@@ -78,8 +78,8 @@ def is_assortative(
 ) -> bool:
     """Whether neighbours tend to be of one class; yes if it is not known.
 
-    Judged by the first graph with labels. No classes at all, and few labels where
-    features say nothing of the class, leave it unknown.
+    The first graph with labels decides. It is unknown without classes, and with few
+    labels where features say nothing about the class.
     """
     for example in examples:
         if not bool(example.known.any()):
@@ -98,7 +98,7 @@ def edges_ignore_classes(
     """Whether edges show no sign of the classes of the nodes they join, though many do.
 
     So it is if many edges join labelled nodes and do not choose their classes more than
-    where the labels are dealt out at random. Judged by the first graph with labels.
+    with the labels permuted at random. The first graph with labels decides.
     """
     for example in examples:
         if not bool(example.known.any()):

@@ -16,7 +16,7 @@ STEPS = 60
 SURE = 3.0
 """Standard deviations by which edges must choose classes more than by chance."""
 DEALS = 20
-"""How often beliefs are dealt out at random to see what chance does."""
+"""Number of random permutations of the beliefs that show what chance does."""
 MOST_DEALT = 100_000
 """Edges that are looked at for that."""
 
@@ -86,7 +86,7 @@ def compatibility(
     the share of noise, and what is above it is real. Where there is much noise, chance
     would look like a choice of classes, so ratios are first pulled together by as much
     as chance drives them apart. Ones if edges do not surely choose classes more
-    than where beliefs are dealt out to the nodes at random.
+    than with the beliefs permuted at random.
 
     Args:
         belief: Probability of each class, [N, C].
@@ -146,7 +146,7 @@ def _steady(ratio: Tensor, drawn: Tensor, variance: Tensor) -> Tensor:
     Kinds are pairs of one class and pairs of two. Of their scatter (weighed by `drawn`)
     chance explains a share, and ratios keep what is left (an estimate of Stein's kind).
     For pairs of two classes chance counts twice: beliefs in a wrong class scatter them
-    as well, and with chance counted once edges are told from noise less well
+    as well; with chance counted once, noise is found less well
     (docs/log.md).
     """
     is_one = torch.eye(len(ratio), dtype=torch.bool, device=ratio.device)
@@ -163,7 +163,7 @@ def _steady(ratio: Tensor, drawn: Tensor, variance: Tensor) -> Tensor:
 def choose_classes(
     belief: Tensor, edges: Pairs, pairs: Pairs, *, seed: int = 0
 ) -> bool:
-    """Whether edges choose classes more than where beliefs are dealt out at random.
+    """Whether edges choose classes more than with the beliefs permuted at random.
 
     Either pairs of classes, or one class: the second is one number, and sure where the
     scatter of each of many pairs hides what all of one class have in common.
@@ -187,7 +187,7 @@ def _is_sure(
     pairs: Pairs,
     seed: int,
 ) -> bool:
-    """Whether a measure is surely larger than where beliefs are dealt out at random."""
+    """Whether a measure is surely larger than with the beliefs permuted at random."""
     generator = torch.Generator().manual_seed(seed)
     kept = torch.randperm(len(edges[0]), generator=generator)[:MOST_DEALT]
     kept = kept.to(belief.device)

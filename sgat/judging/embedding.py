@@ -30,7 +30,7 @@ class Embedding(NamedTuple):
 
     Attributes:
         scale: Weight of each column, [K].
-        offset: What is taken off each column, [K].
+        offset: Subtracted from each column, [K].
         centre: Mean of the unit rows, [K].
         axes: Directions of largest variance, [K, R]; those that do not exist are 0.
     """

@@ -1,7 +1,7 @@
-"""KnownNodes: training nodes are found again by their features, and so is their class.
+"""KnownNodes: training nodes, and their classes, are found again by their features.
 
-A number of a node, its place in a graph, says nothing in another graph or in a part of
-this one. Its features do: they are the same wherever it stands.
+The number of a node means nothing in another graph, or in a part of this one. Its
+features are the same wherever it stands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class KnownNodes(NamedTuple):
     """A table of nodes whose class is known.
 
     Attributes:
-        fingerprint: What each node is found by, ascending, [T] int64.
+        fingerprint: Identifies each node, ascending, [T] int64.
         label: Its class, [T] int64.
     """
 

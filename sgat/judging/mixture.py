@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 RANGE = 8.0
-"""Standard deviations beyond which a feature says no more."""
+"""Standard deviations at which features are cut off."""
 RIDGE = 1e-3
 """Price of a squared coefficient."""
 KNOWN_RIDGE = 1e-2
@@ -20,7 +20,7 @@ PRIOR = (2.0, 20.0)
 """Of the share of noise, as a beta distribution: without signs of noise, little."""
 STEPS = 200
 STARTS = (-0.5, 1.0)
-"""Logits of the share of noise to start from; the second where classes speak, for then
+"""Logits of the share of noise to start from; the second where classes are known: then
 there can be two optima, of which one ignores them."""
 
 
@@ -58,7 +58,7 @@ def _standard(features: Tensor, mean: Tensor, std: Tensor) -> Tensor:
 def fit_mixture(
     observed: Tensor, random: Tensor, *, known: int | None = None
 ) -> Mixture:
-    """Fit w, c and ρ so that the ratio tells edges from random pairs (logistic loss).
+    """Fit w, c and ρ so that the ratio separates edges from random pairs (logistic loss).
 
     Args:
         observed: Features of edges, [P, F].
@@ -68,7 +68,7 @@ def fit_mixture(
 
     Returns:
         The fitted mixture, in float32 on the device of the features. Without edges or
-        random pairs nothing speaks against an edge.
+        random pairs every edge counts as real.
     """
     device = observed.device
     observed, random = observed.detach().double().cpu(), random.detach().double().cpu()
@@ -107,7 +107,7 @@ def _descent(
         seen: Features of edges, in standard deviations, [P, F].
         drawn: Those of random pairs, [Q, F].
         ridge: Price of a squared distance from `goal`, [F].
-        goal: What w should be, and is at first, [F].
+        goal: Preferred value of w, and its start, [F].
         start: The logit of ρ at first.
     """
     weight = goal.clone().requires_grad_()

@@ -45,7 +45,7 @@ class Neighbourhood(NamedTuple):
         return cls(vector, neighbour_sum(vector, graph), degree, graph)
 
     def features(self, a: Tensor, b: Tensor, *, are_edges: bool) -> Tensor:
-        """What speaks for an edge between a and b, as if that edge were not there.
+        """Features of an edge between a and b, as if that edge were not there.
 
             u_a · u_b,   u_a · m_b + u_b · m_a,   m_a · m_b,
             l_a + l_b,   |l_a - l_b|,   log (1 + 10 Σ_k 1 / d_k)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def chosen_scorer(
     model: ModelConfig, graphs: Sequence[NodeData]
 ) -> Literal["evidence", "additive"]:
-    """What the scorer "auto" stands for on these graphs.
+    """The scorer that "auto" stands for on these graphs.
 
     Gates go by evidence where that can be had: not on more edges than
     `EDGE_LIMIT`, nor in the transductive mode, which takes no scorer but the
@@ -34,14 +34,14 @@ def is_large(graphs: Sequence[NodeData]) -> bool:
 
 
 def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
-    """What the read-out "auto" stands for on these graphs, as entries of `ModelConfig`.
+    """The read-out that "auto" stands for on these graphs, as entries of `ModelConfig`.
 
     With gates by evidence class scores are averaged along the edges where edges tend to
     join nodes of one class. Gates that training moves learn better by layers of
     attention, and several labels per node depend on more of a neighbour than its
     scores. Where edges do not join nodes of one class, beliefs travel; no step,
     whatever `layers` was, if edges ignore the classes, for then neighbours say nothing
-    of a node, but gates by evidence tell edges apart all the same.
+    of a node. Gates by evidence still judge the edges.
     """
     by_evidence = model.scorer == "evidence"
     known, num_classes = examples(graphs), graphs[0].num_classes

@@ -86,7 +86,7 @@ class Training:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What the data is recognised by when a run goes on."""
+        """Hash of the data, by which a resumed run recognises it."""
         return fingerprint(self.graphs)
 
     @property

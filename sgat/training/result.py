@@ -14,7 +14,7 @@ from sgat.node_classifier import NodeClassifier
 
 @dataclasses.dataclass(frozen=True)
 class EpochRecord:
-    """What one epoch of training looked like.
+    """The numbers of one epoch of training.
 
     Attributes:
         epoch: Number of the epoch, from 1.
@@ -67,7 +67,7 @@ class Result:
             out before training. Give these, and nothing is worked out again.
         records: One record per epoch.
         best_epoch: The epoch the model was taken from, from 1.
-        snapshots: What the first graph looked like at some epochs.
+        snapshots: Scores and predictions on the first graph at some epochs.
         interrupted: Whether training was stopped before its end and can be resumed.
     """
 

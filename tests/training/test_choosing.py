@@ -7,6 +7,7 @@ from support.small_data import block_graph, several_graphs
 import sgat
 from sgat import judging
 from sgat.config import ModelConfig, TrainConfig
+from sgat.config.arguments import from_arguments
 from sgat.data.node_data import NodeData
 from sgat.pruning import row_scores
 from sgat.runs.request import Request
@@ -38,7 +39,8 @@ def test_a_scorer_that_is_named_stays():
 
 
 def test_every_way_in_has_the_same_defaults():
-    by_python = sgat.SGATClassifier()._config()
+    arguments = sgat.SGATClassifier().get_params(deep=False)
+    by_python = from_arguments(arguments, where="SGATClassifier")
     by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
     by_name = Request.from_options({"name": "ppi"}).settings()
     for config in (by_python, by_files, by_name):
