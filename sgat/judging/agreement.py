@@ -28,7 +28,7 @@ class Agreement:
         φ_ab  = log (m_a→b M m_b→a + floor)
 
     Loopy belief propagation: a noise edge, of probability 1 - w, says nothing about the
-    classes of its ends, and a node does not send back what it received from a neighbour.
+    classes of its ends, and a node does not send back what a neighbour sent to it.
     With d the degree, w̄ the mean of w and B̄ the mean belief weighed by degree, the
     last term stands for the nodes that are no neighbours: without it, beliefs of many
     steps would all end in one class. Where the class of a is known, m_a→b is B_a.

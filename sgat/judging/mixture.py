@@ -58,7 +58,7 @@ def _standard(features: Tensor, mean: Tensor, std: Tensor) -> Tensor:
 def fit_mixture(
     observed: Tensor, random: Tensor, *, known: int | None = None
 ) -> Mixture:
-    """Fit w, c and ρ so that the ratio separates edges from random pairs (logistic loss).
+    """Fit w, c and ρ that separate edges from random pairs (logistic loss).
 
     Args:
         observed: Features of edges, [P, F].
