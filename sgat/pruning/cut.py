@@ -9,7 +9,8 @@ from typing import Any
 from sgat.pruning.expression import float_literal
 
 BUCKETS = 16384
-"""Parts of the range of values that one pass counts."""
+"""Parts of the range of scores that one pass counts."""
+LAST_KEY = 2**63 - 1
 Query = Callable[[str], list[tuple[Any, ...]]]
 """Runs a query and returns its rows."""
 
@@ -19,47 +20,14 @@ class Cut:
     """The rows above a place in the order of score (falling) and key (rising).
 
     Attributes:
-        score: Rows of a higher score are above; None if none or all are.
-        key: So are rows of this score with a key up to this one.
-        keeps_all: Whether all rows are above, where there is no score.
+        condition: The SQL condition that a row `s` is above.
         lowest_kept: Lowest score above; None without rows above.
         highest_removed: Highest score below; None without rows below.
     """
 
-    score: float | None = None
-    key: int = -1
-    keeps_all: bool = False
+    condition: str
     lowest_kept: float | None = None
     highest_removed: float | None = None
-
-    def condition(self, row: str) -> str:
-        """The SQL condition that a row is above."""
-        if self.score is None:
-            return "1 = 1" if self.keeps_all else "1 = 0"
-        score = float_literal(self.score)
-        return (
-            f"{row}.score > {score} OR"
-            f" ({row}.score = {score} AND {row}.key <= {self.key})"
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Place:
-    """A value in an order, how many rows come before it or equal it, and those beside.
-
-    Attributes:
-        value: The value.
-        before: Number of rows that come before it.
-        equal: Number of rows that have it.
-        previous: Value of the row before; None without one.
-        next: Value of the first row after; None without one.
-    """
-
-    value: Any
-    before: int
-    equal: int
-    previous: Any
-    next: Any
 
 
 def find_cut(query: Query, relation: str, wanted: int) -> Cut:
@@ -76,58 +44,47 @@ def find_cut(query: Query, relation: str, wanted: int) -> Cut:
         f"SELECT COUNT(*), MIN(score), MAX(score) FROM {relation}"
     )
     if wanted <= 0 or total == 0:
-        return Cut(highest_removed=high)
+        return Cut("1 = 0", highest_removed=high)
     if wanted >= total:
-        return Cut(keeps_all=True, lowest_kept=low)
-    rows = f"SELECT score AS v FROM {relation}"
-    place = _find(query, rows, wanted, (low, high), float_literal, falling=True)
-    tied = wanted - place.before
-    score = place.value
-    if tied == place.equal:
-        highest = place.next
-        return Cut(score, 2**63 - 1, lowest_kept=score, highest_removed=highest)
-    rows = f"SELECT key AS v FROM {relation} WHERE score = {float_literal(score)}"
-    [bounds] = query(f"SELECT MIN(v), MAX(v) FROM ({rows}) AS r")
-    inner = _find(query, rows, tied, bounds, str, falling=False)
-    fits = inner.before + inner.equal == tied
-    key = inner.value if fits else inner.value - 1
-    lowest = score if fits or inner.before else place.previous
-    return Cut(score, key, lowest_kept=lowest, highest_removed=score)
+        return Cut("1 = 1", lowest_kept=low)
+    score, tied, equal = _score_at(query, relation, wanted, low, high)
+    value, key = float_literal(score), LAST_KEY
+    if tied < equal:
+        found = query(
+            f"SELECT key FROM {relation} WHERE score = {value} ORDER BY key"
+            f" LIMIT 2 OFFSET {tied - 1}"
+        )
+        [(key,), (following,)] = found
+        key -= key == following
+    condition = f"s.score > {value} OR (s.score = {value} AND s.key <= {key})"
+    [bounds] = query(
+        f"SELECT MIN(CASE WHEN {condition} THEN score END),"
+        f" MAX(CASE WHEN {condition} THEN NULL ELSE score END) FROM {relation} AS s"
+    )
+    return Cut(condition, *bounds)
 
 
-def _find(
-    query: Query,
-    rows: str,
-    rank: int,
-    bounds: tuple[Any, Any],
-    literal: Callable[[Any], str],
-    *,
-    falling: bool,
-) -> _Place:
-    """The value at a rank, counted from 1, by counting in ever narrower ranges."""
-    (low, high), before, previous, following = bounds, 0, None, None
+def _score_at(
+    query: Query, relation: str, rank: int, low: float, high: float
+) -> tuple[float, int, int]:
+    """The score at a rank, the place in its ties, and their number; all from 1.
+
+    Each pass counts the rows in ever narrower ranges from `low` to `high`.
+    """
     while True:
-        start, scale = float(low), BUCKETS / max(float(high) - float(low), 1e-300)
+        scale = BUCKETS / max(high - low, 1e-300)
         bucket = (
-            f"LEAST(CAST(FLOOR((CAST(v AS DOUBLE) - ({start:.17E})) * {scale:.17E})"
+            f"LEAST(CAST(FLOOR((CAST(score AS DOUBLE) - ({low:.17E})) * {scale:.17E})"
             f" AS INT), {BUCKETS - 1})"
         )
         found = query(
-            f"SELECT b, COUNT(*), MIN(v), MAX(v) FROM (SELECT v, {bucket} AS b FROM"
-            f" ({rows}) AS r WHERE v BETWEEN {literal(low)} AND {literal(high)}) AS c"
-            " GROUP BY b"
+            f"SELECT b, COUNT(*), MIN(score), MAX(score) FROM (SELECT score, {bucket}"
+            f" AS b FROM {relation} WHERE score BETWEEN {float_literal(low)} AND"
+            f" {float_literal(high)}) AS c GROUP BY b"
         )
-        found.sort(reverse=falling)
-        place = 0
-        while before + found[place][1] < rank:
-            before += found[place][1]
-            place += 1
-        _, count, least, most = found[place]
-        first, last = (3, 2) if falling else (2, 3)
-        if place > 0:
-            previous = found[place - 1][last]
-        if place + 1 < len(found):
-            following = found[place + 1][first]
-        if least == most:
-            return _Place(least, before, count, previous, following)
-        low, high = least, most
+        for _, count, low, high in sorted(found, reverse=True):
+            if count >= rank:
+                break
+            rank -= count
+        if low == high:
+            return low, rank, count

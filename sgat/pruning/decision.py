@@ -136,7 +136,7 @@ def decide(
             "SELECT COUNT(*) FROM links AS l JOIN guaranteed AS g ON g.key = l.key"
         )
         engine.define("free", expression.FREE)
-        filled = find_cut(engine.query, "free", wanted - count).condition("s")
+        filled = find_cut(engine.query, "free", wanted - count).condition
         if count > wanted:
             notes.append(too_many_guaranteed(count, wanted, rules.keep))
     # Rows of one score of which only some are kept: no model tells them apart.
@@ -145,4 +145,4 @@ def decide(
     # Above its own threshold the model uses edges that are removed here.
     is_less = alone.highest_removed is not None and alone.highest_removed > moved
     is_model = is_model and not is_split and not is_less
-    return Decision(alone.condition("s"), filled, moved, is_model)
+    return Decision(alone.condition, filled, moved, is_model)

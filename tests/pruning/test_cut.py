@@ -28,7 +28,7 @@ def query_over(score, key):
         asked,
         lambda found: sorted(
             connection.execute(
-                f"SELECT l.score, l.key FROM links AS l WHERE {found.condition('l')}"
+                f"SELECT s.score, s.key FROM links AS s WHERE {found.condition}"
             ).fetchall()
         ),
     )
