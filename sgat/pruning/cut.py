@@ -82,9 +82,10 @@ def _score_at(
             f" AS b FROM {relation} WHERE score BETWEEN {float_literal(low)} AND"
             f" {float_literal(high)}) AS c GROUP BY b"
         )
-        for _, count, low, high in sorted(found, reverse=True):
-            if count >= rank:
-                break
+        ranges = iter(sorted(found, reverse=True))
+        _, count, low, high = next(ranges)
+        while count < rank:
             rank -= count
+            _, count, low, high = next(ranges)
         if low == high:
             return low, rank, count

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from sgat.pruning import expression
 from sgat.pruning.cut import find_cut
 from sgat.pruning.engine import Engine
-from sgat.pruning.expression import Scoring, float_literal
+from sgat.pruning.expression import float_literal
 from sgat.pruning.forest import spanning_forest
 from sgat.pruning.rules import Reason, too_many_guaranteed
+from sgat.pruning.stored_table import StoredTable
 from sgat.pruning.task import PruneTask, match_ids
 
 
@@ -33,18 +35,6 @@ class Decision:
     filled: str | None
     threshold: float
     is_model: bool
-
-
-def store_links(scoring: Scoring, engine: Engine, tell: Callable[[str], None]) -> None:
-    """The gated rows with score and key, to be looked at several times."""
-    columns = "m.src, m.dst"
-    if not scoring.needs_pairs:
-        engine.define("links", scoring.scored("gated", columns))
-        return
-    tell("finding edges that go both ways")
-    engine.store("pairs", scoring.pairs)
-    engine.store("links", scoring.scored("gated", columns))
-    engine.drop("gated")
 
 
 def store_guarantees(
@@ -75,37 +65,38 @@ def store_guarantees(
 
 
 def _protect(task: PruneTask, engine: Engine, notes: list[str]) -> None:
-    assert task.protect is not None
-    engine.read("protect", task.protect)
-    engine.define("protect_matched", match_ids(task, "protect", task.protect))
-    unknown = engine.query(
-        "SELECT c{}, c{} FROM protect_matched"
-        " WHERE src IS NULL OR dst IS NULL LIMIT 1".format(
-            *(task.protect.position(name, "ids") for name in (task.src, task.dst))
-        )
-    )
-    if unknown:
-        [(src, dst)] = unknown
+    table = task.protect
+    assert table is not None
+    engine.read("protect", table)
+    engine.define("protect_matched", match_ids(task, "protect", table))
+    for src, dst in first_unknown(task, engine, "protect_matched", table):
         raise ValueError(
-            f"{task.protect.path}: {task.src} {src!r}, {task.dst} {dst!r} names a node"
-            " that has no score; leave the row out."
+            f"{table.path}: {task.src} {src!r}, {task.dst} {dst!r} names a node that"
+            " has no score; leave the row out."
         )
     protected = task.scoring.scored("protect_matched", "m.src, m.dst", "NULL")
     engine.store(
         "shielded", f"SELECT DISTINCT key FROM ({protected}) AS p WHERE src <> dst"
     )
-    rows = (
-        "links" if task.needs_passes else f"({task.scoring.scored('matched', 'm.*')})"
-    )
+    matched = task.scoring.scored("matched", "m.*")
+    rows = "links" if task.needs_passes else f"({matched})"
     [(absent,)] = engine.query(
         f"SELECT COUNT(*) FROM shielded AS h LEFT JOIN (SELECT DISTINCT l.key FROM"
         f" {rows} AS l JOIN shielded AS k ON k.key = l.key) AS f ON f.key = h.key"
         " WHERE f.key IS NULL"
     )
     if absent:
-        notes.append(
-            f"{absent:,} edges of {task.protect.path} are not in {task.edges.path}"
-        )
+        notes.append(f"{absent:,} edges of {table.path} are not in {task.edges.path}")
+
+
+def first_unknown(
+    task: PruneTask, engine: Engine, matched: str, table: StoredTable
+) -> list[tuple[Any, ...]]:
+    """The ids of one row of a relation that names an unknown node, if there is one."""
+    src, dst = (table.position(name, "the ids") for name in (task.src, task.dst))
+    return engine.query(
+        f"SELECT c{src}, c{dst} FROM {matched} WHERE src IS NULL OR dst IS NULL LIMIT 1"
+    )
 
 
 def decide(
@@ -115,7 +106,7 @@ def decide(
     tell: Callable[[str], None],
     notes: list[str],
 ) -> Decision:
-    """Find where the scores are cut; `notes` gets what a user should know."""
+    """Find where the scores are cut; a note for the user goes to `notes`."""
     rules, own = task.rules, task.gates.threshold
     is_model = not guarantees and (
         task.symmetric or (rules.symmetric is None and not task.undirected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import errno
 import re
@@ -30,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class DuckDB:
-    """See `sgat.pruning.engine.Engine`.
+    """An embedded database; `Spark` has the same methods.
 
     Rows are written in the order of the input: joins lose it, so the rows that stay are
     sorted by their place in the end, on disk where they do not fit into memory.
@@ -38,7 +39,13 @@ class DuckDB:
     Args:
         scratch: A folder for what does not fit into memory.
         memory: The most memory to use, in megabytes.
+
+    Attributes:
+        place: Column with the place of each row of a table that was read; `write`
+            expects it as the last column of the query. None if rows come in any order.
     """
+
+    place: str | None = "place"
 
     def __init__(self, scratch: Path, memory: int) -> None:
         self.scratch = scratch
@@ -55,8 +62,6 @@ class DuckDB:
         ):
             self.connection.execute(f"SET {setting}")
 
-    place: str | None = "place"
-
     @property
     def progress(self) -> float:
         """Share of the running query that is done, in percent; -1 if not known."""
@@ -67,8 +72,7 @@ class DuckDB:
         files = ", ".join(_text(self._plain(file, table)) for file in table.files)
         if table.format == "parquet":
             names = ", ".join(
-                f"{_name(column)} AS c{place}"
-                for place, column in enumerate(table.columns)
+                f"{_name(c)} AS c{k}" for k, c in enumerate(table.columns)
             )
             is_hive = "true" if table.partitions else "false"
             rows = (
@@ -125,9 +129,7 @@ class DuckDB:
     def write(self, query: str, names: list[str], to: Destination, at: Path) -> None:
         """Write the rows of a query to the path `at` as `to` says, columns renamed."""
         inner = ", ".join(f"o{place}" for place in range(len(names)))
-        outer = ", ".join(
-            f"o{place} AS {_name(name)}" for place, name in enumerate(names)
-        )
+        outer = ", ".join(f"o{k} AS {_name(name)}" for k, name in enumerate(names))
         if to.format == "parquet":
             how = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}"
             if to.is_folder:
@@ -151,32 +153,24 @@ class DuckDB:
         self._wait(lambda: self.connection.execute(statement))
 
     def _wait(self, work: Callable[[], Result]) -> Result:
-        """What the work returns; Ctrl-C stops it at once, not at its end."""
-        found: list[Result] = []
-        faults: list[BaseException] = []
-
-        # An event, since a thread that is joined when Ctrl-C comes is taken for ended.
-        is_over = threading.Event()
+        """The result of work in a thread; Ctrl-C stops it at once, not at its end."""
+        done: concurrent.futures.Future[Result] = concurrent.futures.Future()
 
         def do() -> None:
             try:
-                found.append(work())
+                done.set_result(work())
             except BaseException as fault:
-                faults.append(fault)
-            finally:
-                is_over.set()
+                done.set_exception(fault)
 
         threading.Thread(target=do, daemon=True).start()
         try:
-            while not is_over.wait(PATIENCE):
-                pass
+            while not done.done():
+                concurrent.futures.wait([done], PATIENCE)
         except KeyboardInterrupt:
             self.connection.interrupt()
-            is_over.wait()
+            concurrent.futures.wait([done])
             raise
-        if faults:
-            raise faults[0]
-        return found[0]
+        return done.result()
 
     def _plain(self, file: Path, table: StoredTable) -> Path:
         """A path to a file without letters that stand for others."""

@@ -1,57 +1,18 @@
-"""Engine: DuckDB or Spark, which run the relational expression."""
+"""Start DuckDB or Spark, which run the relational expression."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
+if TYPE_CHECKING:
+    from sgat.pruning.duckdb_engine import DuckDB
+    from sgat.pruning.spark_engine import Spark
 
-from sgat.pruning.stored_table import Destination, StoredTable
-
+Engine: TypeAlias = "DuckDB | Spark"
+"""A database that reads, joins and writes tables larger than memory."""
 EngineName = Literal["duckdb", "spark"]
-Array = np.ndarray[Any, Any]
-
-
-class Engine(Protocol):
-    """A database that reads, joins and writes tables larger than memory.
-
-    Attributes:
-        place: Column of a table that was read with the place of each row, by which rows
-            are written; `write` expects it as the last column of the query. None if
-            rows come in any order.
-    """
-
-    place: str | None
-
-    def read(self, name: str, table: StoredTable) -> None:
-        """Name a stored table; its columns are c0, c1 and so on."""
-
-    def add(self, name: str, table: Any) -> None:
-        """Name a `pyarrow.Table` in memory."""
-
-    def define(self, name: str, query: str) -> None:
-        """Name a query; it runs whenever it is used."""
-
-    def store(self, name: str, query: str) -> None:
-        """Name the rows of a query; it runs once."""
-
-    def drop(self, name: str) -> None:
-        """Let go of stored rows."""
-
-    def query(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query that has few."""
-
-    def batches(self, query: str) -> Iterator[tuple[Array, ...]]:
-        """The columns of a query that has many rows, some rows at a time."""
-
-    def write(self, query: str, names: list[str], to: Destination, at: Path) -> None:
-        """Write the rows of a query to the path `at` as `to` says, columns renamed."""
-
-    def close(self) -> None:
-        """End it."""
 
 
 def start_engine(

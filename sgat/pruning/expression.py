@@ -22,6 +22,7 @@ order, so that both engines and both directions have the same bits.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from sgat.gates import BinaryGates, Gates
 from sgat.pruning.rules import Combination, Reason
@@ -34,6 +35,11 @@ COMBINATIONS: dict[Combination, str] = {
     "min": "LEAST({0}, {1})",
     "mean": "({0} + {1}) * CAST(5E-1 AS FLOAT)",
 }
+LOSSY = {
+    **dict.fromkeys(("%n%", "%N%", "% %", "+%", ".%", "-.%", "%."), ""),
+    **{"%.%0": "%_.0", "0_%": "0.%", "-0_%": "-0.%"},
+}
+"""Patterns of text that loses something as a number, and their exceptions."""
 EDGE_SCORES = (
     "SELECT m.*, f.log_alpha FROM ({0}) AS m LEFT JOIN edge_scores AS f"
     " ON f.src = m.src AND f.dst = m.dst"
@@ -106,11 +112,6 @@ def id_of(column: str, kind: Kind, *, as_integer: bool) -> str:
     return f"CASE WHEN CAST({number} AS STRING) = e.{column} THEN {number} END"
 
 
-GATED = "SELECT src, dst, log_alpha FROM matched WHERE src <> dst"
-COUNTS = (
-    "SELECT COUNT(*), COUNT(CASE WHEN src = dst THEN 1 END),"
-    " COUNT(CASE WHEN src IS NULL OR dst IS NULL THEN 1 END) FROM matched"
-)
 FREE = (
     "SELECT l.score, l.key FROM links AS l LEFT JOIN guaranteed AS g"
     " ON g.key = l.key WHERE g.key IS NULL"
@@ -127,18 +128,13 @@ def text_types(table: str, columns: list[str]) -> str:
     checks = []
     for name in columns:
         whole = f"CAST(TRY_CAST({name} AS BIGINT) AS STRING) = {name}"
-        lossy = [
-            f"LENGTH({name}) > 17",
-            *(f"{name} LIKE '{bad}'" for bad in ("%n%", "%N%", "% %", "+%")),
-            *(f"{name} LIKE '{bad}'" for bad in (".%", "-.%", "%.")),
-            f"({name} LIKE '%.%0' AND {name} NOT LIKE '%_.0')",
-            *(
-                f"({name} LIKE '{sign}0_%' AND {name} NOT LIKE '{sign}0.%')"
-                for sign in ("", "-")
-            ),
-        ]
+        lossy = " OR ".join(
+            f"({name} LIKE '{bad}' AND {name} NOT LIKE '{good}')"
+            for bad, good in LOSSY.items()
+        )
         number = (
-            f"TRY_CAST({name} AS DOUBLE) IS NOT NULL AND NOT ({' OR '.join(lossy)})"
+            f"TRY_CAST({name} AS DOUBLE) IS NOT NULL AND LENGTH({name}) <= 17"
+            f" AND NOT ({lossy})"
         )
         checks += [
             f"MIN(CASE WHEN {name} IS NULL THEN NULL WHEN {test} THEN 1 ELSE 0 END)"
@@ -224,7 +220,7 @@ class Scoring:
 def guaranteed(parts: dict[Reason, str]) -> str:
     """Keys that stay, with the first reason for each."""
     rows = " UNION ALL ".join(
-        f"SELECT key, {int(reason)} AS code FROM ({part}) AS r{int(reason)}"
+        f"SELECT key, {reason:d} AS code FROM ({part}) AS r{reason:d}"
         for reason, part in parts.items()
     )
     return f"SELECT key, MIN(code) AS code FROM ({rows}) AS r GROUP BY key"
@@ -239,20 +235,15 @@ def judged(base: str, by_score: str, filled: str | None) -> str:
         filled: Condition under which a row that is not guaranteed stays; None if
             nothing is guaranteed.
     """
-    loops = (
-        f"WHEN s.src IS NULL OR s.dst IS NULL THEN {int(Reason.MISSING)}"
-        f" WHEN s.src = s.dst THEN {int(Reason.LOOP)}"
-    )
-    removed = f"ELSE {int(Reason.REMOVED)} END AS reason"
-    if filled is None:
-        return (
-            f"SELECT s.*, CASE {loops} WHEN {by_score} THEN {int(Reason.SCORE)}"
-            f" {removed} FROM {base} AS s"
-        )
+    stays, owed, join = by_score, "", ""
+    if filled is not None:
+        stays = f"({by_score}) AND (g.code IS NOT NULL OR ({filled}))"
+        owed = "WHEN g.code IS NOT NULL THEN g.code"
+        join = "LEFT JOIN guaranteed AS g ON g.key = s.key"
     return (
-        f"SELECT s.*, CASE {loops} WHEN ({by_score}) AND (g.code IS NOT NULL OR"
-        f" ({filled})) THEN {int(Reason.SCORE)} WHEN g.code IS NOT NULL THEN g.code"
-        f" {removed} FROM {base} AS s LEFT JOIN guaranteed AS g ON g.key = s.key"
+        f"SELECT s.*, CASE WHEN s.src IS NULL OR s.dst IS NULL THEN {Reason.MISSING:d}"
+        f" WHEN s.src = s.dst THEN {Reason.LOOP:d} WHEN {stays} THEN {Reason.SCORE:d}"
+        f" {owed} ELSE {Reason.REMOVED:d} END AS reason FROM {base} AS s {join}"
     )
 
 
@@ -260,8 +251,7 @@ def output(
     columns: list[str],
     threshold: float | None,
     gates: Gates,
-    *,
-    drop: bool,
+    gone: Collection[Reason],
     place: str | None,
 ) -> str:
     """The kept rows with the columns of the user and, if wanted, those of the scores.
@@ -273,39 +263,32 @@ def output(
         columns: Names of the user's columns here.
         threshold: The log α above which gates are open; None for no scores.
         gates: The gates of the model.
-        drop: Whether rows of missing nodes go.
+        gone: Reasons for which rows go.
         place: Column with the place of each row, to come last; None without.
     """
     wanted = list(columns)
     if threshold is not None:
-        loop = f"reason = {int(Reason.LOOP)}"
-        score = "CAST(score AS DOUBLE)"
+        score, own = "CAST(score AS DOUBLE)", f"{gates.threshold:.17E}"
         moved = f"({score} - ({threshold:.17E}))"
-        temperature = f"{gates.temperature:.17E}"
-        own = f"{gates.threshold:.17E}"
-        relaxed = _sigmoid(f"({moved} + ({own})) / {temperature}")
+        relaxed = _sigmoid(f"({moved} + ({own})) / {gates.temperature:.17E}")
         if isinstance(gates, BinaryGates):
             probability = _sigmoid(score)
             gate = f"CASE WHEN {moved} > 0E0 THEN 1E0 ELSE {relaxed} END"
         else:
             probability = _sigmoid(f"{score} - ({own})")
-            width, low = f"{gates.zeta - gates.gamma:.17E}", f"{gates.gamma:.17E}"
-            value = f"({relaxed} * {width} + ({low}))"
-            gate = (
-                f"CASE WHEN {value} > 0E0 THEN LEAST({value}, 1E0) ELSE {relaxed} END"
-            )
+            width = gates.zeta - gates.gamma
+            value = f"({relaxed} * {width:.17E} + ({gates.gamma:.17E}))"
+            open_gate = f"WHEN {value} > 0E0 THEN LEAST({value}, 1E0)"
+            gate = f"CASE {open_gate} ELSE {relaxed} END"
+        wanted.append("score AS log_alpha")
         wanted += [
-            "score AS log_alpha",
-            *(
-                f"CAST(CASE WHEN {loop} THEN 1E0 WHEN score IS NOT NULL THEN {value}"
-                f" END AS FLOAT) AS {name}"
-                for name, value in (("probability", probability), ("gate", gate))
-            ),
+            f"CAST(CASE WHEN reason = {Reason.LOOP:d} THEN 1E0 WHEN score IS NOT NULL"
+            f" THEN {value} END AS FLOAT) AS {name}"
+            for name, value in (("probability", probability), ("gate", gate))
         ]
     if place is not None:
         wanted.append(place)
-    gone = [Reason.REMOVED, Reason.MISSING] if drop else [Reason.REMOVED]
-    codes = ", ".join(str(int(reason)) for reason in gone)
+    codes = ", ".join(f"{reason:d}" for reason in gone)
     return f"SELECT {', '.join(wanted)} FROM judged WHERE reason NOT IN ({codes})"
 
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from sgat.data.files.atomic import replacing
 from sgat.pruning import expression
-from sgat.pruning.decision import decide, store_guarantees, store_links
+from sgat.pruning.decision import decide, first_unknown, store_guarantees
 from sgat.pruning.engine import Engine
 from sgat.pruning.row_scores import RowScores
 from sgat.pruning.rules import Reason
 from sgat.pruning.stored_table import Destination
-from sgat.pruning.task import (
-    WRITTEN_SCORES,
-    PruneTask,
-    match_scores,
-    node_table,
-)
+from sgat.pruning.task import WRITTEN_SCORES, PruneTask, match_scores, node_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +43,11 @@ class Pruned:
     @property
     def kept_share(self) -> float | None:
         """Share of the rows that have a gate: no self-loops, no missing nodes."""
-        outside = sum(
+        loops, missing, removed = (
             self.reasons.get(reason.label, 0)
-            for reason in (Reason.LOOP, Reason.MISSING)
+            for reason in (Reason.LOOP, Reason.MISSING, Reason.REMOVED)
         )
-        removed = self.reasons.get(Reason.REMOVED.label, 0)
-        gated = self.rows - outside
+        gated = self.rows - loops - missing
         return (gated - removed) / gated if gated else None
 
 
@@ -69,8 +61,8 @@ def prune_table(
     score are outside all rules: they go by `missing` and count for nothing.
 
     Args:
-        task: What to prune.
-        engine: What does it.
+        task: The rows and the rules.
+        engine: DuckDB or Spark.
         out: Where the rows go; replaced in full or not at all.
         tell: Called with the name of each stage.
 
@@ -79,44 +71,35 @@ def prune_table(
             is written then.
         OSError: If something cannot be read or written.
     """
-    scoring = task.scoring
     tell("reading the table")
     engine.add("nodes", node_table(task))
     engine.read("given", task.edges)
     if isinstance(task.scores, RowScores):
         tell("scoring the rows as one graph")
     engine.define("matched", match_scores(task, engine))
-    counts = _outside(task, engine, tell)
+    counts = _store_links(task, engine, tell) if task.needs_passes else {}
     notes = _replaced_note(task)
-    if task.needs_passes:
-        store_links(scoring, engine, tell)
     guarantees = store_guarantees(task, engine, tell, notes)
     decision = decide(task, engine, guarantees, tell, notes)
-    by_score, filled = decision.by_score, decision.filled
-    engine.define("scored", scoring.scored("matched", "m.*"))
-    engine.define("judged", expression.judged("scored", by_score, filled))
+    conditions = decision.by_score, decision.filled
+    engine.define("scored", task.scoring.scored("matched", "m.*"))
+    engine.define("judged", expression.judged("scored", *conditions))
     tell("counting")
-    found: list[tuple[Any, ...]]
-    if task.needs_passes:
-        engine.define("decided", expression.judged("links", by_score, filled))
-        found = engine.query("SELECT reason, COUNT(*) FROM decided GROUP BY reason")
-    else:
-        found = engine.query("SELECT reason, COUNT(*) FROM judged GROUP BY reason")
+    # The rows with a gate are stored, and need no join with their nodes again.
+    rows = expression.judged("links" if task.needs_passes else "scored", *conditions)
+    found = engine.query(f"SELECT reason, COUNT(*) FROM ({rows}) AS r GROUP BY reason")
     counts |= {Reason(code): int(number) for code, number in found}
-    if task.missing == "refuse" and counts.get(Reason.MISSING):
-        raise _missing_fault(task, engine, counts)
+    _check_missing(task, engine, counts)
     gone = {Reason.REMOVED} | ({Reason.MISSING} if task.missing == "drop" else set())
     columns = [inner for inner, _ in task.columns]
     if task.edges.format != "parquet" and out.format == "parquet":
         columns = _typed(columns, engine)
-    tell("writing")
     names = [name for _, name in task.columns]
-    shown = decision.threshold if task.with_scores else None
-    query = expression.output(
-        columns, shown, task.gates, drop=task.missing == "drop", place=engine.place
-    )
     if task.with_scores:
         names += WRITTEN_SCORES
+    tell("writing")
+    shown = decision.threshold if task.with_scores else None
+    query = expression.output(columns, shown, task.gates, gone, engine.place)
     with _in_place_of(out) as temporary:
         engine.write(query, names, out, temporary)
     return Pruned(
@@ -129,54 +112,62 @@ def prune_table(
     )
 
 
-def _typed(columns: list[str], engine: Engine) -> list[str]:
-    """Columns of text as the numbers they hold, where nothing is lost by it."""
-    [found] = engine.query(expression.text_types("given", columns))
-    kinds = zip(found[::2], found[1::2], strict=True)
-    return [
-        f"CAST({name} AS BIGINT)"
-        if is_whole
-        else f"CAST({name} AS DOUBLE)"
-        if is_number
-        else name
-        for name, (is_whole, is_number) in zip(columns, kinds, strict=True)
-    ]
-
-
-def _outside(
+def _store_links(
     task: PruneTask, engine: Engine, tell: Callable[[str], None]
 ) -> dict[Reason, int]:
-    """Number of rows without a gate, where it does not come with the others."""
-    if not task.needs_passes:
-        return {}
+    """Store the rows with a gate, with score and key; the number of the others."""
     tell("matching ids with nodes")
-    engine.store("gated", expression.GATED)
+    engine.store("gated", "SELECT src, dst, log_alpha FROM matched WHERE src <> dst")
     [(rows,)] = engine.query("SELECT COUNT(*) FROM given")
     [(gated,)] = engine.query("SELECT COUNT(*) FROM gated")
-    if rows == gated:
-        return {}
-    [(_, loops, missing)] = engine.query(expression.COUNTS)
-    counts = {Reason.LOOP: int(loops), Reason.MISSING: int(missing)}
-    if missing and task.missing == "refuse":
-        raise _missing_fault(task, engine, {**counts, Reason.SCORE: int(gated)})
+    counts = {}
+    if rows > gated:
+        [(loops,)] = engine.query("SELECT COUNT(*) FROM matched WHERE src = dst")
+        counts = {Reason.LOOP: loops, Reason.MISSING: rows - gated - loops}
+        _check_missing(task, engine, {**counts, Reason.SCORE: gated})
+    links = task.scoring.scored("gated", "m.src, m.dst")
+    if not task.scoring.needs_pairs:
+        engine.define("links", links)
+        return counts
+    tell("finding edges that go both ways")
+    engine.store("pairs", task.scoring.pairs)
+    engine.store("links", links)
+    engine.drop("gated")
     return counts
 
 
-def _missing_fault(
-    task: PruneTask, engine: Engine, counts: dict[Reason, int]
-) -> ValueError:
-    places = [task.edges.position(name, "ids") for name in (task.src, task.dst)]
-    [(src, dst)] = engine.query(
-        f"SELECT c{places[0]}, c{places[1]} FROM matched"
-        " WHERE src IS NULL OR dst IS NULL LIMIT 1"
-    )
+def _check_missing(task: PruneTask, engine: Engine, counts: dict[Reason, int]) -> None:
+    if task.missing != "refuse" or not counts.get(Reason.MISSING):
+        return
+    [(src, dst)] = first_unknown(task, engine, "matched", task.edges)
     missing, rows = counts[Reason.MISSING], sum(counts.values())
-    return ValueError(
+    raise ValueError(
         f"{task.edges.path}: {missing:,} of {rows:,} rows name a node that has no"
         f" score, such as {task.src} {src!r}, {task.dst} {dst!r}; `missing` can be"
         " keep or drop, to keep or drop such rows, and `nodes` gives features of other"
         " nodes."
     )
+
+
+def _typed(columns: list[str], engine: Engine) -> list[str]:
+    """Columns of text as the numbers they hold, where nothing is lost by it."""
+    [found] = engine.query(expression.text_types("given", columns))
+    typed = []
+    for name, is_whole, is_number in zip(columns, found[::2], found[1::2], strict=True):
+        kind = "BIGINT" if is_whole else "DOUBLE" if is_number else None
+        typed.append(name if kind is None else f"CAST({name} AS {kind})")
+    return typed
+
+
+def _replaced_note(task: PruneTask) -> list[str]:
+    """The note that scores take the place of columns of the user's."""
+    found = [name for name in task.edges.columns if name in task.replaced]
+    if not found or task.is_score_table:
+        return []
+    return [
+        f"{task.edges.path}: new scores take the place of {', '.join(found)}; the"
+        " columns stay as they are if no scores are written"
+    ]
 
 
 @contextlib.contextmanager
@@ -204,20 +195,7 @@ def _in_place_of(out: Destination) -> Iterator[Path]:
 def scratch_folder(path: Path) -> Iterator[Path]:
     """A folder beside a path, on the same disk, that is gone in the end."""
     target = Path(os.path.realpath(path))
-    folder = tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    try:
+    with tempfile.TemporaryDirectory(
+        prefix=f".{target.name[:100]}.", dir=target.parent, ignore_cleanup_errors=True
+    ) as folder:
         yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _replaced_note(task: PruneTask) -> list[str]:
-    """The note that scores take the place of columns of the user's."""
-    found = [name for name in task.edges.columns if name in task.replaced]
-    if not found or task.is_score_table:
-        return []
-    names = ", ".join(found)
-    return [
-        f"{task.edges.path}: new scores take the place of {names}; without `scores` the"
-        " columns stay as they are"
-    ]

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Spark:
-    """See `sgat.pruning.engine.Engine`; rows come in any order.
+    """See `sgat.pruning.duckdb_engine.DuckDB`; rows come in any order.
 
     Args:
         scratch: A folder for what does not fit into memory.
@@ -33,6 +33,8 @@ class Spark:
     Raises:
         ValueError: If Java is missing or the master does not answer.
     """
+
+    place: str | None = None
 
     def __init__(self, scratch: Path, memory: int, master: str) -> None:
         self.scratch = scratch
@@ -54,8 +56,6 @@ class Spark:
         self.stored: dict[str, Any] = {}
         self.files: dict[str, Path] = {}
 
-    place: str | None = None
-
     def read(self, name: str, table: StoredTable) -> None:
         """Name a stored table; its columns are c0, c1 and so on."""
         reader = self.session.read
@@ -70,11 +70,8 @@ class Spark:
                 )
             else:
                 options = {**CSV, "header": True, "sep": table.delimiter}
-                options |= {
-                    "multiLine": True,
-                    "mode": "FAILFAST",
-                    "enforceSchema": True,
-                }
+                options |= {"multiLine": True, "enforceSchema": True}
+                options["mode"] = "FAILFAST"
                 kinds = ", ".join(f"c{k} STRING" for k in range(len(table.columns)))
                 frame = reader.schema(kinds).options(**options).csv(files)
             names = (f"c{place}" for place in range(len(table.columns)))
