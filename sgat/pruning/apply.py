@@ -59,12 +59,10 @@ def _applied(
 ) -> EdgeScores:
     if not data.has_directions and rules.symmetric is None:
         rules = dataclasses.replace(rules, symmetric="max")
-    graph = data.graph
+    graph = data.graph.to("cpu")
     choice = choose_edges(
         scores.log_alpha.numpy(force=True),
-        graph.src.numpy(force=True),
-        graph.dst.numpy(force=True),
-        graph.num_nodes,
+        graph,
         rules,
         protected=find_protected(protect, data),
         threshold=gates.threshold,

@@ -46,9 +46,7 @@ class Choice:
 
 def choose_edges(
     log_alpha: Array,
-    src: Array,
-    dst: Array,
-    num_nodes: int,
+    graph: Graph,
     rules: Rules = Rules(),
     *,
     protected: Array | None = None,
@@ -61,24 +59,23 @@ def choose_edges(
 
     Args:
         log_alpha: Scores, [E].
-        src: Source of each edge, [E].
-        dst: Target of each edge, [E]; no loops, and no edge twice.
-        num_nodes: Number of nodes N.
+        graph: The edges, on the CPU.
         rules: What to keep; see `Rules`.
         protected: Edges that are never removed, [E] bool.
         threshold: The model's own threshold, for rules that name none.
     """
-    score = np.asarray(log_alpha)
+    score, src, dst = np.asarray(log_alpha), graph.src.numpy(), graph.dst.numpy()
     place, twin = np.arange(len(score)), None
     if rules.symmetric is not None:
-        twin = _reverse(src, dst, num_nodes)
+        reverse = graph.find(graph.dst, graph.src).numpy()
+        twin = np.where(reverse < 0, place, reverse)
         score = combined(score, score[twin], rules.symmetric)
         place = np.minimum(place, twin)
     code = np.zeros(len(score), dtype=np.uint8)
     for reason, mask in (
         (Reason.PROTECTED, protected),
         (Reason.MIN_DEGREE, _best_in_edges(score, place, dst, rules.min_degree)),
-        (Reason.CONNECTED, _forest(score, place, src, dst, num_nodes, rules)),
+        (Reason.CONNECTED, _forest(score, place, src, dst, graph.num_nodes, rules)),
     ):
         if mask is not None:
             mask = mask if twin is None else mask | mask[twin]
@@ -161,17 +158,6 @@ def combined(one: Array, other: Array, how: Combination) -> Array:
     return np.asarray((one + other) / np.asarray(2, one.dtype))
 
 
-def _reverse(src: Array, dst: Array, num_nodes: int) -> Array:
-    """Position of the reverse of each edge, its own if there is none, [E]."""
-    own = np.arange(len(src))
-    key = dst.astype(np.int64) * num_nodes + src
-    order = np.argsort(key, kind="stable")
-    wanted = src.astype(np.int64) * num_nodes + dst
-    found = np.searchsorted(key, wanted, sorter=order)
-    position = order[np.minimum(found, len(key) - 1)] if len(key) else own
-    return np.asarray(np.where(key[position] == wanted, position, own))
-
-
 def _best(score: Array, place: Array, number: int) -> Array:
     """Mark so many edges of the highest scores, [E]; equal places go together."""
     order = np.lexsort((place, -score))
@@ -203,7 +189,7 @@ def _forest(
     if not rules.keep_connected:
         return None
     ends = (src.astype(np.int32, copy=False), dst.astype(np.int32, copy=False))
-    edges = (*ends, score, place.astype(np.int64, copy=False))
+    edges = (*ends, score, place)
     mask = np.zeros(len(score), dtype=bool)
     mask[spanning_forest(num_nodes, lambda: [edges])] = True
     return mask

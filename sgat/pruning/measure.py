@@ -42,26 +42,23 @@ def measure(
     model: SGAT,
     x: Features,
 ) -> dict[str, Any]:
-    """Compare the model on the full graph with the model on what was written.
+    """Compare the model on the full graph with the model on the written one.
 
-    The written table is read again as a graph of its own, with the weights A_ij z_ij,
-    and the model runs over it without gates. Both graphs must fit into memory.
-
-    Predictions are compared with the gated full graph. Where the rules are the model's
-    own threshold, or a share or a threshold that keeps more, that is the model itself,
-    its threshold moved to where gates open. Under other rules no model has these gates;
-    the full graph then has the gates that were written, and 0 for removed edges. How
-    many predictions differ from those of the model as it was trained is told apart.
+    The written table is read as a graph with the weights A_ij z_ij, and the model runs
+    over it without gates. Both graphs must fit into memory. Predictions are compared
+    with those of the full graph: with the gates of the model, its threshold moved,
+    where these are the gates that were written, and else with those that were written
+    and 0 for removed edges.
 
     Three passes are timed in turn: over all edges of the full graph, as by a network
-    without gates; over the full graph with gates, which scores all edges and hears
-    those that are open; and over the written graph.
+    without gates; over the full graph with gates, which scores all edges and uses the
+    open ones; and over the written graph.
 
     Args:
-        task: What was pruned.
-        engine: What did it.
+        task: The rows and the rules.
+        engine: The engine that pruned.
         written: Where the kept rows were written.
-        pruned: What became of the rows.
+        pruned: The result.
         weight: Column with the weights, if there is one.
         model: The trained network.
         x: Features of the nodes, [N, K].
@@ -73,6 +70,7 @@ def measure(
         and `speedup_over_gated`.
     """
     full = _graph(task, engine, "matched", task.edges.columns, weight)
+    full = model.judged(x, full)
     table = open_table(written.path, delimiter=written.delimiter)
     engine.read("written", table)
     engine.define("written_matched", match_ids(task, "written", table))
@@ -123,25 +121,18 @@ def _graph(
     gate: bool = False,
 ) -> Graph:
     """The rows of a relation as a graph, weighted by A_ij or A_ij z_ij."""
-    factors = [
-        name for name in (weight, *(["gate"] if gate else [])) if name in columns
-    ]
+    factors = [name for name in (weight, "gate" if gate else "") if name in columns]
     product = " * ".join(f"CAST(c{columns.index(name)} AS DOUBLE)" for name in factors)
-    parts = list(
-        engine.batches(
-            f"SELECT src, dst{', ' + product + ' AS weight' if product else ''}"
-            f" FROM {relation} WHERE src IS NOT NULL AND dst IS NOT NULL"
-        )
+    rows = f"FROM {relation} WHERE src IS NOT NULL AND dst IS NOT NULL"
+    parts = list(engine.batches(f"SELECT src, dst, {product or 1} AS weight {rows}"))
+    src, dst, value = (
+        torch.from_numpy(np.concatenate([np.empty(0, np.int32), *column]))
+        for column in (zip(*parts, strict=True) if parts else ([], [], []))
     )
-    whole = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    if not whole:
-        whole = [np.empty(0, dtype=np.int32)] * 2
-    index = torch.from_numpy(np.stack(whole[:2]).astype(np.int64))
-    value = torch.from_numpy(whole[2]).float() if len(whole) > 2 else None
     return Graph.from_edges(
-        index,
+        torch.stack([src, dst]).long(),
         len(task.nodes.ids),
-        value,
+        value.float() if factors else None,
         make_undirected=task.undirected,
         say_merged=False,
     )

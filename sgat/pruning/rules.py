@@ -1,11 +1,12 @@
-"""Rules: what decides which edges stay, and what is guaranteed whatever the scores."""
+"""Rules: by which score edges stay, and which stay whatever their score."""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-import math
-from typing import Literal, get_args
+from typing import Literal
+
+from sgat.config.checked import CountOrZero, Finite, Settings, ShareLeft
 
 Combination = Literal["max", "min", "mean"]
 MARGIN = 1e-3
@@ -30,8 +31,8 @@ class Reason(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rules:
-    """What is kept.
+class Rules(Settings):
+    """The edges that stay.
 
     The score decides first: the share `keep` of the edges with the highest scores, or
     the edges above `threshold`, or, without either, above the model's own threshold.
@@ -53,31 +54,19 @@ class Rules:
             without direction, so the number of connected components is unchanged.
     """
 
-    keep: float | None = None
-    threshold: float | None = None
+    keep: ShareLeft | None = None
+    threshold: Finite | None = None
     symmetric: Combination | None = None
-    min_degree: int = 0
+    min_degree: CountOrZero = 0
     keep_connected: bool = False
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing, and rules that contradict each other."""
+        super().__post_init__()
         if self.keep is not None and self.threshold is not None:
             raise ValueError(
                 f"`keep` and `threshold` exclude each other, got {self.keep} and"
                 f" {self.threshold}."
-            )
-        if self.keep is not None and not 0 < self.keep <= 1:
-            raise ValueError(f"`keep` must be in (0, 1], got {self.keep}.")
-        if self.threshold is not None and not math.isfinite(self.threshold):
-            raise ValueError(f"`threshold` must be finite, got {self.threshold}.")
-        if self.symmetric not in (None, *get_args(Combination)):
-            raise ValueError(
-                f"`symmetric` must be max, min or mean, got {self.symmetric!r}."
-            )
-        if self.min_degree < 0 or self.min_degree != int(self.min_degree):
-            raise ValueError(
-                f"`min_degree` must be a whole number of at least 0, got"
-                f" {self.min_degree}."
             )
 
     def gate_threshold(

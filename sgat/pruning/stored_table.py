@@ -15,7 +15,7 @@ from sgat.data.files.source import check_file, check_names, listed
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 Kind = Literal["integer", "string", "text"]
-"""What the ids of a column are; the cells of a text file have no type of their own."""
+"""Type of the ids of a column; the cells of a text file have no type of their own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +50,7 @@ class StoredTable:
         return self.columns.index(name)
 
     def kind(self, name: str) -> Kind:
-        """What the ids in a column are.
-
-        Raises:
-            ValueError: If they can be no ids.
-        """
+        """The type of the ids in a column; an error if they can be no ids."""
         import pyarrow as pa
 
         from sgat.data.files.columns import is_string
@@ -95,10 +91,6 @@ class Destination:
     @classmethod
     def from_path(cls, path: Path, *, delimiter: str | None = None) -> Destination:
         """The destination a path names; without a suffix it is a folder.
-
-        Args:
-            path: The path.
-            delimiter: What separates the cells of a text file; None goes by the suffix.
 
         Raises:
             ValueError: If the suffix is of no format that can be written, or the folder

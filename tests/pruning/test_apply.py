@@ -33,13 +33,7 @@ def test_node_data_gives_the_edges_that_the_rules_choose(block):
     small = classifier.sparsify(data, **rules)
     assert isinstance(small, NodeData)
     table = classifier.score_edges(data)
-    choice = choose_edges(
-        table["log_alpha"].to_numpy(),
-        data.graph.src.numpy(),
-        data.graph.dst.numpy(),
-        data.num_nodes,
-        Rules(**rules),
-    )
+    choice = choose_edges(table["log_alpha"].to_numpy(), data.graph, Rules(**rules))
     edges = np.array(sorted(pairs_of(data.graph), key=lambda pair: pair[::-1]))
     assert pairs_of(small.graph) == set(map(tuple, edges[choice.kept].tolist()))
     assert bool((small.graph.weight > 0).all())

@@ -40,7 +40,7 @@ def in_memory(nodes, ends, rules, protected=()):
         [pair in protected for pair in zip(src.tolist(), dst.tolist(), strict=True)]
     )
     choice = choose_edges(
-        log_alpha, src, dst, NODES, rules, protected=mask, threshold=gates.threshold
+        log_alpha, graph, rules, protected=mask, threshold=gates.threshold
     )
     plain = EdgeScores.from_log_alpha(torch.tensor(log_alpha), graph, gates)
     found = chosen_scores(plain, choice, graph, gates)

@@ -32,7 +32,7 @@ def kept_in_memory(nodes, ends, rules, *, undirected=False):
     src, dst = graph.src.numpy(), graph.dst.numpy()
     log_alpha = nodes.model.log_alpha(nodes.scores.x, graph).detach().numpy()
     threshold = nodes.model.gating.gates.threshold
-    choice = choose_edges(log_alpha, src, dst, NODES, rules, threshold=threshold)
+    choice = choose_edges(log_alpha, graph, rules, threshold=threshold)
     kept = zip(src, dst, choice.score, choice.kept, strict=True)
     return {(nodes.ids[s], nodes.ids[d]): a for s, d, a, k in kept if k}
 
