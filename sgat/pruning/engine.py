@@ -1,4 +1,7 @@
-"""Start DuckDB or Spark, which run the relational expression."""
+"""Start DuckDB or Spark, which run the relational expression.
+
+Tested in tests/pruning/test_duckdb_engine.py.
+"""
 
 from __future__ import annotations
 

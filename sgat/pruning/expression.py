@@ -17,6 +17,8 @@ lower key is better. This is the order of `sgat.Graph`, so the same edges are ch
 as in memory. All names are ours, so no name of a user has to be quoted; all sums are of
 float32, as in the model. Products of vectors are summed in double precision and a fixed
 order, so that both engines and both directions have the same bits.
+
+Tested in tests/pruning/test_prune_table.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Rules: by which score edges stay, and which stay whatever their score."""
+"""Rules: by which score edges stay, and which stay whatever their score.
+
+Tested in tests/pruning/test_choice.py.
+"""
 
 from __future__ import annotations
 

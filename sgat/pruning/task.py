@@ -1,4 +1,7 @@
-"""PruneTask: which rows to prune, by which scores and rules."""
+"""PruneTask: which rows to prune, by which scores and rules.
+
+Tested in tests/pruning/test_prune_table.py.
+"""
 
 from __future__ import annotations
 

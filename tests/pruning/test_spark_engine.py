@@ -93,11 +93,8 @@ MORE_RULES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [Rules(), *(pytest.param(r, marks=pytest.mark.slow) for r in MORE_RULES)],
-    ids=str,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", [Rules(), *MORE_RULES], ids=str)
 def test_both_engines_give_the_same_rows(rules, tmp_path):
     nodes, whole, table = awkward_table(tmp_path / "edges.parquet")
     protect = write(whole[["src", "dst"]][5:9].dropna(), tmp_path / "protect.csv")
