@@ -122,7 +122,7 @@ class FinishedRun:
 
     def _removal(self) -> tuple[Removal, list[RemovalPoint]]:
         path = self.folder.removal
-        stored = _read_json(path)
+        stored = read_json(path)
         try:
             curve = [RemovalPoint(**point) for point in stored["curve"]]
             return Removal.from_dict(stored), curve
@@ -140,6 +140,16 @@ def open_run(path: str | Path, *, root: str | None = None) -> FinishedRun:
     Raises:
         ValueError: If there is no finished run.
     """
+    folder = finished_folder(path)
+    return FinishedRun(folder, read_model(folder.path), read_json(folder.summary), root)
+
+
+def finished_folder(path: str | Path) -> RunFolder:
+    """The folder of a finished run of `sgat fit`; nothing in it is read.
+
+    Raises:
+        ValueError: If there is no finished run.
+    """
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
         raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
@@ -148,16 +158,21 @@ def open_run(path: str | Path, *, root: str | None = None) -> FinishedRun:
             f"The run in {path} is not finished; go on with it by"
             f" `sgat fit --resume --out {path}`."
         )
-    saved = read_model(folder.path)
     if not folder.is_finished:
+        read_model(folder.path)  # says what is missing in a folder of something else
         raise ValueError(
             f"{path} was written by `SGATClassifier.save` and does not say where its"
             " data is; use `sgat.load` in Python, or train with `sgat fit`."
         )
-    return FinishedRun(folder, saved, _read_json(folder.summary), root)
+    return folder
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The table in a JSON file of a run.
+
+    Raises:
+        ValueError: If the file is missing or damaged.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, FileNotFoundError) as error:

@@ -30,9 +30,10 @@ from sgat.pruning.row_scores import RowScores
 from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.task import Missing, PruneTask
-from sgat.runs.finished_run import open_run
+from sgat.runs.finished_run import finished_folder, open_run, read_json
 from sgat.runs.folder import RunFolder
 from sgat.scorers import FreeScorer
+from sgat.training.files import read_parquet
 from sgat.training.saved_model import read_model
 
 TEXT_FORMATS = ("csv", "tsv")
@@ -111,7 +112,7 @@ def prune_run(
     start = time.perf_counter()
     _check_out(request)
     tell("opening the run")
-    folder = _finished_folder(request.run)
+    folder = finished_folder(request.run)
     config = Config.from_toml(folder.config)
     for what, path in config.data.files.items():
         if overlaps(Path(path), request.out):
@@ -137,7 +138,7 @@ def prune_run(
             if request.protect is None
             else open_table(request.protect, delimiter=delimiter)
         ),
-        undirected=_is_undirected(request, config, is_own),
+        undirected=_is_undirected(request, folder, config),
         missing=request.missing,
         with_scores=request.scores,
         is_score_table=request.edges is None,
@@ -165,20 +166,6 @@ def prune_run(
     return _summary(request, task, pruned, measured, seconds)
 
 
-def _finished_folder(path: Path) -> RunFolder:
-    folder = RunFolder(path)
-    if not folder.path.is_dir():
-        raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
-    if folder.is_under_way:
-        raise ValueError(
-            f"The run in {path} is not finished; go on with it by"
-            f" `sgat fit --resume --out {path}`."
-        )
-    if not folder.is_finished:
-        raise ValueError(f"{path} is not a finished run; make one with `sgat fit`.")
-    return folder
-
-
 def _nodes(
     request: PruneRequest, folder: RunFolder, config: Config
 ) -> tuple[Nodes, tuple[SGAT, Features] | None]:
@@ -199,18 +186,11 @@ def _nodes(
 
 
 def _nodes_of_run(folder: RunFolder, config: Config) -> Nodes:
-    import pyarrow.parquet
-
-    wanted = [
-        name for name in ("id", "graph") if name in open_table(folder.nodes).columns
-    ]
-    table = pyarrow.parquet.read_table(folder.nodes, columns=wanted)
-    data, is_text = config.data, False
-    if data.edges is not None:
-        path, what = (data.nodes, "nodes") if data.nodes else (data.edges, "edges")
-        given = data.options.get(f"{what}_format")
-        is_text = (given or SUFFIXES.get(Path(path).suffix.lower())) in TEXT_FORMATS
-    graph = table.column("graph") if "graph" in wanted else None
+    data, table = config.data, read_parquet(folder.nodes, ["graph", "id"])
+    path, what = (data.nodes, "nodes") if data.nodes else (data.edges, "edges")
+    format = None if path is None else SUFFIXES.get(Path(path).suffix.lower())
+    is_text = data.options.get(f"{what}_format", format) in TEXT_FORMATS
+    graph = table.column("graph") if "graph" in table.column_names else None
     return Nodes(table.column("id"), is_text, graph)
 
 
@@ -266,15 +246,15 @@ def _scores(folder: RunFolder, model: SGAT, x: Features) -> NodeScores | RowScor
     return node_scores(model, x) or RowScores(model, x)
 
 
-def _is_undirected(request: PruneRequest, config: Config, is_own: bool) -> bool:
+def _is_undirected(request: PruneRequest, folder: RunFolder, config: Config) -> bool:
     """Whether each row stands for both directions.
 
     Raises:
         ValueError: If the scores in the folder are not those that the request needs.
     """
-    as_run = bool(config.data.options.get("undirected"))
+    as_run = bool(read_json(folder.summary).get("undirected_rows"))
     given, both = request.undirected, request.rules.symmetric
-    if not is_own:
+    if request.edges is not None or request.nodes is not None:
         return as_run if given is None else given
     if given is not None and given != as_run:
         raise ValueError(

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -176,8 +177,21 @@ def test_a_folder_without_a_finished_run_is_refused(csv_files, tmp_path):
         prune()
     finish(csv_files)
     Path("mine/summary.json").unlink()
-    with pytest.raises(ValueError, match="mine is not a finished run"):
+    with pytest.raises(
+        ValueError, match="mine was written by `SGATClassifier"
+    ):
         prune()
     RunFolder(Path("mine")).start(Config())
     with pytest.raises(ValueError, match="The run in mine is not finished; go on with"):
         prune()
+
+
+def test_a_file_that_says_that_edges_have_no_direction_is_pruned_so():
+    graph = nx.star_graph(12)
+    for node in graph:
+        graph.nodes[node].update(size=float(node % 3), y="odd" if node % 2 else "even")
+    nx.write_graphml(graph, "star.graphml")
+    finish(["--edges", "star.graphml", "--label", "y"], scorer="additive")
+    # Every edge is the best of its leaf, in whichever direction it stands.
+    summary = prune(rules=Rules(threshold=99.0, min_degree=1))
+    assert summary["kept"] == summary["rows"] == 12
