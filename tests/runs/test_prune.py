@@ -177,9 +177,7 @@ def test_a_folder_without_a_finished_run_is_refused(csv_files, tmp_path):
         prune()
     finish(csv_files)
     Path("mine/summary.json").unlink()
-    with pytest.raises(
-        ValueError, match="mine was written by `SGATClassifier"
-    ):
+    with pytest.raises(ValueError, match="mine was written by `SGATClassifier"):
         prune()
     RunFolder(Path("mine")).start(Config())
     with pytest.raises(ValueError, match="The run in mine is not finished; go on with"):
