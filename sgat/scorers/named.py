@@ -16,33 +16,12 @@ from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.structure import StructureScorer
 
-
-def _additive(channels: int, rank: int, init_gain: float) -> nn.Module:
-    return AdditiveScorer(channels, init_gain=init_gain)
-
-
-def _cosine(channels: int, rank: int, init_gain: float) -> nn.Module:
-    return CosineScorer(channels, rank, init_gain=init_gain)
-
-
-def _bilinear(channels: int, rank: int, init_gain: float) -> nn.Module:
-    return BilinearScorer(channels, rank, init_gain=init_gain)
-
-
-def _gatv2(channels: int, rank: int, init_gain: float) -> nn.Module:
-    return GATv2Scorer(channels, rank, init_gain=init_gain)
-
-
-def _structure(channels: int, rank: int, init_gain: float) -> nn.Module:
-    return StructureScorer(channels, init_gain=init_gain)
-
-
 SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
-    "additive": _additive,
-    "cosine": _cosine,
-    "bilinear": _bilinear,
-    "gatv2": _gatv2,
-    "structure": _structure,
+    "additive": lambda width, rank, gain: AdditiveScorer(width, init_gain=gain),
+    "cosine": lambda width, rank, gain: CosineScorer(width, rank, init_gain=gain),
+    "bilinear": lambda width, rank, gain: BilinearScorer(width, rank, init_gain=gain),
+    "gatv2": lambda width, rank, gain: GATv2Scorer(width, rank, init_gain=gain),
+    "structure": lambda width, rank, gain: StructureScorer(width, init_gain=gain),
 }
 """Makers of scorers that look at a layer's features; "evidence" looks at none."""
 

@@ -19,7 +19,6 @@ from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.runs.provenance import device_name, versions
 from sgat.training.evaluate import evaluate
-from sgat.training.loop import chosen_device
 from sgat.training.result import Result
 from sgat_lab.baselines import fit, prepare
 from sgat_lab.config import LabConfig, MadeDataConfig
@@ -76,8 +75,7 @@ class Trials:
         graphs, result = train(task.prepared(given), config)
         if result.interrupted:
             raise KeyboardInterrupt
-        on_device = [data.to(chosen_device(self.device)) for data in graphs]
-        val, test = evaluate(result.model, on_device, ["val", "test"])
+        val, test = evaluate(result.model, result.graphs, ["val", "test"])
         if test is None:
             raise ValueError(f"{config.data.name!r} has no test nodes to judge by.")
         edges = sum(data.graph.num_edges for data in given)
@@ -96,7 +94,7 @@ class Trials:
             epochs=len(result.records),
             seconds=result.records[-1].seconds,
             parameters=sum(p.numel() for p in result.model.parameters()),
-            extra=probe(Trained(result, on_device, given, added)) if probe else {},
+            extra=probe(Trained(result, result.graphs, given, added)) if probe else {},
         )
 
     def _judged_best(self, task: Task, config: LabConfig) -> Record:
