@@ -50,10 +50,17 @@ class EdgeScores:
     def from_log_alpha(
         cls, log_alpha: Tensor, graph: Graph, gates: Gates
     ) -> EdgeScores:
-        """Everything that follows from log α and the weights of the edges."""
+        """The scores that a model gives edges of these log α."""
         log_alpha = log_alpha.detach()
         kept = gates.is_kept(log_alpha)
         gate = torch.where(kept, gates.value(log_alpha), 0)
+        return cls.from_gates(log_alpha, gate, kept, graph, gates)
+
+    @classmethod
+    def from_gates(
+        cls, log_alpha: Tensor, gate: Tensor, kept: Tensor, graph: Graph, gates: Gates
+    ) -> EdgeScores:
+        """All scores, where edges are kept with gates of their own."""
         weight = gate if graph.weight is None else gate * graph.weight.to(gate)
         loop = graph.loop_weights.to(gate)
         row_sum = torch.index_add(loop, 0, graph.dst, weight)

@@ -69,7 +69,7 @@ def _applied(
     )
     for note in choice.notes:
         logger.warning("%s.", note)
-    return chosen_scores(scores, choice, graph, gates)
+    return chosen_scores(choice, graph, gates)
 
 
 def find_protected(protect: Any, data: NodeData) -> Array | None:

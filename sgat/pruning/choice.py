@@ -29,7 +29,7 @@ class Choice:
             that an edge owes its place to.
         score: The score that decided, of both directions if symmetric, [E].
         threshold: The log α above which gates are open, see `chosen_scores`.
-        notes: What a user should know, one sentence each.
+        notes: One sentence each for the user.
     """
 
     kept: Array
@@ -64,7 +64,7 @@ def choose_edges(
         protected: Edges that are never removed, [E] bool.
         threshold: The model's own threshold, for rules that name none.
     """
-    score, src, dst = np.asarray(log_alpha), graph.src.numpy(), graph.dst.numpy()
+    score = np.asarray(log_alpha)
     place, twin = np.arange(len(score)), None
     if rules.symmetric is not None:
         reverse = graph.find(graph.dst, graph.src).numpy()
@@ -72,14 +72,15 @@ def choose_edges(
         score = combined(score, score[twin], rules.symmetric)
         place = np.minimum(place, twin)
     code = np.zeros(len(score), dtype=np.uint8)
-    for reason, mask in (
-        (Reason.PROTECTED, protected),
-        (Reason.MIN_DEGREE, _best_in_edges(score, place, dst, rules.min_degree)),
-        (Reason.CONNECTED, _forest(score, place, src, dst, graph.num_nodes, rules)),
-    ):
-        if mask is not None:
-            mask = mask if twin is None else mask | mask[twin]
-            code[mask & (code == 0)] = reason
+    guarantees = {} if protected is None else {Reason.PROTECTED: protected}
+    if rules.min_degree:
+        best = _best_in_edges(score, place, graph, rules.min_degree)
+        guarantees[Reason.MIN_DEGREE] = best
+    if rules.keep_connected:
+        guarantees[Reason.CONNECTED] = _forest(score, place, graph)
+    for reason, mask in guarantees.items():
+        mask = mask if twin is None else mask | mask[twin]
+        code[mask & (code == 0)] = reason
     notes: tuple[str, ...] = ()
     if rules.keep is None:
         limit = threshold if rules.threshold is None else rules.threshold
@@ -104,9 +105,7 @@ def choose_edges(
     return Choice(kept, why.astype(np.uint8), score, moved, notes)
 
 
-def chosen_scores(
-    scores: EdgeScores, choice: Choice, graph: Graph, gates: Gates
-) -> EdgeScores:
+def chosen_scores(choice: Choice, graph: Graph, gates: Gates) -> EdgeScores:
     """The scores of the edges under a choice, with the gates they are kept with.
 
     Where the rules keep less than the model would, what stays has the model's gates.
@@ -120,22 +119,9 @@ def chosen_scores(
     and at most -γ / (ζ - γ), 1/12 by default (1/2 for binary gates). Removed edges have
     gate 0. The probability stays the model's own.
     """
-    kept = torch.from_numpy(choice.kept)
-    log_alpha = torch.from_numpy(choice.score)
+    kept, log_alpha = torch.from_numpy(choice.kept), torch.from_numpy(choice.score)
     gate = torch.where(kept, kept_gates(log_alpha, choice.threshold, gates), 0)
-    weight = gate if graph.weight is None else gate * graph.weight.cpu().to(gate)
-    loop = graph.loop_weights.cpu().to(gate)
-    row_sum = torch.index_add(loop, 0, graph.dst.cpu(), weight)
-    inverse = torch.where(row_sum > 0, 1 / row_sum, 0)
-    return dataclasses.replace(
-        scores,
-        log_alpha=log_alpha,
-        probability=gates.probability_open(log_alpha),
-        gate=gate,
-        kept=kept,
-        attention=weight * inverse[graph.dst.cpu()],
-        loop_attention=loop * inverse,
-    )
+    return EdgeScores.from_gates(log_alpha, gate, kept, graph, gates)
 
 
 def kept_gates(log_alpha: Tensor, threshold: float, gates: Gates) -> Tensor:
@@ -151,11 +137,9 @@ def kept_gates(log_alpha: Tensor, threshold: float, gates: Gates) -> Tensor:
 
 def combined(one: Array, other: Array, how: Combination) -> Array:
     """The score of both directions of an edge, [E]."""
-    if how == "max":
-        return np.asarray(np.maximum(one, other))
-    if how == "min":
-        return np.asarray(np.minimum(one, other))
-    return np.asarray((one + other) / np.asarray(2, one.dtype))
+    if how == "mean":
+        return np.asarray((one + other) / np.asarray(2, one.dtype))
+    return np.asarray((np.maximum if how == "max" else np.minimum)(one, other))
 
 
 def _best(score: Array, place: Array, number: int) -> Array:
@@ -168,28 +152,18 @@ def _best(score: Array, place: Array, number: int) -> Array:
     return kept
 
 
-def _best_in_edges(score: Array, place: Array, dst: Array, degree: int) -> Array | None:
+def _best_in_edges(score: Array, place: Array, graph: Graph, degree: int) -> Array:
     """Mark the best `degree` edges into every node, [E]."""
-    if not degree:
-        return None
+    dst, start = graph.dst.numpy(), graph.row_ptr.numpy()
     order = np.lexsort((place, -score, dst))
-    node = dst[order]
-    position = np.arange(len(order))
-    is_first = np.r_[True, node[1:] != node[:-1]][: len(order)]
-    start = np.maximum.accumulate(np.where(is_first, position, 0))
     mask = np.zeros(len(order), dtype=bool)
-    mask[order[position - start < degree]] = True
+    mask[order[np.arange(len(order)) - start[dst] < degree]] = True
     return mask
 
 
-def _forest(
-    score: Array, place: Array, src: Array, dst: Array, num_nodes: int, rules: Rules
-) -> Array | None:
+def _forest(score: Array, place: Array, graph: Graph) -> Array:
     """Mark the edges of the maximum spanning forest, [E]."""
-    if not rules.keep_connected:
-        return None
-    ends = (src.astype(np.int32, copy=False), dst.astype(np.int32, copy=False))
-    edges = (*ends, score, place)
+    edges = (graph.src.numpy(), graph.dst.numpy(), score, place)
     mask = np.zeros(len(score), dtype=bool)
-    mask[spanning_forest(num_nodes, lambda: [edges])] = True
+    mask[spanning_forest(graph.num_nodes, lambda: [edges])] = True
     return mask

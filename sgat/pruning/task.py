@@ -74,13 +74,9 @@ class PruneTask:
     @property
     def needs_passes(self) -> bool:
         """Whether deciding on a row takes more than its own score."""
-        rules = self.rules
-        return (
-            rules.keep is not None
-            or rules.min_degree > 0
-            or rules.keep_connected
-            or self.scoring.needs_pairs
-        )
+        rules, needs_pairs = self.rules, self.scoring.needs_pairs
+        has_order = rules.keep is not None or rules.min_degree > 0
+        return has_order or rules.keep_connected or needs_pairs
 
     @property
     def columns(self) -> list[tuple[str, str]]:
@@ -136,13 +132,11 @@ def match_ids(
     for column, role in ((task.src, "the source"), (task.dst, "the target")):
         place, kind = table.position(column, role), table.kind(column)
         as_integer = task.nodes.ids_are_integers
-        wanted = "integers" if as_integer else "strings"
-        held = "strings" if as_integer else "integers"
-        is_typed = kind == held.removesuffix("s")
-        if is_typed and not (as_integer and task.nodes.ids_are_text):
+        wanted, other = ("integer", "string")[:: 1 if as_integer else -1]
+        if kind == other and not (as_integer and task.nodes.ids_are_text):
             raise ValueError(
-                f"{table.path}, column {column!r}: holds {held}, but the ids of the"
-                f" nodes are {wanted}; store both the same way."
+                f"{table.path}, column {column!r}: holds {other}s, but the ids of the"
+                f" nodes are {wanted}s; store both the same way."
             )
         ids.append(expression.id_of(f"c{place}", kind, as_integer=as_integer))
     graph = None

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sgat.gates import BinaryGates, HardConcrete
 from sgat.graph import Graph
 from sgat.pruning import Reason, Rules, choose_edges, chosen_scores
-from sgat.scored import EdgeScores
 
 COMBINE = {"max": max, "min": min, "mean": lambda a, b: (a + b) / 2}
 
@@ -233,8 +232,7 @@ def test_gates_of_kept_edges_are_positive_and_follow_where_they_open(graph, rule
     choice = graph.choose(rules)
     built, gates = graph.graph, HardConcrete()
     log_alpha = torch.from_numpy(choice.score)
-    plain = EdgeScores.from_log_alpha(log_alpha, built, gates)
-    found = chosen_scores(plain, choice, built, gates)
+    found = chosen_scores(choice, built, gates)
     assert bool((found.gate[found.kept] > 0).all())
     assert bool((found.gate[~found.kept] == 0).all())
     moved = gates.value(
@@ -291,10 +289,9 @@ def test_binary_gates_below_the_cut_have_their_probability():
     gates = BinaryGates("gumbel", temperature=1.0)
     graph = Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), 2)
     log_alpha = torch.tensor([-1.0, 2.0])
-    plain = EdgeScores.from_log_alpha(log_alpha, graph, gates)
     rules = Rules(min_degree=1)
     choice = choose_edges(log_alpha.numpy(), graph, rules, threshold=0.0)
-    found = chosen_scores(plain, choice, graph, gates)
+    found = chosen_scores(choice, graph, gates)
     assert found.gate.tolist() == pytest.approx([1 / (1 + np.e), 1.0])
 
 

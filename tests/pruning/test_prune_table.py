@@ -24,7 +24,6 @@ from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, chosen_scores
 from sgat.pruning.node_scores import Nodes
 from sgat.pruning.stored_table import open_table
-from sgat.scored import EdgeScores
 
 
 def in_memory(nodes, ends, rules, protected=()):
@@ -42,8 +41,7 @@ def in_memory(nodes, ends, rules, protected=()):
     choice = choose_edges(
         log_alpha, graph, rules, protected=mask, threshold=gates.threshold
     )
-    plain = EdgeScores.from_log_alpha(torch.tensor(log_alpha), graph, gates)
-    found = chosen_scores(plain, choice, graph, gates)
+    found = chosen_scores(choice, graph, gates)
     rows = {
         (nodes.ids[s], nodes.ids[d]): (a, p, g)
         for s, d, a, p, g, kept in zip(
