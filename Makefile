@@ -10,10 +10,13 @@ DGL := .venv-dgl
 DGL_PYTHON ?= python3.11
 DGL_TORCH ?= 2.13.0
 
-.PHONY: help install demo test test-all lint types bench bench-dgl bench-gpu clean
+# Processes that share the tests.
+JOBS ?= 2
+
+.PHONY: help install demo test test-promises test-all lint types bench bench-dgl bench-gpu clean
 
 help: ## Show the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -41,17 +44,20 @@ demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y"
 	@echo "          $(BIN)/sgat --help"
 
-test: $(TOOLS) ## Run the tests that take seconds
-	$(BIN)/python -m pytest -q
+test: $(TOOLS) ## Run the fast tests: 5 minutes on two cores
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
-test-all: $(TOOLS) ## Run all tests, those of minutes included
-	$(BIN)/python -m pytest -q -m ''
+test-promises: $(TOOLS) ## Run the slow tests of what the README promises: minutes
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m 'promise and slow'
 
-lint: $(TOOLS) ## Check format and style
+test-all: $(TOOLS) ## Run all tests, slow ones and those of a GPU included: an hour
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m ''
+
+lint: $(TOOLS) ## Check format and style: seconds
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(TOOLS) ## Check types
+types: $(TOOLS) ## Check types: two minutes the first time
 	$(BIN)/mypy
 
 bench: $(TOOLS) ## Time layers, trainings and sizes on the CPU beside their peers, and draw

@@ -5,6 +5,13 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
+# OpenMP reads both when torch is first imported. A thread without work sleeps: one that
+# keeps asking for work takes the core of the process beside it. Under pytest-xdist each
+# process has one core, so it gets one thread.
+os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ["OMP_NUM_THREADS"] = "1"
+
 import numpy as np
 import pandas as pd
 import pytest

@@ -77,6 +77,7 @@ def test_the_commands_run_in_their_order(folder, monkeypatch):
     assert (folder / "runs/compared/compare.png").exists()
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_the_command_for_spark_runs(folder, monkeypatch):
     pytest.importorskip("pyspark")

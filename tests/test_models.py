@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from support.awkward import GRAPHS, random_edges
+from support.covering import covering
 from torch import Tensor, nn
 
 from sgat import SGAT, ops
@@ -407,9 +408,15 @@ def check_pruned(model: SGAT, x: Features, graph: Graph) -> int:
     return pruned.graph.num_edges
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("backend", ["reference", "cpu"])
-@pytest.mark.parametrize("name", list(PRUNED))
+@covering(
+    {
+        "awkward_graph": list(GRAPHS),
+        "name": list(PRUNED),
+        "backend": ["reference", "cpu"],
+        "is_sparse": [False, True],
+    },
+    indirect=["awkward_graph"],
+)
 def test_the_pruned_graph_gives_the_predictions_of_the_gated_one(
     awkward_graph: Graph, name: str, backend: str, is_sparse: bool, seed: int
 ):

@@ -50,6 +50,7 @@ def test_karate_needs_no_files_and_prints_a_summary(capsys, tmp_path):
     assert written == summary
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_karate_keeps_the_promise_over_ten_seeds():
     accuracies, removed = [], []

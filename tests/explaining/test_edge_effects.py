@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 import torch
 from support.awkward import GRAPHS
+from support.covering import covering
 
 from sgat.data.node_data import NodeData
 from sgat.explaining import edge_effects
@@ -54,8 +55,14 @@ def chances(logits, told):
     return logits.double().softmax(dim=1)[each, told.argmax(dim=1)].sum()
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("readout", ["linear", "attention", "diffusion", "beliefs"])
+@covering(
+    {
+        "awkward_graph": list(GRAPHS),
+        "layers": [1, 2, 3],
+        "readout": ["linear", "attention", "diffusion", "beliefs"],
+    },
+    indirect=["awkward_graph"],
+)
 def test_a_node_without_an_edge_is_what_the_whole_graph_says(
     awkward_graph, layers, readout, seed
 ):
@@ -100,8 +107,14 @@ def test_no_sets_give_no_scores(seed):
     assert logits_without(model, scored, 0, []).shape == (0, 3)
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("readout", ["linear", "attention", "diffusion", "beliefs"])
+@covering(
+    {
+        "awkward_graph": list(GRAPHS),
+        "layers": [1, 2, 3],
+        "readout": ["linear", "attention", "diffusion", "beliefs"],
+    },
+    indirect=["awkward_graph"],
+)
 def test_the_effect_on_all_nodes_is_what_the_whole_graph_says(
     awkward_graph, layers, readout, seed
 ):

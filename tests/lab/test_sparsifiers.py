@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from support.awkward import GRAPHS, random_edges
+from support.covering import covering
 from torch import Tensor
 
 from sgat.features import SparseFeatures, normalise_rows
@@ -45,7 +46,14 @@ def sparsify(request):
     return SPARSIFIERS[request.param]
 
 
-@pytest.mark.parametrize("keep", [0.01, 0.37, 1.0])
+@covering(
+    {
+        "sparsify": list(SPARSIFIERS),
+        "awkward_graph": list(GRAPHS),
+        "keep": [0.01, 0.37, 1.0],
+    },
+    indirect=["sparsify", "awkward_graph"],
+)
 def test_the_share_is_met_to_the_link(sparsify, awkward_graph, keep, seed):
     x = torch.rand(awkward_graph.num_nodes, 5)
     kept = sparsify(awkward_graph, x, keep, seed)

@@ -22,6 +22,7 @@ from support.agreement import (
     step,
 )
 from support.awkward import GRAPHS, scattered
+from support.covering import covering
 from torch import Tensor
 
 from sgat import ops
@@ -40,13 +41,15 @@ from sgat.ops.operators.project import (
 )
 from sgat.ops.operators.slotted_edges import SlottedEdges
 
+SEEDS = (3, 2**63 + 11)
+
 
 @pytest.fixture(params=list(GRAPHS))
 def graph(request: pytest.FixtureRequest) -> Graph:
     return GRAPHS[request.param]()
 
 
-@pytest.fixture(params=[3, 2**63 + 11])
+@pytest.fixture(params=SEEDS)
 def seed(request: pytest.FixtureRequest) -> int:
     return request.param
 
@@ -56,9 +59,16 @@ def poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     poison(monkeypatch)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("dropout", [0.0, 0.4])
-@pytest.mark.parametrize("with_edges", [False, True])
+@covering(
+    {
+        "graph": list(GRAPHS),
+        "dtype": [torch.float32, torch.float64],
+        "dropout": [0.0, 0.4],
+        "with_edges": [False, True],
+        "seed": SEEDS,
+    },
+    indirect=["graph", "seed"],
+)
 def test_outputs_and_gradients_follow_the_reference(
     graph: Graph, dtype: torch.dtype, dropout: float, with_edges: bool, seed: int
 ) -> None:

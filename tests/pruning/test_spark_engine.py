@@ -93,6 +93,7 @@ MORE_RULES = [
 ]
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [Rules(), *MORE_RULES], ids=str)
 def test_both_engines_give_the_same_rows(rules, tmp_path):
@@ -120,6 +121,7 @@ def test_gates_that_see_pairs_give_the_same_rows_in_both(rules, what, tmp_path):
     assert 0 < pruned.reasons["removed"] < pruned.rows - 5
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_missing_nodes_are_refused_or_dropped_by_both(tmp_path):
     nodes, whole, table = awkward_table(tmp_path / "edges.csv")
@@ -153,6 +155,7 @@ def test_text_in_and_out(kind, tmp_path):
     assert kinds == [pa.int64() if kind == "integer" else pa.string()] * 2
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_folders_in_and_out(tmp_path):
     nodes, ends = node_scores(), pairs()
@@ -166,6 +169,7 @@ def test_folders_in_and_out(tmp_path):
     assert all(file.suffix == ".parquet" for file in (tmp_path / "spark").iterdir())
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_the_command_line_hides_what_spark_says(tmp_path):
     code = (

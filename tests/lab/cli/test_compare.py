@@ -221,6 +221,7 @@ def test_methods_keep_the_order_of_the_table():
     assert len(parse_methods("")) == 8
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_several_processes_and_a_kill_lose_nothing(tmp_path):
     call = [sys.executable, "-m", "sgat_lab", "compare", "karate", "--runs", "2"]

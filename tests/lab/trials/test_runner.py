@@ -8,19 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
+from support.long_run import long_run, task
 
-from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.trials.runner import _deaf_to_ctrl_c, run_planned, run_tasks
 from sgat_lab.trials.store import Store
 from sgat_lab.trials.task import Task
 from sgat_lab.trials.trial import Trials
-
-
-def task(seed: int = 0, **train) -> Task:
-    config = LabConfig(data=MadeDataConfig(name="karate"))
-    settings = {"epochs": 3, "seed": seed, "device": "cpu", **train}
-    model = {"method": "gcn", "hidden": 4, "symmetric": False}
-    return Task("gcn", config.replace(train=settings, model=model))
 
 
 def test_every_task_gets_its_record(tmp_path):
@@ -64,6 +57,7 @@ def test_a_task_that_fails_is_told_and_the_others_are_done(tmp_path):
     assert Store(tmp_path).find(task(1)) is not None
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_several_processes_share_the_work(tmp_path):
     tasks = [task(seed) for seed in range(4)]
@@ -127,15 +121,11 @@ def test_a_folder_that_cannot_be_written_is_told_by_other_processes(tmp_path):
         run_tasks([task(0), task(1)], Store(folder), device="cpu", processes=2)
 
 
-def _long_run(folder):
-    tasks = [task(seed, epochs=100_000) for seed in range(2)]
-    run_tasks(tasks, Store(folder), device="cpu", processes=2)
-
-
+@pytest.mark.promise
 @pytest.mark.slow
 def test_no_process_outlives_one_that_was_killed(tmp_path):
     command = multiprocessing.get_context("spawn").Process(
-        target=_long_run, args=(tmp_path,)
+        target=long_run, args=(tmp_path,)
     )
     command.start()
     while len(list(tmp_path.glob(".*.lock"))) < 2:
@@ -165,13 +155,14 @@ def test_ctrl_c_is_heard_again_after_processes_were_started():
     assert signal.getsignal(signal.SIGINT) == before
 
 
+@pytest.mark.promise
 @pytest.mark.slow
 def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path):
-    code = f"import test_runner; test_runner._long_run({str(tmp_path)!r})"
+    code = f"from support.long_run import long_run; long_run({str(tmp_path)!r})"
     # A group of its own, to which the signal goes as from a terminal.
     command = subprocess.Popen(
         [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
+        cwd=Path(__file__).parents[2],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
