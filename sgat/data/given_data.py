@@ -6,10 +6,24 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
-from sgat.data.inputs import to_node_data, to_pruned
-from sgat.data.node_data import NodeData
+from sgat.data.arrays import as_edge_index, from_arrays
+from sgat.data.networkx_graph import from_networkx, prune_networkx
+from sgat.data.node_data import ROLES, NodeData
+from sgat.data.pyg import from_pyg, prune_pyg
+from sgat.features import SparseFeatures
+
+COMMON_OPTIONS = ("validation", "classes", "seed")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "plain arrays": (),
+    "a PyG Data": ("split_index",),
+    "a list of PyG Data": ("split_index",),
+    "a networkx graph": ("label", "features", "split", "weight"),
+}
+"""The options of each kind of data, besides the common ones."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,10 +54,57 @@ class GivenData:
         options = {**earlier.options, **self.options}
         return dataclasses.replace(self, options=options)
 
-    def read(self, y: Any = None, **how: Any) -> list[NodeData]:
-        """The graphs; `y` and `how` are those of `sgat.data.inputs.to_node_data`."""
-        weight = {"edge_weight": self.edge_weight}
-        return to_node_data(self.data, self.edges, y, **weight, **how, **self.options)
+    def read(
+        self,
+        y: Any = None,
+        *,
+        train: Any = None,
+        val: Any = None,
+        test: Any = None,
+        **common: Any,
+    ) -> list[NodeData]:
+        """The graphs.
+
+        Args:
+            y: With plain arrays, the labels.
+            train: With plain arrays, the training nodes.
+            val: With plain arrays, the validation nodes; with a list of PyG `Data`,
+                the graphs to validate on.
+            test: The nodes, or the graphs, to test on.
+            common: Those of `COMMON_OPTIONS`.
+
+        Raises:
+            ValueError: If the data is of no known kind, or an argument does not go with
+                it.
+        """
+        data, how = self.data, {**common, **self.options}
+        roles = dict(zip(ROLES, (train, val, test), strict=True))
+        first = data[0] if self.is_list and data else data
+        if isinstance(first, NodeData):
+            return _in_one_form(list(data) if self.is_list else [data])
+        if self.is_list and _is_pyg(first):
+            _check_options(how, "a list of PyG Data")
+            return _in_one_form(_from_lists(data, val, test, how))
+        if self.edges is not None:
+            _check_options(how, "plain arrays")
+            weight = {"edge_weight": self.edge_weight}
+            return [from_arrays(data, self.edges, y, **weight, **roles, **how)]
+        if not (_is_pyg(data) or _is_networkx(data)):
+            raise ValueError(
+                "`data` must be a PyG Data, a list of them, a networkx graph, NodeData,"
+                f" or features X with `edges`, got {type(data).__name__}."
+            )
+        given = {"y": y, "edge_weight": self.edge_weight, **roles}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"`{name}` goes with plain arrays; a graph object has its own."
+                )
+        if _is_pyg(data):
+            _check_options(how, "a PyG Data")
+            return [from_pyg(data, **how)]
+        _check_options(how, "a networkx graph")
+        return [from_networkx(data, **how)]
 
     def pruned(
         self,
@@ -51,10 +112,105 @@ class GivenData:
         kept: Sequence[Tensor],
         factors: Sequence[Tensor],
     ) -> Any:
-        """The data, of the same type, with the kept edges only; see `to_pruned`."""
-        weight, options = self.edge_weight, self.options
-        return to_pruned(self.data, self.edges, graphs, kept, factors, weight, options)
+        """The data, of the same type, with the kept edges only.
+
+        Args:
+            graphs: The graphs that `read` made of it.
+            kept: Whether each edge of each graph is kept, [E] bool.
+            factors: What the weight of each edge is multiplied by, [E].
+        """
+        if self.is_list:
+            parts = zip(self.data, graphs, kept, factors, strict=False)
+            return type(self.data)(
+                GivenData(part, options=self.options).pruned([graph], [mask], [factor])
+                for part, graph, mask, factor in parts
+            )
+        data, graph, mask, factor = self.data, graphs[0], kept[0], factors[0]
+        if isinstance(data, NodeData):
+            smaller = data.graph.select(mask, factor * data.graph.edge_weight)
+            return dataclasses.replace(data, graph=smaller)
+        if _is_pyg(data):
+            return prune_pyg(data, graph.graph, mask, factor)
+        if _is_networkx(data):
+            name = self.options.get("weight", "weight")
+            return prune_networkx(data, graph, mask, factor, weight=name)
+        return self._pruned_arrays(graph, mask, factor)
 
     def one_or_all(self, results: list[Any]) -> Any:
         """The result for a graph; for a list of graphs, the list of results."""
         return results if self.is_list or len(results) > 1 else results[0]
+
+    def _pruned_arrays(
+        self, data: NodeData, mask: Tensor, factor: Tensor
+    ) -> tuple[Any, Any]:
+        kept = data.graph.to_input(mask, loop=True)
+        weight = data.graph.to_input(factor, loop=1.0)
+        if self.edge_weight is not None:
+            weight = weight * torch.as_tensor(np.asarray(self.edge_weight)).to(weight)
+        edges = self.edges
+        if isinstance(edges, Tensor):
+            return edges[:, kept.to(edges.device)], weight[kept].to(edges.device)
+        given = np.asarray(edges)
+        turned = as_edge_index(edges).shape != given.shape
+        rows = given[kept.numpy()] if turned else given[:, kept.numpy()]
+        return rows, weight[kept].numpy()
+
+
+def _is_pyg(data: Any) -> bool:
+    """Whether this is a PyG `Data`, found out without importing PyG."""
+    return hasattr(data, "edge_index") and hasattr(data, "is_edge_attr")
+
+
+def _is_networkx(data: Any) -> bool:
+    """Whether this is a networkx graph, found out without importing networkx."""
+    return hasattr(data, "nodes") and hasattr(data, "edges") and hasattr(data, "adj")
+
+
+def _check_options(options: dict[str, Any], kind: str) -> None:
+    """Refuse an option that the kind of data does not have."""
+    known = OPTIONS[kind]
+    for name in options:
+        if name not in (*known, *COMMON_OPTIONS):
+            raise ValueError(
+                f"Unknown option {name!r} for {kind}; its options are:"
+                f" {', '.join(known) or 'none'}."
+            )
+
+
+def _in_one_form(graphs: list[NodeData]) -> list[NodeData]:
+    """Make the features of all graphs sparse if those of one are."""
+    if not any(isinstance(data.x, SparseFeatures) for data in graphs):
+        return graphs
+    return [
+        dataclasses.replace(data, x=SparseFeatures.from_dense(data.x))
+        if isinstance(data.x, Tensor)
+        else data
+        for data in graphs
+    ]
+
+
+def _from_lists(
+    train: Sequence[Any], val: Any, test: Any, options: dict[str, Any]
+) -> list[NodeData]:
+    for name, parts in (("val", val), ("test", test)):
+        if parts is not None and not isinstance(parts, list | tuple):
+            raise ValueError(
+                f"`{name}` must be a list of graphs when `data` is one,"
+                f" got {type(parts).__name__}."
+            )
+    by_masks = val is None and test is None
+    roles = {"train": train, "val": val or (), "test": test or ()}
+    found = (getattr(part, "y", None) for parts in roles.values() for part in parts)
+    labels = [torch.as_tensor(y) for y in found if y is not None]
+    has_columns = labels and labels[0].dim() == 2 and labels[0].shape[1] > 1
+    if options.get("classes") is None and labels and not has_columns:
+        count = max(int(y.max()) for y in labels) + 1
+        options = {**options, "classes": tuple(range(count))}
+    graphs = []
+    for role, parts in roles.items():
+        for number, part in enumerate(parts):
+            has_mask = getattr(part, "train_mask", None) is not None
+            chosen = None if by_masks and has_mask else role
+            name = f"{role}-{number}"
+            graphs.append(from_pyg(part, role=chosen, name=name, **options))
+    return graphs
