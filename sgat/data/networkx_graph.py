@@ -101,41 +101,39 @@ def _edges(
     graph: Any, nodes: list[Any], weight: str
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     position = {node: number for number, node in enumerate(nodes)}
-    pairs = [(position[u], position[v]) for u, v in graph.edges()]
-    values = [attributes.get(weight) for _, _, attributes in graph.edges(data=True)]
+    edges = list(graph.edges(data=weight))
+    pairs = [(position[u], position[v]) for u, v, _ in edges]
     index = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
-    if all(value is None for value in values):
+    if all(value is None for *_, value in edges):
         return index, None
-    filled = [1.0 if value is None else _number(value, weight) for value in values]
+    filled = [1.0 if value is None else _number(value, weight) for *_, value in edges]
     return index, torch.tensor(filled, dtype=torch.get_default_dtype())
 
 
 def _features(graph: Any, nodes: list[Any], features: str | None) -> Any:
-    if features is None:
+    rows = {node: graph.nodes[node].get(features) for node in nodes}
+    given = {node: row for node, row in rows.items() if row is not None}
+    if features is None or not given:
         return None
-    rows = [graph.nodes[node].get(features) for node in nodes]
-    missing = [node for node, row in zip(nodes, rows, strict=True) if row is None]
-    if len(missing) == len(nodes):
-        return None
-    if missing:
-        raise ValueError(
-            f"Node {missing[0]!r} has no attribute {features!r}, but others have;"
-            " give every node its features."
-        )
-    for node, row in zip(nodes, rows, strict=True):
+    for node, row in rows.items():
+        if row is None:
+            raise ValueError(
+                f"Node {node!r} has no attribute {features!r}, but others have;"
+                " give every node its features."
+            )
         if not hasattr(row, "__len__") or isinstance(row, str):
             raise ValueError(
                 f"The attribute {features!r} must be a list of numbers at every node,"
                 f" got {row!r} at node {node!r}."
             )
-    widths = {len(row) for row in rows}
+    widths = {len(row) for row in given.values()}
     if len(widths) > 1:
         raise ValueError(
             f"The attribute {features!r} must have one length at all nodes,"
             f" got {min(widths)} and {max(widths)}."
         )
     try:
-        return np.array(rows, dtype=np.float64)
+        return np.array(list(given.values()), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"The attribute {features!r} must hold numbers only, at every node."

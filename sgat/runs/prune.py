@@ -16,9 +16,9 @@ from sgat.config import Config
 from sgat.data.files import Encoding, FileOptions
 from sgat.data.files.atomic import check_place
 from sgat.data.files.encoding import encode
-from sgat.data.files.ids import common_ids, first_repeated
-from sgat.data.files.read import NODE_FORMATS, read_table
-from sgat.data.files.source import SUFFIXES, check_file, format_of
+from sgat.data.files.ids import check_different, common_ids
+from sgat.data.files.read import read_table
+from sgat.data.files.source import SUFFIXES
 from sgat.features import Features
 from sgat.gates import chosen_gates
 from sgat.models import SGAT
@@ -215,17 +215,11 @@ def _read_nodes(
         for name, value in config.data.options.items()
     }
     known = FileOptions(**options)
-    check_file(request.nodes)
-    format = format_of(request.nodes, None, NODE_FORMATS)
-    source = read_table(request.nodes, format, request.delimiter or known.delimiter)
+    source = read_table(request.nodes, None, request.delimiter or known.delimiter)
     name = request.id or known.id
     source.column(name, "the node ids")
     ids = common_ids([(source, name)])[0]
-    row = first_repeated(ids)
-    if row >= 0:
-        raise source.fault(
-            f"the id {ids[row].as_py()!r} occurs more than once.", column=name, row=row
-        )
+    check_different((source, name), ids)
     zeros = known.unknown_category == "zero"
     x = encode(source, encoding.features, ignore_unknown=zeros)
     return Nodes(ids, format in TEXT_FORMATS), x

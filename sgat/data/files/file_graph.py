@@ -30,7 +30,6 @@ class FileGraph:
         edges_path: Where the edges came from; None for tables in memory.
         nodes_path: Where the nodes came from; None if from the edge file or memory.
         edges_format: Format of the edge file.
-        nodes_format: Format of the node file.
     """
 
     data: NodeData
@@ -43,7 +42,6 @@ class FileGraph:
     edges_path: Path | None = None
     nodes_path: Path | None = None
     edges_format: str | None = None
-    nodes_format: str | None = None
 
     def __repr__(self) -> str:
         """One line: where it came from and what it holds."""

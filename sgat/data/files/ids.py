@@ -77,16 +77,21 @@ def to_numpy(ids: Any) -> np.ndarray[Any, Any]:
     return np.asarray(ids.to_numpy(zero_copy_only=False))
 
 
-def first_repeated(ids: Any) -> int:
-    """Row of the first id that occurred before, -1 if all differ."""
+def check_different(place: Place, ids: Any) -> None:
+    """Refuse ids of nodes that occur more than once; `place` is where they stand.
+
+    Raises:
+        ValueError: If one does; the message names the first row that repeats an id.
+    """
     if pc.count_distinct(ids).as_py() == len(ids):
-        return -1
+        return
     seen = set()
     for row, value in enumerate(ids.to_pylist()):
         if value in seen:
-            return row
+            raise place[0].fault(
+                f"the id {value!r} occurs more than once.", column=place[1], row=row
+            )
         seen.add(value)
-    return -1
 
 
 def _checked(place: Place) -> Any:

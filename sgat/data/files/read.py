@@ -20,18 +20,17 @@ from sgat.data.files.edge_table import (
 from sgat.data.files.encoding import Encoding, fit_columns
 from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.graphml import read_graphml
-from sgat.data.files.ids import common_ids, first_repeated, sorted_unique, to_numpy
+from sgat.data.files.ids import check_different, common_ids, sorted_unique, to_numpy
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes, without_table
 from sgat.data.files.npz_format import read_npz, split_edge_index
 from sgat.data.files.options import FileOptions
 from sgat.data.files.parquet_format import read_parquet
-from sgat.data.files.source import Source, check_file, format_of
+from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 
-NODE_FORMATS = ("csv", "tsv", "parquet", "npz")
-EDGE_FORMATS = (*NODE_FORMATS, "mtx", "graphml")
+EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
 
 
 def read_graph(
@@ -62,18 +61,14 @@ def read_graph(
     """
     edges_path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
     edge_source, node_source, undirected = _read_edge_file(edges_path, options)
-    nodes_format = None
     if nodes_path is not None:
-        check_file(nodes_path)
-        nodes_format = format_of(nodes_path, options.nodes_format, NODE_FORMATS)
-        node_source = read_table(nodes_path, nodes_format, options.delimiter)
+        node_source = read_table(nodes_path, options.nodes_format, options.delimiter)
     graph = _build(edge_source, node_source, undirected, options, encoding)
     return dataclasses.replace(
         graph,
         edges_path=edges_path,
         nodes_path=nodes_path,
         edges_format=edge_source.format,
-        nodes_format=nodes_format,
     )
 
 
@@ -102,13 +97,15 @@ def from_tables(
     return _build(sources[0], sources[1], False, options, encoding)
 
 
-def read_table(path: Path, format: str, delimiter: str | None) -> Source:
-    """Read a table of one of the `NODE_FORMATS`."""
-    if format == "parquet":
+def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
+    """Read a table of one of the `TABLE_FORMATS`; None goes by the suffix."""
+    check_file(path)
+    chosen = format_of(path, format, TABLE_FORMATS)
+    if chosen == "parquet":
         return read_parquet(path)
-    if format == "npz":
+    if chosen == "npz":
         return read_npz(path)
-    return read_csv(path, format=format, delimiter=delimiter)
+    return read_csv(path, format=chosen, delimiter=delimiter)
 
 
 def _table(table: Any) -> Any:
@@ -205,11 +202,5 @@ def _ids(
     if not len(nodes.table):
         raise nodes.fault("the node table has no rows.")
     *ends, ids = common_ids([*places, (nodes, options.id)])
-    row = first_repeated(ids)
-    if row >= 0:
-        raise nodes.fault(
-            f"the id {ids[row].as_py()!r} occurs more than once.",
-            column=options.id,
-            row=row,
-        )
+    check_different((nodes, options.id), ids)
     return ends, ids.combine_chunks()

@@ -21,6 +21,8 @@ SUFFIXES = {
     ".gexf": "gexf",
 }
 """The format each suffix stands for."""
+TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
+"""The formats of a single table."""
 MOST_LISTED = 20
 
 

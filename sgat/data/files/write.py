@@ -18,10 +18,9 @@ from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
 from sgat.data.files.npz_format import write_npz
 from sgat.data.files.parquet_format import write_parquet
-from sgat.data.files.source import format_of
+from sgat.data.files.source import TABLE_FORMATS, format_of
 from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
 
-TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
 GRAPH_FORMATS = (*TABLE_FORMATS, "mtx", "graphml", "gexf")
 DRAWN_FORMATS = ("graphml", "gexf")
 
@@ -47,7 +46,6 @@ def write_graph(
     *,
     nodes: str | Path | None = None,
     format: str | None = None,
-    nodes_format: str | None = None,
     edges: Any | None = None,
 ) -> None:
     """Write the tables of a graph in another format, with their ids, order, columns.
@@ -59,9 +57,8 @@ def write_graph(
     Args:
         graph: The graph.
         path: The edge file.
-        nodes: The node file; None writes none.
+        nodes: The node file, in the format of its suffix; None writes none.
         format: Format of the edge file; None goes by its suffix.
-        nodes_format: Format of the node file; None goes by its suffix.
         edges: Rows to write instead of `graph.edges`, with the same id columns.
 
     Raises:
@@ -82,10 +79,8 @@ def write_graph(
     with ExitStack() as stack:
         if nodes is not None:
             nodes = Path(nodes)
-            node_format = format_of(nodes, nodes_format, TABLE_FORMATS)
-            _write(
-                node_table, stack.enter_context(replacing(nodes)), node_format, nodes
-            )
+            chosen_too = format_of(nodes, None, TABLE_FORMATS)
+            _write(node_table, stack.enter_context(replacing(nodes)), chosen_too, nodes)
         temporary = stack.enter_context(replacing(path))
         if chosen in TABLE_FORMATS:
             _write(table, temporary, chosen, path)
