@@ -84,13 +84,6 @@ def test_the_table_is_the_one_beside_the_files(benchmarks):
     assert checksums().items() <= listed.items()
 
 
-def test_every_pickle_of_the_catalogue_is_in_the_table():
-    pickled = [b.raw for b in CATALOGUE.values() if b.reader == "planetoid"]
-    keys = [raw.key(name) for raw in pickled for name in raw.addresses]
-    assert len(keys) == 24
-    assert set(keys) <= set(checksums())
-
-
 def test_a_missing_file_is_named_with_its_place(tmp_path, user_cache):
     with pytest.raises(ValueError) as error:
         load("cora", root=tmp_path, download=False)

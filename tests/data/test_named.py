@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from sgat.data import check, load, load_split, names, save_split
-from sgat.data.catalogue import CATALOGUE
-from sgat.data.split_names import choose_split
-from sgat.data.splits import Split
+from sgat.data import check, load, names
 from sgat.features import SparseFeatures
 
 WIDTH, LABELS = 11, 5
@@ -24,10 +21,6 @@ def copy_raw(benchmarks, root, folder):
 def test_importing_the_data_does_not_import_pyg():
     code = "import sgat.data, sys; sys.exit('torch_geometric' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
-def test_there_are_fourteen_names():
-    assert len(names()) == 14
 
 
 def test_an_unknown_name_lists_the_names():
@@ -178,19 +171,6 @@ def test_benchmarks_are_undirected_and_unweighted(benchmarks):
         assert graph.loop_weight is None
 
 
-def test_the_seed_chooses_the_fixed_file_and_a_number_overrides_it(benchmarks):
-    def train(**options):
-        return load("texas", root=benchmarks, **options)[0].train
-
-    raw = benchmarks / "WebKB" / "texas" / "raw"
-    with np.load(raw / "texas_split_0.6_0.2_7.npz") as file:
-        expected = torch.from_numpy(file["train_mask"].astype(bool))
-    assert torch.equal(train(seed=7), expected)
-    assert torch.equal(train(seed=17), expected)
-    assert torch.equal(train(seed=2, split="geom-gcn-7"), expected)
-    assert not torch.equal(train(seed=6), expected)
-
-
 def test_the_only_texas_node_of_its_class_trains(benchmarks):
     for seed in range(5):
         (data,) = load("texas", root=benchmarks, split="random-60-20-20", seed=seed)
@@ -205,70 +185,6 @@ def test_random_20_differs_from_public_and_follows_the_seed(benchmarks):
     assert torch.equal(first.test, again.test)
     assert not torch.equal(first.test, other.test)
     assert torch.bincount(first.y[first.train]).tolist() == [20] * 7
-
-
-def test_a_split_that_a_data_set_does_not_have_is_refused():
-    with pytest.raises(ValueError) as error:
-        load("karate", split="geom-gcn")
-    assert str(error.value) == (
-        "`split` of 'karate' must be one of leaders, random-20, random-60-20-20,"
-        " stratified-A-B-C, uniform-A-B-C (per cent) or a file .npz, got 'geom-gcn'."
-    )
-
-
-@pytest.mark.parametrize(
-    ("split", "sizes"),
-    [
-        ("uniform-50-30-20", (17, 10, 7)),
-        ("stratified-48-32-20", (16, 12, 6)),
-        ("random-60-20-20", (20, 8, 6)),
-    ],
-)
-def test_shares_in_the_name_of_a_split_are_per_cent(split, sizes):
-    (data,) = load("karate", split=split)
-    found = (int(mask.sum()) for mask in (data.train, data.val, data.test))
-    assert tuple(found) == sizes
-
-
-def test_a_split_is_saved_and_loaded_by_its_file(tmp_path):
-    (data,) = load("karate", split="uniform-50-30-20", seed=3)
-    save_split(tmp_path / "s.npz", [Split.from_masks(data.train, data.val, data.test)])
-    assert load_split(tmp_path / "s.npz")[0].sizes == (17, 10, 7)
-    for path in (tmp_path / "s.npz", str(tmp_path / "s.npz")):
-        assert torch.equal(load("karate", split=path)[0].train, data.train)
-
-
-def test_graphs_get_the_roles_asked_for(tmp_path, write_ppi):
-    write_ppi(tmp_path)
-    mapping = {"train": ["val-0"], "test": ["test-0", "train-1"]}
-    text = "by-graph:train=val-0, test=test-0+train-1"
-    for split in (mapping, text):
-        graphs = load("ppi", root=tmp_path, split=split)
-        roles = [
-            "".join(
-                role[1]
-                for role in ("train", "val", "test")
-                if bool(getattr(data, role).all())
-            )
-            for data in graphs
-        ]
-        assert roles == ["", "e", "", "r", "", "e"]
-
-
-def test_malformed_roles_are_refused(tmp_path, write_ppi):
-    write_ppi(tmp_path)
-    for split in ("by-graph:train", "by-graph:train=", "by-graph:test=a,test=b"):
-        with pytest.raises(ValueError, match="`split` must read like 'by-graph:train="):
-            load("ppi", root=tmp_path, split=split)
-
-
-def test_several_graphs_are_split_differently_by_one_seed():
-    clubs = load("karate") * 2
-    first, second = choose_split(
-        CATALOGUE["twitch"], clubs, [], "stratified-60-20-20", 1
-    )
-    assert not torch.equal(first.train, second.train)
-    assert int(first.train.sum()) == int(second.train.sum()) == 20
 
 
 def test_the_published_split_follows_its_nodes_into_the_component(benchmarks):

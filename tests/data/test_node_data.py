@@ -4,18 +4,8 @@ import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
-from sgat.data.karate import load_karate
 from sgat.data.node_data import check, fingerprint, merge
 from sgat.features import SparseFeatures
-
-
-def test_karate_is_the_papers_toy():
-    data = load_karate()
-    assert (data.num_nodes, data.graph.num_edges) == (34, 156)
-    assert data.train.nonzero().squeeze(1).tolist() == [0, 33]
-    assert int(data.test.sum()) == 32
-    assert data.classes == ("Mr. Hi", "Officer")
-    assert data.graph.weight is None and data.graph.is_undirected
 
 
 def test_selected_edges_bring_their_columns():

@@ -1,4 +1,7 @@
-"""FileGraph: a graph from files, with the tables it came from."""
+"""FileGraph: a graph from files, with the tables it came from.
+
+Tested by tests/data/files/test_read.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parquet tables."""
+"""Parquet tables.
+
+Tested by test_malformed.py and test_round_trip.py in tests/data/files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Source: a table with the place it came from, so that a fault can be named."""
+"""Source: a table with the place it came from, so that a fault can be named.
+
+Tested by tests/data/files/test_malformed.py.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import pyarrow as pa
 import pytest
 import torch
@@ -25,6 +24,8 @@ EDGES = {
     "weight": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
     "note": ["first", "x,y", None, "again", '"', "é"],
 }
+
+
 # Edges of the graph by (dst, src): c→a, a→b, a→c, b→c.
 GATE = [0.5, 0.0, 1.0, 0.25]
 
@@ -142,59 +143,6 @@ def test_isolated_nodes_are_mentioned_when_no_file_keeps_them(
     closed = choice([0.0, 0.0, 0.0, 0.0])
     write_pruned(graph(), *closed, tmp_path / "small.csv")
     assert "2 nodes without edges are not in the edge file" in caplog.text
-
-
-def test_networkx_reads_graphml_and_gexf(tmp_path: Path) -> None:
-    for format, read in (("graphml", nx.read_graphml), ("gexf", nx.read_gexf)):
-        write_pruned(graph(), *choice(), tmp_path / f"s.{format}")
-        found = read(tmp_path / f"s.{format}")
-        assert list(found.nodes) == ["a", "b", "c"]
-        assert found.is_directed() and found.number_of_edges() == 5
-        if format == "gexf":
-            assert {data["weight"] for *_, data in found.edges(data=True)} == {
-                0.5,
-                3.0,
-                2.0,
-                5.0,
-                1.5,
-            }
-            assert nx.get_node_attributes(found, "label")["a"] == "a"
-
-
-@pytest.mark.parametrize("format", ["xlsx", "pt", "graphml"])
-def test_table_in_a_format_that_is_not_one_is_refused(
-    tmp_path: Path, format: str
-) -> None:
-    with pytest.raises(ValueError, match="choose one of csv, npz, parquet, tsv"):
-        write_table(pa.table(EDGES), tmp_path / f"t.{format}")
-    assert not list(tmp_path.iterdir())
-
-
-def test_failed_write_leaves_the_earlier_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "t.npz"
-    write_table(pa.table(EDGES), path)
-    before = path.read_bytes()
-    bad = pa.table({"a": pa.array([[1], [1, 2]])})
-    with pytest.raises(ValueError, match="NPZ cannot hold list"):
-        write_table(bad, path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "t.csv", tmp_path / "folder.csv"):
-        (tmp_path / "folder.csv").mkdir(exist_ok=True)
-        with pytest.raises(OSError) as found:
-            write_table(pa.table(EDGES), path)
-        assert found.value.filename == str(path)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder.csv"]
-
-
-def test_link_is_followed_when_written(tmp_path: Path) -> None:
-    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    write_table(pa.table({"a": [1]}), tmp_path / "link.csv")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text() == '"a"\n1\n'
 
 
 @pytest.mark.parametrize(
