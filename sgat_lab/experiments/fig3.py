@@ -29,7 +29,7 @@ def names() -> list[str]:
 
 def plan(options: Options, store: Store) -> list[Task]:
     """SGAT with the tuned settings, for every seed."""
-    config = LabConfig.from_config(find_config("tuned/karate"))
+    config = options.applied(LabConfig.from_config(find_config("tuned/karate")))
     return [
         Task("sgat-karate", config.replace(train={"seed": seed}), probe="evolution")
         for seed in options.seeds

@@ -48,12 +48,12 @@ def trained(name: str, data: NodeData, **changes):
     return fit([data], config(name), dataclasses.replace(TRAIN, **changes))
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=NAMES, scope="module")
 def name(request) -> str:
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def data(name) -> NodeData:
     return prepared(name, block_graph())
 

@@ -8,6 +8,7 @@ from support.small_data import block_graph, several_graphs
 
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
+from sgat_lab.baselines import lagcn
 from sgat_lab.baselines.lagcn import (
     METHOD,
     EdgeClassifier,
@@ -118,7 +119,8 @@ def test_the_classifier_is_its_formula_and_symmetric(seed):
     torch.testing.assert_close(model(h, pairs), expected.repeat(2))
 
 
-def test_the_classifier_learns_from_training_nodes_alone(seed):
+def test_the_classifier_learns_from_training_nodes_alone(seed, monkeypatch):
+    monkeypatch.setattr(lagcn, "STEPS", 20)
     data = block_graph()
     pairs, alike = training_pairs(data)
     assert bool(data.train[pairs].all())
@@ -144,7 +146,8 @@ def test_classes_are_told_apart_and_the_graph_gets_cleaner(seed):
     assert after_share > before_share + 0.05
 
 
-def test_labels_are_shared_by_nodes_with_several():
+def test_labels_are_shared_by_nodes_with_several(monkeypatch):
+    monkeypatch.setattr(lagcn, "STEPS", 5)
     y = torch.tensor([[1.0, 0, 1], [0, 0, 1], [0, 1, 0]])
     pairs = torch.tensor([[0, 0, 1], [1, 2, 2]])
     assert are_alike(y, pairs).tolist() == [True, False, False]
