@@ -3,11 +3,14 @@ import importlib
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 import torch
+from pyarrow.parquet import read_table
 
+from sgat.runs.finished_run import open_run
 from sgat_lab.synthetic.reddit_shaped import NUM_EDGES, reddit_shaped
 
 ROOT = Path(__file__).parents[1]
@@ -203,3 +206,16 @@ def test_the_errors_of_evidence_are_told_with_their_range(script):
     rows = [row | {"error": 0.01}, row | {"error": 0.03}]
     told = ["calibration error, cora, random 50%: 0.020 (0.010 to 0.030, 2 seeds)"]
     assert script("evidence").summary(rows) == told
+
+
+def test_reading_a_run_back_takes_little_more_than_its_table(script, tmp_path):
+    size = 300_000
+    script("report_memory").make_run(tmp_path / "run", size, 20_000, "shuffled")
+    opened = open_run(tmp_path / "run")
+    table = read_table(opened.folder.edges)
+    tracemalloc.start()
+    (found,) = opened.stored()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.data.graph.num_edges == opened.summary["edges"] > 0.9 * size
+    assert peak < 1.5 * table.nbytes

@@ -11,6 +11,8 @@ from sgat.report.markup import name
 from sgat.scored import ScoredGraph
 
 SHADES = 7
+EDGES_AT_ONCE = 1 << 20
+"""Edges whose classes are in memory together."""
 
 
 def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
@@ -22,10 +24,13 @@ def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
     size = scored[0].data.num_classes
     counts = np.zeros((2, size * size), dtype=np.int64)
     for part in scored:
-        kind, graph = part.prediction.numpy(), part.data.graph
-        pair = kind[graph.src.numpy()] * size + kind[graph.dst.numpy()]
-        counts[0] += np.bincount(pair, minlength=size * size)
-        counts[1] += np.bincount(pair[part.edges.kept.numpy()], minlength=size * size)
+        kind, graph, kept = part.prediction, part.data.graph, part.edges.kept
+        columns = graph.src, graph.dst, kept
+        parts = (column.split(EDGES_AT_ONCE) for column in columns)
+        for src, dst, stays in zip(*parts, strict=True):
+            pair = kind[src] * size + kind[dst]
+            counts[0] += np.bincount(pair, minlength=size * size)
+            counts[1] += np.bincount(pair[stays], minlength=size * size)
     every, kept = counts.reshape(2, size, size)
     return every, kept
 

@@ -85,7 +85,7 @@ def build_view(
         # Rather fewer nodes than ids that cannot be told apart.
         most_nodes = min(most_nodes, max(MOST_ID_BYTES // _id_size(data), most_lines))
     node, edge = _part(data, most_edges, most_nodes)
-    src, dst = (end.numpy().astype(np.int64) for end in (graph.src, graph.dst))
+    src, dst = graph.src.numpy(), graph.dst.numpy()
     number = np.full(data.num_nodes, -1, dtype=np.int64)
     number[node] = np.arange(len(node))
     pointer = np.zeros(len(node) + 1, dtype=np.int64)

@@ -225,10 +225,12 @@ def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Arr
     key = dst.astype(np.int64) * num_nodes + src
     is_loop = src == dst
     if is_loop.any() or not (key[1:] > key[:-1]).all():
-        order = np.argsort(key, kind="stable")
+        order = np.argsort(key)
         key = key[order]
-        is_first = np.r_[True, key[1:] != key[:-1]][: len(key)]
-        order = order[is_first & ~is_loop[order]]
+        stays = ~is_loop[order]
+        stays[1:] &= key[1:] != key[:-1]
+        order = order[stays]
+        del key, stays, is_loop
         src, dst, log_alpha = src[order], dst[order], log_alpha[order]
     count = np.bincount(dst, minlength=num_nodes)
     row_ptr = torch.from_numpy(np.concatenate([[0], count.cumsum()]))
