@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from sgat.config import ModelConfig, TrainConfig
@@ -18,21 +18,13 @@ from sgat.config.arguments import from_arguments, to_arguments
 from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData, check
 from sgat.pruning import Rules, apply_rules
-from sgat.scored import ScoredGraph, edge_table, score_graphs
+from sgat.scored import ScoredGraph, edge_table, node_score, score_graphs
+from sgat.training import saved_model
 from sgat.training.choosing import resolved
-from sgat.training.evaluate import score_nodes
 from sgat.training.files import read_parquet, read_records
 from sgat.training.loop import chosen_device, fit
 from sgat.training.result import EpochRecord
-from sgat.training.saved_model import (
-    EDGES,
-    METRICS,
-    SavedModel,
-    check_fits,
-    model_header,
-    read_model,
-    write_model,
-)
+from sgat.training.saved_model import SavedModel
 
 
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -180,7 +172,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         if result.interrupted:
             raise KeyboardInterrupt
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
-        header = model_header(graphs[0], result.best_epoch)
+        header = saved_model.model_header(graphs[0], result.best_epoch)
         scored = score_graphs(result.sgat, graphs, result.graphs)
         saved = SavedModel(config, result.sgat, header)
         self._set_fitted(saved, history, edge_table(scored), scored, given)
@@ -197,16 +189,12 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             ValueError: If the folder holds no run, or a damaged one.
         """
         folder = Path(path)
-        saved = read_model(folder)
+        saved = saved_model.read_model(folder)
         arguments = to_arguments(saved.config, cls._get_param_names())
-        try:
-            chosen_device(saved.config.train.device)
-        except ValueError:
-            # Trained on a device that this machine does not have.
-            arguments["device"] = "auto"
+        arguments["device"] = saved_model.usable_device(saved.config.train.device)
         classifier = cls(**arguments)
-        history = read_records(folder / METRICS)
-        edges = read_parquet(folder / EDGES).to_pandas()
+        history = read_records(folder / saved_model.METRICS)
+        edges = read_parquet(folder / saved_model.EDGES).to_pandas()
         classifier._set_fitted(saved, history, edges)
         return classifier
 
@@ -296,11 +284,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
-        _, scored = self._scored(
-            data, edges, edge_weight, options, y=y, need_labels=True
-        )
-        predictions = [part.prediction for part in scored]
-        found, _ = score_nodes([part.data for part in scored], predictions, role)
+        read = {"y": y, "need_labels": True}
+        _, scored = self._scored(data, edges, edge_weight, options, **read)
+        found, _ = node_score(scored, role)
         if found is None:
             what = f"node with the role {role!r}" if role else "labelled node"
             raise ValueError(f"There is no {what} to score the predictions on.")
@@ -333,7 +319,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     ) -> Any:
         """Remove the edges whose gate is closed, or those that the rules remove.
 
-        The rules are those of `sgat.pruning.Rules`; with a list of graphs they hold for
+        `sgat.pruning.Rules` describes the rules; with a list of graphs they hold for
         each. Where the edges have no direction, both directions stay or go as one, by
         the larger score unless `symmetric` says otherwise.
 
@@ -343,22 +329,18 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             edge_weight: With plain arrays, their weights.
             keep: Share of the edges to keep by score, in (0, 1].
             threshold: The log α above which edges are kept, in place of the model's.
-            symmetric: Both directions of an edge stay or go as one, by the larger
-                ("max"), the smaller ("min") or the mean score.
-            min_degree: Every node keeps its so many best in-edges, or all it has.
-            keep_connected: Keep a maximum spanning forest of the scores, so that what
-                was connected stays so.
+            symmetric: Score by which both directions of an edge stay or go as one.
+            min_degree: Number of its best in-edges that every node keeps.
+            keep_connected: Keep what was connected so.
             protect: Edges that are never removed: pairs (src, dst) of node ids, or node
                 numbers [2, P]; with a list of graphs, a list of such.
             options: As in `fit`.
 
         Returns:
-            What came in, of the same type, with the kept edges only and A_ij z_ij as
+            The data, of the same type, with the kept edges only and A_ij z_ij as
             weight: a `Data` with `edge_weight`, a networkx graph, a list of them; for
-            plain arrays the kept `edges` and their weights. z_ij is the model's gate,
-            which opens at a lower score where `keep` or `threshold` keep more than the
-            model would; an edge that another rule keeps below that has a small positive
-            z_ij, see `sgat.pruning.chosen_scores`.
+            plain arrays the kept `edges` and their weights. An edge that the model
+            would not keep has the gate z_ij of `sgat.pruning.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
         given, scored = self._scored(data, edges, edge_weight, options)
@@ -375,28 +357,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     def save(self, path: str | Path) -> None:
         """Write a run folder that `sgat.load` reads; see docs/files.md."""
-        self._check_fitted()
+        check_is_fitted(self, "model_")
         saved = SavedModel(self.config_, self.model_, self.header_)
-        write_model(Path(path), saved, self.history_, self.edges_)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise NotFittedError("This SGATClassifier is not fitted; call `fit` first.")
-
-    def _given(
-        self, data: Any, edges: Any, edge_weight: Any, options: dict[str, Any]
-    ) -> GivenData:
-        """What a call is given; without data, what `fit` was given."""
-        self._check_fitted()
-        if data is not None:
-            given = GivenData(data, edges, edge_weight, options)
-            return given.after(self._fitted_on)
-        if self._fitted_on is None:
-            raise ValueError(
-                "A loaded classifier does not hold its training data;"
-                " give the data to this call."
-            )
-        return self._fitted_on
+        saved_model.write_model(Path(path), saved, self.history_, self.edges_)
 
     def _scored(
         self,
@@ -408,25 +371,28 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         y: Any = None,
         need_labels: bool = False,
     ) -> tuple[GivenData, list[ScoredGraph]]:
-        """What a call is given, with its scores; without data, those of `fit`."""
-        given = self._given(data, edges, edge_weight, options)
+        """The data of a call with its scores; without data, those of `fit`."""
+        check_is_fitted(self, "model_")
         if data is None:
-            return given, self.scored_
+            if self._fitted_on is None:
+                raise ValueError(
+                    "A loaded classifier does not hold its training data;"
+                    " give the data to this call."
+                )
+            return self._fitted_on, self.scored_
+        given = GivenData(data, edges, edge_weight, options).after(self._fitted_on)
         # Labels matter only where they are needed.
         classes = tuple(self.classes_.tolist()) if need_labels else None
         how = {"validation": self.validation, "classes": classes, "seed": self.seed}
         graphs = given.read(y, **how)
         for graph in graphs:
-            check_fits(graph, self.config_, self.header_)
+            saved_model.check_fits(graph, self.config_, self.header_)
         model = self.model_.to(chosen_device(str(self.device)))
-        several = self.is_multilabel_
-        return given, score_graphs(model, graphs, is_multilabel=several)
+        return given, score_graphs(model, graphs, is_multilabel=self.is_multilabel_)
 
-    def _named(self, prediction: Tensor) -> np.ndarray[Any, Any]:
-        if self.is_multilabel_:
-            return prediction.long().numpy()
-        named: np.ndarray[Any, Any] = self.classes_[prediction.numpy()]
-        return named
+    def _named(self, prediction: Tensor) -> Any:
+        several = self.is_multilabel_
+        return prediction.long().numpy() if several else self.classes_[prediction]
 
 
 load = SGATClassifier.load

@@ -17,6 +17,7 @@ from sgat.gates import Gates
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.training import metrics
+from sgat.training.evaluate import score_nodes
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -142,6 +143,14 @@ def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
     log_alpha = ops.log_alphas(graph, *scores)
     edges = EdgeScores.from_log_alpha(log_alpha, graph, gating.gates)
     return edges.to("cpu"), logits
+
+
+def node_score(
+    scored: Sequence[ScoredGraph], role: str | None = None
+) -> tuple[float | None, int]:
+    """Score of the predictions, and the number of nodes; see `score_nodes`."""
+    graphs = [part.data for part in scored]
+    return score_nodes(graphs, [part.prediction for part in scored], role)
 
 
 def edge_table(scored: Sequence[ScoredGraph]) -> Any:

@@ -216,7 +216,7 @@ def test_bad_data_is_refused_with_a_sentence(data_class):
 
 
 def test_predicting_before_fitting_says_so():
-    with pytest.raises(NotFittedError, match="call `fit` first"):
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
         quick().predict()
 
 

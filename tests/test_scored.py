@@ -18,10 +18,12 @@ from sgat.scored import (
     SCORES,
     EdgeScores,
     edge_table,
+    node_score,
     node_table,
     score_graphs,
     score_table,
 )
+from sgat.training.evaluate import evaluate
 
 GATES = HardConcrete()
 
@@ -163,3 +165,11 @@ def test_tables_have_a_row_for_each_edge_and_node_of_every_graph():
     name = graphs[2].classes[1]
     assert np.array_equal(mine[f"prediction_{name}"], scored[2].prediction[:, 1])
     assert list(edge_table(scored[:1]).columns) == list(edges.columns[1:])
+
+
+def test_predictions_are_scored_over_all_graphs_of_a_role():
+    graphs = several_graphs()
+    scored = score_graphs(some_model(graphs[0]), graphs)
+    (test,) = evaluate(some_model(graphs[0]), graphs, ["test"])
+    assert node_score(scored) == (test.score, graphs[4].num_nodes)
+    assert node_score(scored, "train")[1] == sum(g.num_nodes for g in graphs[:3])

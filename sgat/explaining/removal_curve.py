@@ -66,7 +66,8 @@ def removal_curve(
     graphs = [part.data for part in scored]
     seen = [data.to(device) for data in graphs] if seen is None else seen
     gates = model.gating.gates
-    log_alpha = torch.cat([part.edges.log_alpha for part in scored])
+    sizes = [data.graph.num_edges for data in graphs]
+    log_alpha = torch.cat([part.edges.log_alpha for part in scored]).to(device)
     num_edges = len(log_alpha)
 
     def point(predictions: list[Tensor], shift: Tensor) -> RemovalPoint:
@@ -82,9 +83,9 @@ def removal_curve(
     points = [dataclasses.replace(made, is_trained=True)]
     for step in range(steps + 1 if num_edges and steps else 0):
         shift = bias_shift(log_alpha, round((1 - step / steps) * num_edges), gates)
+        moved = (log_alpha + shift).split(sizes)
         predictions = [
-            _prediction(model, data, part.edges.log_alpha + shift)
-            for data, part in zip(seen, scored, strict=True)
+            _prediction(model, *pair) for pair in zip(seen, moved, strict=True)
         ]
         points.append(point(predictions, shift))
     return sorted(points, key=lambda point: (point.removed, point.threshold))
@@ -93,9 +94,8 @@ def removal_curve(
 def _prediction(model: SGAT, data: NodeData, log_alpha: Tensor) -> Tensor:
     """Predictions of the nodes with gates at these locations, on the CPU."""
     gating, graph = model.gating, data.graph
-    score = log_alpha.to(graph.device)
-    zero = score.new_zeros(graph.num_nodes)
+    zero = log_alpha.new_zeros(graph.num_nodes)
     opened = ops.open_edges(
-        graph, zero, zero, score, gates=gating.gates, backend=gating.backend
+        graph, zero, zero, log_alpha, gates=gating.gates, backend=gating.backend
     )
     return metrics.decide(model(data.x, opened), data.is_multilabel).cpu()

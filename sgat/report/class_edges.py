@@ -31,8 +31,7 @@ def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
             pair = kind[src] * size + kind[dst]
             counts[0] += np.bincount(pair, minlength=size * size)
             counts[1] += np.bincount(pair[stays], minlength=size * size)
-    every, kept = counts.reshape(2, size, size)
-    return every, kept
+    return counts[0].reshape(size, size), counts[1].reshape(size, size)
 
 
 def class_edges_card(scored: Sequence[ScoredGraph]) -> str:

@@ -11,15 +11,13 @@ import torch
 
 from sgat.data.files import Encoding, FileGraph, FileOptions, read_graph
 from sgat.data.files.source import SUFFIXES
-from sgat.models import SGAT
 from sgat.runs.finished_run import FinishedRun
 from sgat.runs.folder import RunFolder
-from sgat.scored import ScoredGraph, node_table, score_graphs, score_table
+from sgat.scored import node_score, node_table, score_graphs, score_table
 from sgat.training import metrics
-from sgat.training.evaluate import score_nodes
 from sgat.training.files import read_parquet
 from sgat.training.loop import chosen_device
-from sgat.training.saved_model import check_fits
+from sgat.training.saved_model import check_fits, usable_device
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ def predict_run(run: FinishedRun) -> Prediction:
     name = metrics.score_name(run.saved.header["multilabel"])
     score, scored = summary[name], summary["test_nodes"]
     if not scored:
-        score, scored = _score(run.stored())
+        score, scored = node_score(run.stored())
     return Prediction(
         nodes=_without(read_parquet(run.folder.nodes), has_labels=True),
         edges=read_parquet(run.folder.edges),
@@ -123,8 +121,9 @@ def predict_files(
         size = data.num_nodes, len(header["classes"])
         data = dataclasses.replace(data, y=torch.zeros(size))
     tell(2, 3)
-    scored = score_graphs(_on_device(run), [data])
-    score, number = _score(scored) if has_labels else (None, 0)
+    model = run.model.to(chosen_device(usable_device(config.train.device)))
+    scored = score_graphs(model, [data])
+    score, number = node_score(scored) if has_labels else (None, 0)
     return Prediction(
         nodes=_without(node_table(scored), has_labels=has_labels),
         edges=score_table(dataclasses.replace(files, data=data), scored[0].edges),
@@ -134,20 +133,6 @@ def predict_files(
         score_name=metrics.score_name(data.is_multilabel),
         score=score,
         scored=number,
-    )
-
-
-def _on_device(run: FinishedRun) -> SGAT:
-    """The model on the device of its training, or on one that is here."""
-    try:
-        return run.model.to(chosen_device(run.config.train.device))
-    except ValueError:
-        return run.model.to(chosen_device("auto"))
-
-
-def _score(scored: list[ScoredGraph]) -> tuple[float | None, int]:
-    return score_nodes(
-        [part.data for part in scored], [part.prediction for part in scored]
     )
 
 

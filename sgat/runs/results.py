@@ -19,9 +19,8 @@ from sgat.explaining.removal import removal_of
 from sgat.explaining.removal_curve import STEPS, removal_curve
 from sgat.runs.folder import RunFolder
 from sgat.runs.provenance import device_name, versions
-from sgat.scored import ScoredGraph, edge_table, node_table, score_table
+from sgat.scored import ScoredGraph, edge_table, node_score, node_table, score_table
 from sgat.training import checkpoint, metrics
-from sgat.training.evaluate import score_nodes
 from sgat.training.files import write_parquet, write_records, write_snapshots
 from sgat.training.result import Result
 from sgat.training.saved_model import model_header
@@ -29,7 +28,8 @@ from sgat.training.saved_model import model_header
 MANY_EDGES = 1_000_000
 """Edges beyond which the steps of the removal curve are counted against the epochs."""
 EPOCHS_PER_STEP = 4
-"""An epoch takes about four evaluations: more steps would cost a tenth of training."""
+"""Epochs to a step: an epoch takes four evaluations, so that all steps together take a
+fifteenth of the training."""
 
 
 def curve_steps(num_edges: int, num_epochs: int) -> int:
@@ -47,9 +47,8 @@ def summarise(
 ) -> dict[str, Any]:
     """The numbers of a run; test nodes are looked at here and nowhere before."""
     graphs = [part.data for part in scored]
-    predictions = [part.prediction for part in scored]
     train, val, test = (
-        score_nodes(graphs, predictions, role)[0] for role in ("train", "val", "test")
+        node_score(scored, role)[0] for role in ("train", "val", "test")
     )
     edges = sum(data.graph.num_edges for data in graphs)
     nodes = sum(data.num_nodes for data in graphs)

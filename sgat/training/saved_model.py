@@ -19,6 +19,7 @@ from sgat.models import SGAT
 from sgat.training import checkpoint
 from sgat.training.files import write_parquet, write_records
 from sgat.training.fresh_model import build_sgat
+from sgat.training.loop import chosen_device
 
 CONFIG, MODEL, METRICS, EDGES = (
     *("config.toml", "model.safetensors", "metrics.jsonl", "edges.parquet"),
@@ -74,6 +75,15 @@ def check_fits(data: NodeData, config: Config, header: dict[str, Any]) -> None:
             "Transductive gates know the edges of the graph they were trained on"
             " and no others, got another graph; train with gate_mode='inductive'."
         )
+
+
+def usable_device(name: str) -> str:
+    """The name of the device; "auto" where this machine does not have it."""
+    try:
+        chosen_device(name)
+    except ValueError:
+        return "auto"
+    return name
 
 
 def missing_folders(path: Path) -> list[Path]:
