@@ -114,7 +114,7 @@ def _as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> st
         for param in command.params
         if param.opts[0].startswith("--")
     }
-    named["root"] = named.get("data_root", "root")
+    named.setdefault("root", named.get("data_root", "root"))
     return re.sub(
         "`([a-z0-9_]+)`",
         lambda found: f"`{named.get(found[1], found[1])}`",

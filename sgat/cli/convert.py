@@ -7,13 +7,20 @@ from pathlib import Path
 
 import typer
 
+from sgat.cli.options import JSON, QUIET, Given, comma_list, with_settings
+from sgat.config import FileOptions
+
 EPILOG = (
     "Examples:\n\nsgat data convert edges.csv graph.graphml --nodes nodes.csv\n\n"
     "sgat data convert graph.graphml edges.parquet --nodes-out nodes.parquet"
 )
 
 
+@with_settings(
+    files=FileOptions, only=("src", "dst", "id", "weight", "undirected", "delimiter")
+)
 def convert(
+    files: Given,
     edges: Path = typer.Argument(
         help="Edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
     ),
@@ -25,39 +32,18 @@ def convert(
         None, help="Node file to write, for formats whose edge file holds no nodes."
     ),
     to: str | None = typer.Option(None, help="Format to write; else by the suffix."),
-    src: str = typer.Option("src", help="Column with the source of each edge."),
-    dst: str = typer.Option("dst", help="Column with the target of each edge."),
-    id: str = typer.Option("id", help="Column with the id of each node."),
-    weight: str | None = typer.Option(
-        None, help="Column with the weight of each edge; else `weight` if present."
-    ),
     columns: str | None = typer.Option(
         None,
         help="Further edge columns to keep, separated by commas; '' for none."
         " Without it all are kept.",
     ),
-    undirected: bool = typer.Option(
-        False, "--undirected", help="Each edge stands for both directions."
-    ),
-    delimiter: str | None = typer.Option(
-        None, help="What separates the cells of a text table that is read."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON for machines."),
-    quiet: bool = typer.Option(False, "--quiet", help="Print nothing."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Convert a graph, with its ids, order and columns, to another file format."""
-    from sgat.data.files import FileOptions
     from sgat.data.files import convert as convert_files
-    from sgat.runs.request import comma_list
 
-    options = FileOptions(
-        src=src,
-        dst=dst,
-        id=id,
-        weight=weight,
-        undirected=undirected,
-        delimiter=delimiter,
-    )
+    options = FileOptions(**files)
     kept = None if columns is None else comma_list(columns)
     graph = convert_files(
         edges, nodes, out, nodes_out, options=options, format=to, columns=kept

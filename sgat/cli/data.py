@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import app, data_options
+from sgat.cli import app
 from sgat.cli.convert import EPILOG as convert_examples
 from sgat.cli.convert import convert
 from sgat.cli.downloads import download_bar
 from sgat.cli.inject import EXAMPLES as inject_examples
 from sgat.cli.inject import inject
+from sgat.cli.options import DATA_ROOT, JSON, QUIET, Given, with_settings
+from sgat.config import DataConfig, FileOptions
 
 if TYPE_CHECKING:
-    from sgat.config import DataConfig
     from sgat.data.node_data import NodeData
     from sgat.data.statistics import Statistics
 
@@ -26,14 +27,6 @@ data_app = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(data_app, name="data")
-
-DATA_ROOT = typer.Option(
-    None,
-    "--data-root",
-    help="Folder with the data sets; else $SGAT_DATA, else the user's cache.",
-)
-JSON = typer.Option(False, "--json", help="Print JSON for machines.")
-QUIET = typer.Option(False, "--quiet", help="Show no progress.")
 
 
 @data_app.command("list", epilog="Examples:\n\nsgat data list\n\nsgat data list --json")
@@ -69,68 +62,40 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
     epilog="Examples:\n\nsgat data info cora --json\n\n"
     "sgat data info --edges edges.csv --nodes nodes.csv --label y"
 )
+@with_settings(data=DataConfig, files=FileOptions)
 def info(
-    name: str | None = data_options.NAME,
-    data_root: Path | None = data_options.DATA_ROOT,
-    split: str | None = data_options.SPLIT,
+    data: Given,
+    files: Given,
     seed: int = typer.Option(0, help="Seed of the split."),
-    largest_component: bool | None = data_options.LARGEST_COMPONENT,
-    edges: Path | None = data_options.EDGES,
-    nodes: Path | None = data_options.NODES,
-    label: str | None = data_options.LABEL,
-    labels: str | None = data_options.LABELS,
-    features: str | None = data_options.FEATURES,
-    categorical: str | None = data_options.CATEGORICAL,
-    drop: str | None = data_options.DROP,
-    delimiter: str | None = data_options.DELIMITER,
-    id: str | None = data_options.ID,
-    src: str | None = data_options.SRC,
-    dst: str | None = data_options.DST,
-    weight: str | None = data_options.WEIGHT,
-    split_column: str | None = data_options.SPLIT_COLUMN,
-    undirected: bool | None = data_options.UNDIRECTED,
-    fill_missing: str | None = data_options.FILL_MISSING,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Describe data: counts, classes, degrees, homophily, memory for training."""
-    given = {k: v for k, v in locals().items() if v is not None}
-    from sgat.data import load
+    from sgat.data.configured import load_configured
     from sgat.data.statistics import describe
     from sgat.runs.request import Request
 
-    if (name is None) == (edges is None):
+    if ("name" in data) == ("edges" in data):
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with"
             " `--edges`, one of the two."
         )
-    asked = Request.from_options(given).settings().data
-    if name is None:
+    asked = Request(data, files).settings().data
+    if asked.name is None:
         show(describe([_read(asked, seed)]), as_json=as_json)
         return
-    with download_bar(name, quiet=quiet) as progress:
-        graphs = load(
-            name,
-            root=data_root,
-            split=split,
-            seed=seed,
-            largest_component=bool(largest_component),
-            progress=progress,
-        )
-    show(describe(graphs), as_json=as_json)
+    with download_bar(asked.name, quiet=quiet) as progress:
+        loaded = load_configured(asked, seed=seed, progress=progress)
+    show(describe(loaded.graphs), as_json=as_json)
 
 
 def _read(asked: DataConfig, seed: int) -> NodeData:
     """The user's files; unlike for training, nodes need neither labels nor a split."""
-    from sgat.data.files import FileOptions, read_graph
+    from sgat.data.files import read_graph
     from sgat.data.split_names import draw_split
 
     assert asked.edges is not None
-    options: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in asked.options.items()
-    }
-    data = read_graph(asked.edges, asked.nodes, options=FileOptions(**options)).data
+    data = read_graph(asked.edges, asked.nodes, options=asked.files).data
     return data if asked.split is None else draw_split(asked.split, data, seed)
 
 

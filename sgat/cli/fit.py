@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 import sys
@@ -11,20 +10,10 @@ from typing import Any
 
 import typer
 
-from sgat.cli import INTERRUPTED, app, data_options
-from sgat.cli.data_options import option
+from sgat.cli import INTERRUPTED, app
 from sgat.cli.downloads import download_bar
-from sgat.config import ModelConfig, TrainConfig
-
-MODEL, TRAIN, RUN = "Model", "Training", "Run"
-
-
-def setting(name: str, panel: str, text: str, *names: str) -> Any:
-    """An option for a setting, its default shown as [default]."""
-    kind = ModelConfig if panel == MODEL else TrainConfig
-    default = {field.name: field.default for field in dataclasses.fields(kind)}[name]
-    shown = "" if default is None or isinstance(default, bool) else f" [{default}]"
-    return option(panel, text + shown.replace("[", "\\["), *names)
+from sgat.cli.options import RUN, Given, as_folder, option, with_settings
+from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
 
 
 @app.command(
@@ -32,127 +21,12 @@ def setting(name: str, panel: str, text: str, *names: str) -> Any:
     "sgat fit --edges edges.csv --nodes nodes.csv --label y --keep 0.3 --out runs/mine"
     "\n\nsgat fit cora --scorer auto --readout auto"
 )
+@with_settings(data=DataConfig, files=FileOptions, model=ModelConfig, train=TrainConfig)
 def fit(
-    name: str | None = data_options.NAME,
-    data_root: Path | None = data_options.DATA_ROOT,
-    split: str | None = data_options.SPLIT,
-    normalise_features: bool | None = data_options.NORMALISE_FEATURES,
-    largest_component: bool | None = data_options.LARGEST_COMPONENT,
-    edges: Path | None = data_options.EDGES,
-    nodes: Path | None = data_options.NODES,
-    label: str | None = data_options.LABEL,
-    labels: str | None = data_options.LABELS,
-    features: str | None = data_options.FEATURES,
-    categorical: str | None = data_options.CATEGORICAL,
-    drop: str | None = data_options.DROP,
-    delimiter: str | None = data_options.DELIMITER,
-    id: str | None = data_options.ID,
-    src: str | None = data_options.SRC,
-    dst: str | None = data_options.DST,
-    weight: str | None = data_options.WEIGHT,
-    split_column: str | None = data_options.SPLIT_COLUMN,
-    undirected: bool | None = data_options.UNDIRECTED,
-    standardise: bool | None = data_options.STANDARDISE,
-    fill_missing: str | None = data_options.FILL_MISSING,
-    hidden: int | None = setting("hidden", MODEL, "Width of each head."),
-    heads: int | None = setting("heads", MODEL, "Number of heads."),
-    layers: int | None = setting(
-        "layers",
-        MODEL,
-        "Number of attention layers; of the read-out beliefs, how many steps far a node"
-        " is heard. The read-out diffusion has --steps.",
-    ),
-    readout: str | None = setting(
-        "readout",
-        MODEL,
-        "linear (the paper); attention, often better on few labels; diffusion, which"
-        " averages class scores along the edges; beliefs, for graphs whose neighbours"
-        " are often of another class; auto lets the data choose beliefs or diffusion,"
-        " for which it takes attention with several labels or without evidence.",
-    ),
-    steps: int | None = setting(
-        "steps", MODEL, "How many steps far scores travel in diffusion."
-    ),
-    restart: float | None = setting(
-        "restart", MODEL, "Share of a node's own scores in every step of diffusion."
-    ),
-    output_heads: int | None = setting(
-        "output_heads", MODEL, "Heads of the attention read-out."
-    ),
-    activation: str | None = setting("activation", MODEL, "relu or elu."),
-    dropout: float | None = setting(
-        "dropout", MODEL, "Share of features dropped in training."
-    ),
-    attention_dropout: float | None = setting(
-        "attention_dropout", MODEL, "Share of coefficients dropped in training."
-    ),
-    gate_mode: str | None = setting("gate_mode", MODEL, "inductive or transductive."),
-    scorer: str | None = setting(
-        "scorer",
-        MODEL,
-        "What gates look at. additive (the paper): each end by itself, which ranks"
-        " everybody's neighbours alike. evidence: the odds that an edge is real, from"
-        " features, neighbourhoods and classes, learned before training; for graphs"
-        " with wrong edges. auto: evidence up to 10 million edges, additive beyond."
-        " Learned with the rest: cosine (alike or not), bilinear and gatv2 (any"
-        " relation of both ends), structure (degrees, common neighbours).",
-    ),
-    rank: int | None = setting(
-        "rank", MODEL, "Length of the vectors of cosine and bilinear, width of gatv2."
-    ),
-    gate_bias: bool | None = setting(
-        "gate_bias",
-        MODEL,
-        "Learn a scalar in every log α.",
-        "--gate-bias/--no-gate-bias",
-    ),
-    gate_bias_start: float | None = setting(
-        "gate_bias_start", MODEL, "Where that scalar starts."
-    ),
-    symmetric: bool | None = setting(
-        "symmetric",
-        MODEL,
-        "Both directions of an edge stay or go together; by default where edges have"
-        " none.",
-        "--symmetric/--no-symmetric",
-    ),
-    residual: bool | None = setting(
-        "residual",
-        MODEL,
-        "Add each layer's input to its output.",
-        "--residual/--no-residual",
-    ),
-    keep: float | None = setting(
-        "keep", TRAIN, "Share of the edges to keep, in (0, 1]; else λ decides."
-    ),
-    l0_weight: float | None = setting(
-        "l0_weight", TRAIN, "λ, the price of an open edge.", "--l0-weight", "--lambda"
-    ),
-    warmup: int | None = setting(
-        "warmup", TRAIN, "Epochs over which the penalty sets in."
-    ),
-    epochs: int | None = setting("epochs", TRAIN, "Number of epochs."),
-    lr: float | None = setting("lr", TRAIN, "Learning rate."),
-    weight_decay: float | None = setting("weight_decay", TRAIN, "L2 penalty."),
-    patience: int | None = setting(
-        "patience", TRAIN, "Stop after so many epochs without gain."
-    ),
-    select: str | None = setting(
-        "select", TRAIN, "Model of the best validation, or last."
-    ),
-    ties: str | None = setting("ties", TRAIN, "Among equal scores: latest or first."),
-    batch_size: int | None = setting(
-        "batch_size", TRAIN, "Graphs per step, with several graphs."
-    ),
-    seed: int | None = setting("seed", TRAIN, "Seed of everything that is drawn."),
-    precision: str | None = setting("precision", TRAIN, "float32 or bfloat16."),
-    device: str | None = setting("device", TRAIN, "auto, cpu, cuda, cuda:1, …"),
-    snapshots: int | None = setting(
-        "snapshots", TRAIN, "Epochs to keep scores of; draws the graph if it is small."
-    ),
-    checkpoint_every: int | None = setting(
-        "checkpoint_every", TRAIN, "Epochs between checkpoints."
-    ),
+    data: Given,
+    files: Given,
+    model: Given,
+    train: Given,
     config: str | None = option(
         RUN, "Settings: a .toml file, or a shipped one such as paper/cora."
     ),
@@ -162,34 +36,27 @@ def fit(
         "Also write the smaller graph: .csv, .tsv, .parquet, .npz, .mtx, .graphml"
         " or .gexf.",
     ),
-    tensorboard: bool = typer.Option(
-        False,
-        "--tensorboard",
-        help="Also log the epochs for TensorBoard, see `tensorboard --logdir RUN`;"
+    tensorboard: bool = option(
+        RUN,
+        "Also log the epochs for TensorBoard, see `tensorboard --logdir RUN`;"
         " needs sgat\\[tensorboard].",
-        rich_help_panel=RUN,
+        "--tensorboard",
+        default=False,
     ),
-    resume: bool = typer.Option(
-        False, "--resume", help="Continue the run in --out.", rich_help_panel=RUN
+    resume: bool = option(RUN, "Continue the run in --out.", "--resume", default=False),
+    overwrite: bool = option(
+        RUN, "Replace the run in --out.", "--overwrite", default=False
     ),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", help="Replace the run in --out.", rich_help_panel=RUN
-    ),
-    as_json: bool = typer.Option(
-        False, "--json", help="Print the summary as JSON.", rich_help_panel=RUN
-    ),
-    quiet: bool = typer.Option(
-        False, "--quiet", help="Show no progress.", rich_help_panel=RUN
-    ),
+    as_json: bool = option(RUN, "Print the summary as JSON.", "--json", default=False),
+    quiet: bool = option(RUN, "Show no progress.", "--quiet", default=False),
 ) -> None:
-    """Train a classifier that learns which edges to listen to.
+    """Train a classifier that learns which edges to keep.
 
     Writes a folder with the model, predictions for every node and a score for every
     edge. An option that is not given is taken from --config, else from the settings
     shipped for the data set, else from the defaults. The paper's method is `--scorer
     additive --readout linear`.
     """
-    given = {k: v for k, v in locals().items() if v is not None}
     from sgat.cli.counting import counting
     from sgat.cli.progress import training_progress
 
@@ -202,7 +69,7 @@ def fit(
 
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")
-    request = Request.from_options(given)
+    request = Request(data, files, model, train, config, as_folder(out), pruned)
     folder, settings = (
         continue_run(request) if resume else start_run(request, overwrite=overwrite)
     )
@@ -211,7 +78,7 @@ def fit(
         with download_bar(settings.data.name or "data", quiet=quiet) as progress:
             loaded = load_configured(
                 settings.data,
-                root=request.data_root,
+                root=request.root,
                 seed=settings.train.seed,
                 progress=progress,
             )

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sgat.cli.downloads import download_bar
+from sgat.cli.options import DATA_ROOT, JSON, QUIET
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -49,13 +50,9 @@ def inject(
         int | None,
         typer.Option(help="How many nodes are hubs; by default 5 % of them."),
     ] = None,
-    data_root: Annotated[
-        Path | None, typer.Option(help="Folder with the data sets' files.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result for machines.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Add edges that mean nothing to a graph, and write which ones they are.
 

@@ -67,7 +67,7 @@ def check_outputs(
 
 def inputs_of(config: DataConfig) -> dict[str, str | None]:
     """The files that a run read, by what they are."""
-    return {f"the {what} of the run": path for what, path in config.files.items()}
+    return {f"the {what} of the run": path for what, path in config.paths.items()}
 
 
 def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> None:

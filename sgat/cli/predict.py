@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sgat.cli import app
-from sgat.cli.data import DATA_ROOT, JSON, QUIET
+from sgat.cli.options import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
     from sgat.runs.predict import Prediction

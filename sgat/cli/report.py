@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sgat.cli import app
-from sgat.cli.data import DATA_ROOT, JSON, QUIET
+from sgat.cli.options import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
     from sgat.report.build import Report

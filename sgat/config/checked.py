@@ -83,8 +83,8 @@ class Setting:
         Raises:
             ValueError: If it is of another type or out of bounds.
         """
-        if isinstance(self.kind, type) and issubclass(self.kind, Settings):
-            return value
+        if issubclass(self.kind, Settings):
+            return self._section(name, value)
         if getattr(value, "shape", None) == ():
             value = value.item()  # a number of numpy or torch
         try:
@@ -92,6 +92,14 @@ class Setting:
         except msgspec.ValidationError:
             wanted = self._wanted(value)
             raise ValueError(f"`{name}` must be {wanted}, got {value!r}.") from None
+
+    def _section(self, name: str, value: Any) -> Any:
+        """A group within a group, which may come as a table."""
+        if isinstance(value, self.kind):
+            return value
+        if not isinstance(value, Mapping):
+            raise ValueError(f"`{name}` must be a table, got {value!r}.")
+        return self.kind.from_dict(value, where=f"[{name}]")
 
     def _wanted(self, value: Any) -> str:
         """The reason why a value is refused: it is no choice, its bounds, its type."""
@@ -139,19 +147,11 @@ class Settings:
         Raises:
             ValueError: If a key is unknown, or a value is refused.
         """
-        known, values = cls.declared(), {}
-        for key, value in content.items():
-            if key not in known:
-                raise ValueError(f"{where}: {_unknown(key, list(known))}")
-            kind = known[key].kind
-            if issubclass(kind, Settings):
-                if not isinstance(value, Mapping):
-                    message = f"`{key}` must be a table, got {value!r}."
-                    raise ValueError(f"{where}: {message}")
-                value = kind.from_dict(value, where=f"{where} [{key}]")
-            values[key] = value
+        for key in content:
+            if key not in cls.declared():
+                raise ValueError(f"{where}: {_unknown(key, list(cls.declared()))}")
         try:
-            return cls(**values)
+            return cls(**content)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
 

@@ -23,7 +23,8 @@ from sgat.config.checked import (
     ShareDropped,
     ShareLeft,
 )
-from sgat.config.toml import toml_value
+from sgat.config.data import DataConfig
+from sgat.config.toml import toml_table
 
 FixedReadout = Literal["linear", "attention", "diffusion", "beliefs"]
 Readout = Literal[FixedReadout, "auto"]
@@ -32,34 +33,6 @@ Scorer = Literal[
 ]
 Activation = Literal["relu", "elu"]
 GateMode = Literal["inductive", "transductive"]
-
-
-@dataclasses.dataclass(frozen=True)
-class DataConfig(Settings):
-    """The data to train on: a data set by name, or files.
-
-    Attributes:
-        name: Name of a data set (see `sgat data list`).
-        split: Name of a split (see docs/datasets.md); None for the data set's own, or
-            for files the split column, or 60/20/20 per class without one.
-        edges: Path of an edge file.
-        nodes: Path of a node file.
-        options: Further arguments of `sgat.data.load` or of `FileOptions`.
-    """
-
-    name: str | None = None
-    split: str | None = None
-    edges: str | None = None
-    nodes: str | None = None
-    options: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The files that are read, by what they hold: edges, nodes, split."""
-        is_file = self.split is not None and self.split.endswith(".npz")
-        found = {"edges": self.edges, "nodes": self.nodes}
-        found["split"] = self.split if is_file else None
-        return {what: path for what, path in found.items() if path is not None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +193,7 @@ class TrainConfig(Settings):
 class Config(Settings):
     """Everything a run depends on besides the data itself."""
 
-    data: DataConfig = DataConfig()
+    data: DataConfig = dataclasses.field(default=DataConfig())
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
 
@@ -239,12 +212,7 @@ class Config(Settings):
 
     def to_toml(self) -> str:
         """TOML that `from_toml` reads back to an equal config; None is left out."""
-        lines = []
-        for section in dataclasses.fields(self):
-            lines += ["", f"[{section.name}]"]
-            for key, value in _entries(getattr(self, section.name)):
-                lines.append(f"{key} = {toml_value(value)}")
-        return "\n".join(lines[1:]) + "\n"
+        return "\n".join(toml_table(name, part) for name, part in vars(self).items())
 
     def replace(self, **sections: dict[str, Any]) -> Self:
         """The config with some entries changed: `replace(train={"seed": 1})`."""
@@ -253,9 +221,3 @@ class Config(Settings):
             for name, entries in sections.items()
         }
         return dataclasses.replace(self, **changed)
-
-
-def _entries(section: Any) -> list[tuple[str, Any]]:
-    fields = dataclasses.fields(section)
-    pairs = [(field.name, getattr(section, field.name)) for field in fields]
-    return [(key, value) for key, value in pairs if value not in (None, {})]

@@ -6,6 +6,23 @@ import json
 import math
 from typing import Any
 
+from sgat.config.checked import Settings
+
+
+def toml_table(name: str, section: Settings) -> str:
+    """A section as a table, with the tables in it.
+
+    None is left out, and so are empty tables and those that hold only defaults.
+    """
+    lines, tables = [f"[{name}]\n"], []
+    for key, value in vars(section).items():
+        if isinstance(value, Settings):
+            if value != type(value)():
+                tables.append("\n" + toml_table(f"{name}.{key}", value))
+        elif value is not None and value != {}:
+            lines.append(f"{key} = {toml_value(value)}\n")
+    return "".join([*lines, *tables])
+
 
 def toml_value(value: Any) -> str:
     """A string, number, truth value, list or table in one line of TOML."""

@@ -168,15 +168,11 @@ def _encoding(run: FinishedRun) -> Encoding:
 
 def _options(run: FinishedRun, changes: dict[str, Any]) -> FileOptions:
     """How the run read its files, with the changes; formats go by the suffixes."""
-    known = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in run.config.data.options.items()
-    }
-    known |= {"edges_format": None, "nodes_format": None}
+    files = run.config.data.files
     # Gates that both directions share need both directions.
-    if run.config.model.symmetric:
-        known["undirected"] = True
-    return FileOptions(**{**known, **changes})
+    both = files.undirected or bool(run.config.model.symmetric)
+    known = {"edges_format": None, "nodes_format": None, "undirected": both}
+    return dataclasses.replace(files, **{**known, **changes})
 
 
 def _check_same_nodes(folder: RunFolder, files: FileGraph) -> None:

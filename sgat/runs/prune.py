@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sgat.config import Config
-from sgat.data.files import Encoding, FileOptions
+from sgat.data.files import Encoding
 from sgat.data.files.atomic import check_place
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
@@ -114,14 +114,14 @@ def prune_run(
     tell("opening the run")
     folder = finished_folder(request.run)
     config = Config.from_toml(folder.config)
-    for what, path in config.data.files.items():
+    for what, path in config.data.paths.items():
         if overlaps(Path(path), request.out):
             raise ValueError(
                 f"`out` must not be the file of the {what} that the run was trained"
                 f" on, got {request.out}."
             )
-    options = config.data.options
-    delimiter = request.delimiter or options.get("delimiter")
+    options = config.data.files
+    delimiter = request.delimiter or options.delimiter
     nodes, trained = _nodes(request, folder, config)
     is_own = request.edges is None and request.nodes is None
     task = PruneTask(
@@ -131,8 +131,8 @@ def prune_run(
         scores=None if is_own or trained is None else _scores(folder, *trained),
         gates=chosen_gates(config.model),
         symmetric=bool(config.model.symmetric),
-        src=request.src or options.get("src", "src"),
-        dst=request.dst or options.get("dst", "dst"),
+        src=request.src or options.src,
+        dst=request.dst or options.dst,
         protect=(
             None
             if request.protect is None
@@ -143,7 +143,7 @@ def prune_run(
         with_scores=request.scores,
         is_score_table=request.edges is None,
     )
-    weight = options.get("weight") or "weight"
+    weight = options.weight or "weight"
     out = Destination.from_path(request.out, delimiter=delimiter)
     with scratch_folder(out.path) as scratch:
         engine = start_engine(
@@ -189,7 +189,7 @@ def _nodes_of_run(folder: RunFolder, config: Config) -> Nodes:
     data, table = config.data, read_parquet(folder.nodes, ["graph", "id"])
     path, what = (data.nodes, "nodes") if data.nodes else (data.edges, "edges")
     format = None if path is None else SUFFIXES.get(Path(path).suffix.lower())
-    is_text = data.options.get(f"{what}_format", format) in TEXT_FORMATS
+    is_text = (getattr(data.files, f"{what}_format") or format) in TEXT_FORMATS
     graph = table.column("graph") if "graph" in table.column_names else None
     return Nodes(table.column("id"), is_text, graph)
 
@@ -210,11 +210,7 @@ def _read_nodes(
             f"{folder.path} was trained without features, so it knows its own nodes"
             " only; leave `nodes` out."
         )
-    options: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in config.data.options.items()
-    }
-    known = FileOptions(**options)
+    known = config.data.files
     source = read_table(request.nodes, None, request.delimiter or known.delimiter)
     name = request.id or known.id
     source.column(name, "the node ids")

@@ -26,18 +26,18 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
     else:
         folder = RunFolder(request.out)
     if folder.path.exists() and not folder.path.is_dir():
-        raise ValueError(f"`--out` must be a folder, got the file {folder.path}.")
+        raise ValueError(f"`out` must be a folder, got the file {folder.path}.")
     check_place(folder.path, "out")
     check_paths(folder, settings, request.pruned)
     if folder.foreign is not None:
         raise ValueError(
-            f"`--out` must be a new folder or hold a run, got {folder.path}, where"
+            f"`out` must be a new folder or hold a run, got {folder.path}, where"
             f" {folder.foreign.name} is no part of a run and would be replaced."
         )
     if folder.is_started and not overwrite:
         raise ValueError(
-            f"{folder.path} holds a run already; choose another `--out`, or go on with"
-            " `--resume`, or replace it with `--overwrite`."
+            f"{folder.path} holds a run already; choose another `out`, or go on with"
+            " `resume`, or replace it with `overwrite`."
         )
     return folder, settings
 
@@ -50,21 +50,16 @@ def continue_run(request: Request) -> tuple[RunFolder, Config]:
             would change it.
     """
     if request.out is None:
-        raise ValueError("`--resume` needs `--out`, the folder of the run to go on.")
+        raise ValueError("`resume` needs `out`, the folder of the run to go on.")
     folder = RunFolder(request.out)
     # What `SGATClassifier.save` wrote is started, too, but without data to go on with.
     if not (folder.is_under_way or (folder.is_started and folder.is_finished)):
         raise ValueError(f"{folder.path} holds no run to resume.")
     source = folder.draft.config if folder.is_under_way else folder.config
-    changes = {**request.data, **request.loader, **request.model, **request.train}
-    if "options" in changes:
-        changes |= changes.pop("options")
-    if request.config is not None:
-        changes["config"] = request.config
-    if changes:
-        option = next(iter(changes)).replace("_", "-")
+    if request.changes:
         raise ValueError(
-            f"`--resume` goes on with the settings in {source}; leave `--{option}` out."
+            f"`resume` goes on with the settings in {source}; leave"
+            f" `{request.changes[0]}` out."
         )
     settings = Config.from_toml(source)
     if request.name is not None and request.name != settings.data.name:
@@ -84,21 +79,21 @@ def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> Non
         ValueError: If an input or the smaller graph is a file of the run folder, or
             the smaller graph is an input.
     """
-    given = {key: Path(path) for key, path in settings.data.files.items()}
+    given = {key: Path(path) for key, path in settings.data.paths.items()}
     if pruned is not None:
         for key, path in given.items():
             if os.path.realpath(path) == os.path.realpath(pruned) or (
                 path.exists() and pruned.exists() and path.samefile(pruned)
             ):
                 raise ValueError(
-                    f"`--pruned` must not be the file of `--{key}`, got {pruned}."
+                    f"`pruned` must not be the file of `{key}`, got {pruned}."
                 )
         given["pruned"] = pruned
     for key, path in given.items():
         if folder.holds(path):
             raise ValueError(
-                f"`--{key}` must not be a file of the run folder, which the run"
-                f" replaces, got {path}; choose another `--out`."
+                f"`{key}` must not be a file of the run folder, which the run"
+                f" replaces, got {path}; choose another `out`."
             )
 
 
@@ -108,7 +103,7 @@ def _check_draft(folder: RunFolder) -> None:
         check_place(path, "out")
     if folder.checkpoint.exists():
         written = checkpoint.load_state(folder.checkpoint).get("format")
-        advice = "use `--overwrite` to start anew"
+        advice = "use `overwrite` to start anew"
         checkpoint.check_format(written, folder.checkpoint, advice)
 
 

@@ -161,8 +161,8 @@ class StoredGraph:
 
     def _rows(self, ids: Sequence[Array | None]) -> Iterator[Rows]:
         """The edges of each graph."""
-        options = self.config.data.options
-        ends = [options.get(end, end) for end in ("src", "dst")]
+        files = self.config.data.files
+        ends = [files.src, files.dst]
         columns = [*ends, "log_alpha"]
         if len(ids) == 1:
             # Ids that are text repeat; their dictionary is looked up once per part.

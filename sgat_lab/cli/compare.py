@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import data_options
-from sgat.cli.data_options import option
 from sgat.cli.downloads import download_bar
-from sgat.cli.fit import RUN, TRAIN
+from sgat.cli.options import (
+    RUN,
+    TRAINING,
+    Given,
+    as_folder,
+    comma_list,
+    option,
+    with_settings,
+)
+from sgat.config import DataConfig, FileOptions
 from sgat.data.files.atomic import check_place
 from sgat_lab.cli import app
-
-if TYPE_CHECKING:
-    from sgat.config import DataConfig
 
 BUDGETS = "0.9,0.7,0.5,0.3,0.1"
 NAMES = (
@@ -32,65 +36,28 @@ NAMES = (
     epilog="Examples:\n\nsgat-lab compare cora --runs 3\n\n"
     "sgat-lab compare --edges edges.csv --nodes nodes.csv --label y --only sgat,mlp"
 )
+@with_settings(data=DataConfig, files=FileOptions)
 def compare(
-    name: str | None = data_options.NAME,
-    data_root: Path | None = data_options.DATA_ROOT,
-    split: str | None = data_options.SPLIT,
-    normalise_features: bool | None = data_options.NORMALISE_FEATURES,
-    largest_component: bool | None = data_options.LARGEST_COMPONENT,
-    edges: Path | None = data_options.EDGES,
-    nodes: Path | None = data_options.NODES,
-    label: str | None = data_options.LABEL,
-    labels: str | None = data_options.LABELS,
-    features: str | None = data_options.FEATURES,
-    categorical: str | None = data_options.CATEGORICAL,
-    drop: str | None = data_options.DROP,
-    delimiter: str | None = data_options.DELIMITER,
-    id: str | None = data_options.ID,
-    src: str | None = data_options.SRC,
-    dst: str | None = data_options.DST,
-    weight: str | None = data_options.WEIGHT,
-    split_column: str | None = data_options.SPLIT_COLUMN,
-    undirected: bool | None = data_options.UNDIRECTED,
-    standardise: bool | None = data_options.STANDARDISE,
-    fill_missing: str | None = data_options.FILL_MISSING,
-    budgets: str = typer.Option(
-        BUDGETS, help="Shares of the edges to keep.", rich_help_panel=TRAIN
+    data: Given,
+    files: Given,
+    budgets: str = option(TRAINING, "Shares of the edges to keep.", default=BUDGETS),
+    only: str = option(TRAINING, f"Methods, with commas between: {NAMES}.", default=""),
+    runs: int = option(TRAINING, "Number of seeds.", default=3, min=1),
+    seed: int = option(TRAINING, "The first seed.", default=0, min=0),
+    epochs: int | None = option(TRAINING, "Epochs of every training.", min=1),
+    quick: bool = option(
+        TRAINING, "One seed, few epochs: a look, no result.", "--quick", default=False
     ),
-    only: str = typer.Option(
-        "", help=f"Methods, with commas between: {NAMES}.", rich_help_panel=TRAIN
-    ),
-    runs: int = typer.Option(3, min=1, help="Number of seeds.", rich_help_panel=TRAIN),
-    seed: int = typer.Option(0, min=0, help="The first seed.", rich_help_panel=TRAIN),
-    epochs: int | None = typer.Option(
-        None, min=1, help="Epochs of every training.", rich_help_panel=TRAIN
-    ),
-    quick: bool = typer.Option(
-        False,
-        "--quick",
-        help="One seed, few epochs: a look, no result.",
-        rich_help_panel=TRAIN,
-    ),
-    processes: int = typer.Option(
-        1, min=1, help="Trainings at once.", rich_help_panel=TRAIN
-    ),
-    device: str = typer.Option(
-        "auto", help="cpu, cuda, or auto.", rich_help_panel=TRAIN
-    ),
+    processes: int = option(TRAINING, "Trainings at once.", default=1, min=1),
+    device: str = option(TRAINING, "cpu, cuda, or auto.", default="auto"),
     out: str | None = option(
         RUN, "Folder for all that is written \\[runs/compare-NAME]."
     ),
     picture: Path | None = option(RUN, "The plot, .png \\[compare.png in --out]."),
     csv: Path | None = option(RUN, "The numbers as CSV \\[compare.csv in --out]."),
-    as_json: bool = typer.Option(
-        False, "--json", help="Print JSON.", rich_help_panel=RUN
-    ),
-    markdown: bool = typer.Option(
-        False, "--markdown", help="Print Markdown.", rich_help_panel=RUN
-    ),
-    quiet: bool = typer.Option(
-        False, "--quiet", help="Show no progress.", rich_help_panel=RUN
-    ),
+    as_json: bool = option(RUN, "Print JSON.", "--json", default=False),
+    markdown: bool = option(RUN, "Print Markdown.", "--markdown", default=False),
+    quiet: bool = option(RUN, "Show no progress.", "--quiet", default=False),
 ) -> None:
     """See whether learning which edges to keep is worth it on your graph.
 
@@ -117,21 +84,21 @@ def compare(
         from sgat_lab.compare.plan import Comparison, check_comparable
         from sgat_lab.compare.table import csv_text, document, render
 
-    given = {k: v for k, v in locals().items() if k in DATA_OPTIONS and v is not None}
     shares, methods = parse_budgets(budgets), parse_methods(only)
-    data = Request.from_options(given).settings().data
-    root = None if data_root is None else str(data_root.absolute())
-    folder = Path(out) if out is not None else _default_folder(data)
+    request = Request(data, files)
+    # Where a data set lies makes it no other training.
+    asked = dataclasses.replace(request.settings().data, root=None)
+    folder = as_folder(out) or _default_folder(asked)
     drawing = picture or folder / "compare.png"
     table = csv or folder / "compare.csv"
-    _check_places(folder, drawing, table, data)
+    _check_places(folder, drawing, table, asked)
     chosen_device(device)
-    with download_bar(data.name or "data", quiet=quiet) as progress:
-        loaded = load_configured(data, root=root, seed=seed, progress=progress)
+    with download_bar(asked.name or "data", quiet=quiet) as progress:
+        loaded = load_configured(asked, root=request.root, seed=seed, progress=progress)
     check_comparable(loaded.graphs)
     folder.mkdir(parents=True, exist_ok=True)
     comparison = Comparison(
-        data,
+        asked,
         loaded,
         budgets=shares,
         methods=methods,
@@ -150,7 +117,7 @@ def compare(
                 folder,
                 processes=processes,
                 device=device,
-                root=root,
+                root=request.root,
                 progress=show,
                 on_trained=lambda: say("compare: measuring forward passes"),
             )
@@ -165,15 +132,6 @@ def compare(
     else:
         typer.echo(render(outcome, markdown=markdown), nl=False)
     say(f"written to {drawing} and {table}")
-
-
-DATA_OPTIONS = (
-    *("name", "split", "normalise_features", "largest_component", "edges", "nodes"),
-    *("label", "labels", "features", "categorical", "drop", "delimiter", "id", "src"),
-    *("dst", "weight", "split_column", "undirected", "standardise", "fill_missing"),
-    "out",
-)
-"""Options that say what the data is, as `sgat.runs.request.Request` knows them."""
 
 
 def parse_budgets(text: str) -> tuple[float, ...]:
@@ -204,7 +162,6 @@ def parse_methods(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: If one is unknown.
     """
-    from sgat.runs.request import comma_list
     from sgat_lab.compare.plan import METHODS
 
     wanted = comma_list(text)
@@ -236,23 +193,21 @@ def _check_places(folder: Path, picture: Path, table: Path, data: DataConfig) ->
             f"`--out` must not be the folder of a run of `sgat fit`, got {folder};"
             " choose another."
         )
-    inputs = {"--edges": data.edges, "--nodes": data.nodes}
-    if data.split is not None and data.split.endswith(".npz"):
-        inputs["--split"] = data.split
-    for option_, path in {"--picture": picture, "--csv": table}.items():
+    inputs = {f"--{what}": path for what, path in data.paths.items()}
+    for name, path in {"--picture": picture, "--csv": table}.items():
         if path.is_dir():
-            raise ValueError(f"`{option_}` must be a file, but {path} is a folder.")
+            raise ValueError(f"`{name}` must be a file, but {path} is a folder.")
         parent = path.absolute().parent
         if parent != folder.absolute() and not parent.is_dir():
             raise ValueError(
-                f"`{option_}` must be in a folder that exists, got {path}; make"
+                f"`{name}` must be in a folder that exists, got {path}; make"
                 f" {path.parent} first."
             )
-        check_place(path, option_.removeprefix("--"))
+        check_place(path, name.removeprefix("--"))
         for key, given in inputs.items():
-            if given is not None and _is_same_file(path, Path(given)):
+            if _is_same_file(path, Path(given)):
                 raise ValueError(
-                    f"`{option_}` must not be the file of `{key}`, got {path}."
+                    f"`{name}` must not be the file of `{key}`, got {path}."
                 )
     if _is_same_file(picture, table):
         raise ValueError(f"`--picture` and `--csv` must be two files, got {table}.")

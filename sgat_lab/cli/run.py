@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
-from sgat.cli.data import DATA_ROOT, JSON, QUIET
 from sgat.cli.downloads import download_bar
+from sgat.cli.options import DATA_ROOT, JSON, QUIET
 from sgat.data.files.atomic import check_place
 from sgat_lab.cli import app
 

@@ -410,8 +410,8 @@ def test_columns_are_chosen_by_options(csv_files, tmp_path):
     (feature,) = encoding["features"]
     assert feature["name"] == "size"
     config = sgat.Config.from_toml(tmp_path / "r" / "config.toml")
-    assert config.data.options["drop"] == ["colour", "since"]
-    assert config.data.options["categorical"] == ["size"]
+    assert config.data.files.drop == ("colour", "since")
+    assert config.data.files.categorical == ("size",)
 
 
 def test_features_can_be_none_and_cannot_be_the_label(csv_files, capsys, tmp_path):
@@ -427,11 +427,12 @@ def test_a_named_data_set_takes_its_options(tmp_path):
     options = ["--largest-component", "--no-normalise-features", "--data-root", "d"]
     assert main(["fit", "karate", *QUICK, *options, "--out", "r"]) == 0
     config = sgat.Config.from_toml(tmp_path / "r" / "config.toml")
-    assert config.data.options == {
-        "largest_component": True,
-        "normalise_features": False,
-        "root": str(tmp_path / "d"),
-    }
+    assert config.data == sgat.DataConfig(
+        "karate",
+        root=str(tmp_path / "d"),
+        normalise_features=False,
+        largest_component=True,
+    )
 
 
 def test_a_run_with_a_split_file_goes_on_from_another_folder(

@@ -51,7 +51,7 @@ class Outer(Settings):
         ({"inner": {"names": "a"}}, "[inner]: `names` must be a list of strings, got"),
         ({"inner": {"names": [3]}}, "`names` must be a list of strings, got [3]."),
         ({"cuont": 1}, "unknown key 'cuont'; did you mean 'count'?"),
-        ({"inner": {"x": 1}}, "here [inner]: unknown key 'x'; known: names."),
+        ({"inner": {"x": 1}}, "here: [inner]: unknown key 'x'; known: names."),
     ],
 )
 def test_a_bad_value_is_refused_with_a_sentence(values, message):

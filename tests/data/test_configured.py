@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sgat.config import DataConfig
+from sgat.config import DataConfig, FileOptions
 from sgat.data.configured import load_configured
 
 
@@ -22,7 +22,7 @@ def test_a_name_loads_the_data_set():
 
 
 def test_files_without_a_split_get_one_by_class_and_say_so(files):
-    loaded = load_configured(DataConfig(**files, options={"label": "y"}), seed=3)
+    loaded = load_configured(DataConfig(**files, files=FileOptions(label="y")), seed=3)
     (data,) = loaded.graphs
     assert [int(m.sum()) for m in (data.train, data.val, data.test)] == [12, 4, 4]
     assert "no split column" in loaded.notes[0]
@@ -30,7 +30,7 @@ def test_files_without_a_split_get_one_by_class_and_say_so(files):
 
 
 def test_a_split_that_is_asked_for_beats_the_column(files):
-    config = DataConfig(**files, split="uniform-50-25-25", options={"label": "y"})
+    config = DataConfig(**files, split="uniform-50-25-25", files=FileOptions(label="y"))
     loaded = load_configured(config)
     assert int(loaded.graphs[0].train.sum()) == 10 and loaded.notes == ()
     Path(files["edges"]).write_text("src,dst\n")
@@ -46,29 +46,11 @@ def test_a_split_that_is_asked_for_beats_the_column(files):
         (DataConfig("karate", edges="e.csv"), "by name or `edges`, not both"),
         (DataConfig(edges="e.csv"), "Say which column of the node file is the label"),
         (
-            DataConfig(edges="e.csv", options={"lable": "y"}),
-            "Unknown file option 'lable'; known are categorical,",
-        ),
-        (
-            DataConfig("karate", options={"foo": 1}),
-            "Unknown option of a named data set 'foo'; known are largest_component,"
-            " normalise_features, root.",
-        ),
-        (
-            DataConfig("karate", options={"seed": 3}),
-            "Unknown option of a named data set 'seed'; known are",
-        ),
-        (
-            DataConfig("karate", options={"largest_component": "no"}),
-            "The option of a named data set 'largest_component' must be true or false,"
-            " got 'no'.",
-        ),
-        (
-            DataConfig(edges="e.csv", options={"label": "y"}),
+            DataConfig(edges="e.csv", files=FileOptions(label="y")),
             "`label` needs `nodes`, the file with that column.",
         ),
         (
-            DataConfig(edges="e.mtx", options={"labels": ["a", "b"]}),
+            DataConfig(edges="e.mtx", files=FileOptions(labels=("a", "b"))),
             "`labels` needs `nodes`, the file with that column.",
         ),
     ],
@@ -82,17 +64,6 @@ def test_what_names_no_data_is_refused(config, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"max_categories": "a"},
-            "The file option 'max_categories' must be a whole number, got 'a'.",
-        ),
-        ({"max_categories": True}, "'max_categories' must be a whole number, got True"),
-        ({"drop": 3}, "The file option 'drop' must be a list of strings, got 3."),
-        ({"drop": [3]}, "The file option 'drop' must be a list of strings, got [3]."),
-        ({"undirected": "no"}, "'undirected' must be true or false, got 'no'."),
-        ({"features": "f1"}, "'features' must be a list of strings, got 'f1'."),
-        ({"fill_missing": "x"}, "'fill_missing' must be 'zero' or 'mean', got 'x'."),
-        ({"src": 1}, "The file option 'src' must be a string, got 1."),
         ({"features": ["y"]}, "`features` must not name 'y', the label."),
         ({"features": ["id", "size"]}, "`features` must not name 'id', the id."),
         (
@@ -102,15 +73,15 @@ def test_what_names_no_data_is_refused(config, message):
         ({"drop": ["a", "a"]}, "`drop` must name each column once, got 'a'."),
     ],
 )
-def test_options_of_files_are_checked(files, options, message):
+def test_columns_have_one_meaning(files, options, message):
     with pytest.raises(ValueError) as error:
-        load_configured(DataConfig(**files, options={"label": "y", **options}))
+        load_configured(DataConfig(**files, files={"label": "y", **options}))
     assert message in str(error.value)
 
 
 def test_no_features_can_be_asked_for(files):
-    options = {"label": "y", "features": []}
-    loaded = load_configured(DataConfig(**files, options=options))
+    options = FileOptions(label="y", features=())
+    loaded = load_configured(DataConfig(**files, files=options))
     assert loaded.graphs[0].num_features == 20
 
 
@@ -118,14 +89,14 @@ def test_an_empty_split_column_is_told_as_such(files, tmp_path):
     path = tmp_path / "n.csv"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0] + ",split", *(f"{row}," for row in lines[1:])]))
-    loaded = load_configured(DataConfig(**files, options={"label": "y"}))
+    loaded = load_configured(DataConfig(**files, files=FileOptions(label="y")))
     assert loaded.notes[0].startswith("the split column 'split' is empty: nodes are")
-    dropped = {"label": "y", "drop": ["split"]}
-    loaded = load_configured(DataConfig(**files, options=dropped))
+    dropped = FileOptions(label="y", drop=("split",))
+    loaded = load_configured(DataConfig(**files, files=dropped))
     assert "no split column" in loaded.notes[0]
 
 
-def test_the_folder_of_the_data_sets_may_stand_in_the_options(tmp_path, monkeypatch):
+def test_the_folder_of_the_data_sets_may_stand_in_the_config(tmp_path, monkeypatch):
     seen = []
 
     def load(name, *, root, **options):
@@ -133,7 +104,7 @@ def test_the_folder_of_the_data_sets_may_stand_in_the_options(tmp_path, monkeypa
         return []
 
     monkeypatch.setattr("sgat.data.load", load)
-    config = DataConfig("cora", options={"root": "/a", "largest_component": True})
+    config = DataConfig("cora", root="/a", largest_component=True)
     load_configured(config)
     load_configured(config, root="/b")
     assert seen == [("/a", True), ("/b", True)]

@@ -1,61 +1,88 @@
 import pytest
 
-from sgat.config import DataConfig
+from sgat.config import Config, DataConfig, FileOptions
 from sgat.runs.request import Request
 
 
-def test_options_are_sorted_into_their_sections(tmp_path):
-    request = Request.from_options(
-        {"edges": tmp_path / "e.csv", "label": "y", "features": "a,b", "hidden": 3}
-        | {"keep": 0.5, "split": "random-20", "split_column": "role", "quiet": True}
+def test_settings_are_the_defaults_with_the_changes():
+    request = Request(model={"hidden": 3}, train={"keep": 0.5})
+    assert request.settings() == Config().replace(
+        model={"hidden": 3}, train={"keep": 0.5}
     )
-    assert request.data == {
-        "edges": str(tmp_path / "e.csv"),
-        "split": "random-20",
-        "options": {"label": "y", "features": ["a", "b"], "split": "role"},
-    }
-    assert request.model == {"hidden": 3} and request.train == {"keep": 0.5}
+    with pytest.raises(ValueError, match="`hidden` must be at least 1, got 0"):
+        Request(model={"hidden": 0}).settings()
 
 
-def test_file_options_without_files_are_refused():
-    request = Request.from_options({"name": "karate", "fill_missing": "zero"})
-    with pytest.raises(ValueError, match="`--fill-missing` goes with `--edges`"):
-        request.settings()
+def test_a_shipped_config_holds_unless_another_is_named():
+    assert Request({"name": "karate"}).settings().train.keep == 0.54
+    config = Request({"name": "cora"}, config="paper/cora").settings()
+    assert config.model.temperature == 0.66 and config.data.name == "cora"
 
 
-def test_paths_are_stored_absolute_and_lists_without_spaces(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (
+            Request({"name": "karate"}, {"fill_missing": "zero"}),
+            "`fill_missing` goes with `edges`, your own files.",
+        ),
+        (
+            Request({"name": "karate", "nodes": "n.csv"}),
+            "`nodes` goes with `edges`, your own files.",
+        ),
+        (
+            Request({"edges": "e.csv", "largest_component": True}),
+            "`largest_component` goes with the name of a data set.",
+        ),
+        (
+            Request({"edges": "e.csv", "root": "d"}),
+            "`root` goes with the name of a data set.",
+        ),
+        (
+            Request({"edges": "e.csv"}, {"label": "y", "labels": ("a", "b")}),
+            "`label` and `labels` exclude each other, got 'y' and ['a', 'b'].",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(request_, message):
+    with pytest.raises(ValueError) as error:
+        request_.settings()
+    assert str(error.value) == message
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    request = Request.from_options(
-        {"edges": "e.csv", "split": "s.npz", "features": "", "categorical": "a, b ,"}
-    )
-    assert request.data == {
-        "edges": str(tmp_path / "e.csv"),
-        "split": str(tmp_path / "s.npz"),
-        "options": {"features": [], "categorical": ["a", "b"]},
-    }
-    named = Request.from_options({"name": "karate", "data_root": "d"}).settings()
-    assert named.data.options == {"root": str(tmp_path / "d")}
+    request = Request({"edges": "e.csv", "nodes": "n.csv", "split": "s.npz"})
+    data = request.settings().data
+    places = {"edges": "e.csv", "nodes": "n.csv", "split": "s.npz"}
+    assert data.paths == {what: str(tmp_path / name) for what, name in places.items()}
+    named = Request({"name": "karate", "root": "d", "split": "random-20"})
+    assert named.root == named.settings().data.root == str(tmp_path / "d")
+    assert named.settings().data.split == "random-20" and Request().root is None
 
 
-def test_files_replace_the_name_of_a_config_and_its_options(tmp_path):
+def test_files_replace_the_name_of_a_config_and_what_goes_with_it(tmp_path):
     toml = tmp_path / "c.toml"
-    toml.write_text(
-        '[data]\nname = "cora"\nsplit = "public"\noptions = { root = "/d" }\n'
-    )
-    given = {"config": str(toml), "edges": "/e.csv", "nodes": "/n.csv", "label": "y"}
-    data = Request.from_options(given).settings().data
-    assert data == DataConfig(edges="/e.csv", nodes="/n.csv", options={"label": "y"})
+    toml.write_text('[data]\nname = "cora"\nsplit = "public"\nroot = "/d"\n')
+    given = {"edges": "/e.csv", "nodes": "/n.csv"}
+    data = Request(given, {"label": "y"}, config=str(toml)).settings().data
+    assert data == DataConfig(**given, files=FileOptions(label="y"))
 
 
 def test_a_name_replaces_the_files_of_a_config(tmp_path):
     toml = tmp_path / "c.toml"
     toml.write_text(
-        '[data]\nedges = "/e.csv"\nnodes = "/n.csv"\noptions = { label = "y" }\n'
+        '[data]\nedges = "/e.csv"\nnodes = "/n.csv"\n[data.files]\nlabel = "y"\n'
         "[train]\nepochs = 7\n"
     )
-    request = Request.from_options({"config": str(toml), "name": "karate"})
-    assert request.settings().data == DataConfig(name="karate")
-    assert request.settings().train.epochs == 7
-    more = Request.from_options({"config": str(toml), "labels": "a,b"}).settings()
-    assert more.data.options == {"labels": ["a", "b"]}
+    named = Request({"name": "karate"}, config=str(toml)).settings()
+    assert named.data == DataConfig(name="karate") and named.train.epochs == 7
+    more = Request(files={"labels": ("a", "b")}, config=str(toml)).settings()
+    assert more.data.files == FileOptions(labels=("a", "b"))
     assert more.data.edges == "/e.csv"
+
+
+def test_where_a_data_set_lies_is_no_change_of_a_run():
+    assert Request({"name": "cora", "root": "d"}).changes == []
+    request = Request({"split": "s"}, {"id": "n"}, {"hidden": 1}, {"lr": 1.0}, "c.toml")
+    assert request.changes == ["split", "id", "hidden", "lr", "config"]

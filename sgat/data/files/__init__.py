@@ -1,5 +1,6 @@
 """The user's own files: graphs in, score tables and smaller graphs out."""
 
+from sgat.config import FileOptions
 from sgat.data.files.data_tables import prediction_table
 from sgat.data.files.encoding import Encoding, FeatureColumn
 from sgat.data.files.export import (
@@ -9,7 +10,6 @@ from sgat.data.files.export import (
     write_pruned,
 )
 from sgat.data.files.file_graph import FileGraph
-from sgat.data.files.options import FileOptions
 from sgat.data.files.read import from_node_data, from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
 

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgat.config import FileOptions
 from sgat.data.files.columns import numbers, shown
 from sgat.data.files.encoding import FeatureColumn, encode
 from sgat.data.files.ids import positions
-from sgat.data.files.options import FileOptions
 from sgat.data.files.source import Source
 from sgat.features import SparseFeatures
 

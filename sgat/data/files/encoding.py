@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
+from sgat.config import FileOptions
 from sgat.data.files.columns import (
     decoded,
     first,
@@ -19,7 +20,6 @@ from sgat.data.files.columns import (
     numbers,
     with_nulls,
 )
-from sgat.data.files.options import FileOptions
 from sgat.data.files.source import Source
 from sgat.features import Features, SparseFeatures
 

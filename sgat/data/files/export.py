@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from torch import Tensor
 
+from sgat.config import FileOptions
 from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.ids import positions
-from sgat.data.files.options import FileOptions
 from sgat.data.files.read import read_graph
 from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
@@ -178,7 +178,7 @@ def convert(
     passive = dataclasses.replace(
         options,
         features=options.features or (),
-        drop=options.drop if options.split else (*options.drop, "split"),
+        drop=options.drop if options.split_column else (*options.drop, "split"),
     )
     graph = read_graph(edges, nodes, options=passive)
     table = graph.edges

@@ -9,8 +9,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from sgat.config import FileOptions
 from sgat.data.files.encoding import Encoding
-from sgat.data.files.options import FileOptions
 from sgat.data.node_data import NodeData
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
+from sgat.config import FileOptions
 from sgat.data.files.columns import (
     decoded,
     first,
@@ -21,7 +22,6 @@ from sgat.data.files.columns import (
     with_nulls,
 )
 from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
-from sgat.data.files.options import FileOptions
 from sgat.data.files.source import Source
 from sgat.data.node_data import ROLES
 from sgat.data.splits import ROLE_WORDS
@@ -76,7 +76,7 @@ def read_nodes(
     size = len(source.table)
     if encoding is not None:
         options = _without_missing(source, options)
-    split = options.split or _if_present(source, "split", options)
+    split = options.split_column or _if_present(source, "split", options)
     # Told before the column that was meant is read, and refused, as a feature.
     for name in options.labels:
         source.column(name, "a label")
@@ -111,7 +111,7 @@ def _without_missing(source: Source, options: FileOptions) -> FileOptions:
         options,
         label=options.label if options.label in names else None,
         labels=options.labels if names & set(options.labels) else (),
-        split=options.split if options.split in names else None,
+        split_column=options.split_column if options.split_column in names else None,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sgat.config import FileOptions
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
@@ -24,7 +25,6 @@ from sgat.data.files.ids import check_different, common_ids, sorted_unique, to_n
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes, without_table
 from sgat.data.files.npz_format import read_npz, split_edge_index
-from sgat.data.files.options import FileOptions
 from sgat.data.files.parquet_format import read_parquet
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import pickle
-import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -721,24 +720,6 @@ def test_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError) as found:
         read_graph(tmp_path / "e.csv")
     assert found.value.filename == str(tmp_path / "e.csv")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"label": "y", "labels": ("u",)}, "`label` and `labels` exclude each other"),
-        ({"src": "a", "dst": "a"}, "`src` and `dst` must differ, got 'a' for both."),
-        ({"fill_missing": "median"}, "`fill_missing` must be 'zero' or 'mean'"),
-        ({"unknown_category": "x"}, "`unknown_category` must be 'refuse' or 'zero'"),
-        ({"delimiter": "::"}, "`delimiter` must be one character, got '::'."),
-        ({"max_categories": 0}, "`max_categories` must be at least 1, got 0."),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(
-    options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        FileOptions(**options)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "true", "1.5", ""])

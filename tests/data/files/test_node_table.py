@@ -29,7 +29,7 @@ def test_a_later_file_needs_neither_labels_nor_roles() -> None:
     first = nodes(
         {"f": [1.0, 2.0, 3.0], "y": ["p", "q", "p"], "fold": ["train", "val", "test"]},
         label="y",
-        split="fold",
+        split_column="fold",
     )
     loop = pa.table({"src": ["z"], "dst": ["z"]})
     table = pa.table({"id": ["z"], "f": [5.0]})
@@ -84,6 +84,6 @@ def test_several_label_columns_make_a_multi_label_matrix(tmp_path: Path) -> None
 
 
 def test_split_words_may_be_spelled_differently() -> None:
-    data = nodes({"fold": ["Train", " validation ", "test"]}, split="fold").data
+    data = nodes({"fold": ["Train", " validation ", "test"]}, split_column="fold").data
     masks = torch.stack([data.train, data.val, data.test])
     assert torch.equal(masks, torch.eye(3, dtype=torch.bool))

@@ -1,0 +1,154 @@
+"""Options that verbs share: those of the settings, made from what these declare."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
+from sgat.config.checked import Settings
+
+Given = dict[str, Any]
+"""Values of the options of one section that were given, by the name of the setting."""
+
+DATA, MODEL, TRAINING, RUN = "Data", "Model", "Training", "Run"
+"""Panels of the help."""
+PANELS: Mapping[type[Settings], str] = {
+    **{DataConfig: DATA, FileOptions: DATA},
+    **{ModelConfig: MODEL, TrainConfig: TRAINING},
+}
+FLAGS = {"root": ("--data-root",), "l0_weight": ("--l0-weight", "--lambda")}
+"""Options that are not called as their settings."""
+PLACES = {"edges": "FILE", "nodes": "FILE", "root": "FOLDER"}
+WITHOUT_OPTION = (
+    *("bias", "temperature", "gamma", "zeta", "gate_gradient", "gate_samples"),
+    *("init_gain", "backend", "edge_features", "max_categories", "unknown_category"),
+    *("edges_format", "nodes_format", "files"),
+)
+"""Settings that only config files and Python have."""
+
+DATA_ROOT = typer.Option(
+    None,
+    "--data-root",
+    help=DataConfig.declared()["root"].help,
+    metavar=PLACES["root"],
+)
+JSON = typer.Option(False, "--json", help="Print JSON for machines.")
+QUIET = typer.Option(False, "--quiet", help="Show no progress.")
+
+
+def comma_list(text: str) -> tuple[str, ...]:
+    """The names in "a, b"; none in ""."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
+def as_folder(out: str | None) -> Path | None:
+    """The folder `out`; "" would be the current one.
+
+    Raises:
+        ValueError: If it is empty.
+    """
+    if out == "":
+        raise ValueError("`out` must not be empty.")
+    return None if out is None else Path(out)
+
+
+def option(panel: str, text: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """An option that is no setting, on a panel of the help."""
+    return typer.Option(default, *names, help=text, rich_help_panel=panel, **more)
+
+
+def with_settings(
+    *, only: Collection[str] = (), **sections: type[Settings]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb an option for every setting of some sections.
+
+        @with_settings(train=TrainConfig)
+        def verb(train: Given, *, quiet: bool = False) -> None: ...
+
+    The verb gets a dictionary for each section, under the name used here, with what was
+    given on the command line. What was not given is not in it, so that config files and
+    defaults keep their say.
+
+    Args:
+        only: Names of the settings; by default all but `WITHOUT_OPTION`.
+        sections: The sections, by the name of the verb's parameter.
+    """
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(verb, eval_str=True).parameters.values()
+        options = {
+            section: [
+                _parameter(kind, name)
+                for name in kind.declared()
+                if (name in only if only else name not in WITHOUT_OPTION)
+            ]
+            for section, kind in sections.items()
+        }
+
+        @functools.wraps(verb)
+        def run(**arguments: Any) -> None:
+            for section, parameters in options.items():
+                values = {each.name: arguments.pop(each.name) for each in parameters}
+                arguments[section] = {
+                    name: _value(sections[section], name, value)
+                    for name, value in values.items()
+                    if value is not None
+                }
+            verb(**arguments)
+
+        parameters = [each for part in options.values() for each in part]
+        parameters += [each for each in own if each.name not in sections]
+        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(kind: type[Settings], name: str) -> inspect.Parameter:
+    """The option of a setting; None if it is not given."""
+    setting = kind.declared()[name]
+    text = re.sub("`([a-z0-9_]+)`", lambda found: _flags(found[1])[0], setting.help)
+    if name == "name":
+        option: Any = typer.Argument(help=text)
+    else:
+        flags = _flags(name)
+        if setting.kind is bool:
+            flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
+        option = typer.Option(
+            *flags,
+            help=f"{text}{_shown(getattr(kind, name))}",
+            rich_help_panel=PANELS[kind],
+            metavar="A,B,…" if setting.kind is tuple else PLACES.get(name),
+            show_default=False,
+        )
+    plain: Any = str if setting.kind is tuple else setting.kind
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[plain | None, option],
+    )
+
+
+def _flags(name: str) -> tuple[str, ...]:
+    return FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+
+
+def _shown(default: Any) -> str:
+    """A default as the help shows it; the bracket must not look like markup."""
+    if default is None or default is False or default == ():
+        return ""
+    return rf" \[{'on' if default is True else default}]"
+
+
+def _value(kind: type[Settings], name: str, value: Any) -> Any:
+    return comma_list(value) if kind.declared()[name].kind is tuple else value
