@@ -16,7 +16,7 @@ from sgat.training.loop import Training
 
 def test_a_finished_run_resumes_to_what_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    request = Request(name="karate", train={"epochs": 3, "snapshots": 0})
+    request = Request({"name": "karate"}, train={"epochs": 3, "snapshots": 0})
     folder, settings = start_run(request, overwrite=False)
     assert folder.path.name == "karate" and not folder.path.exists()
     first = run(folder, settings)
