@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.settings import request_for
 from support.small_data import several_graphs
 
 from sgat.config import Config
@@ -16,7 +17,6 @@ from sgat.data.configured import Loaded
 from sgat.report.build import write_report
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
-from sgat.runs.request import Request
 from sgat.runs.results import write_results
 from sgat.runs.run import run
 from sgat.runs.start import start_run
@@ -44,9 +44,7 @@ def finish(folder: Path, edges: pd.DataFrame, nodes: pd.DataFrame, **options):
     nodes.to_csv(folder / "nodes.csv", index=False)
     files = {"edges": folder / "edges.csv", "nodes": folder / "nodes.csv"}
     settings = {"label": "y", "epochs": 8, "keep": 0.5, "hidden": 8}
-    request = Request.from_options(
-        {**files, "out": folder / "run", **settings, **options}
-    )
+    request = request_for({**files, "out": folder / "run", **settings, **options})
     started, config = start_run(request, overwrite=False)
     run(started, config)
     return open_run(folder / "run")

@@ -3,11 +3,11 @@ import re
 import pandas as pd
 import pytest
 import torch
+from support.settings import request_for
 
 import sgat
 from sgat.explaining.removal import removal_of
 from sgat.runs.finished_run import open_run
-from sgat.runs.request import Request
 from sgat.runs.run import run
 from sgat.runs.start import start_run
 
@@ -18,7 +18,7 @@ def finished(csv_files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [name.removeprefix("--") for name in csv_files[::2]]
     options = dict(zip(names, csv_files[1::2], strict=True))
-    request = Request.from_options({**options, "out": "mine", "epochs": 3})
+    request = request_for({**options, "out": "mine", "epochs": 3})
     folder, settings = start_run(request, overwrite=False)
     run(folder, settings)
     return folder

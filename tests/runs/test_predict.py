@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from support.settings import request_for
 from support.small_data import block_graph, several_graphs
 from support.small_run import finished
 
 import sgat
 from sgat.runs.finished_run import open_run
 from sgat.runs.predict import predict_files, predict_run
-from sgat.runs.request import Request
 from sgat.runs.run import run
 from sgat.runs.start import start_run
 
@@ -38,7 +38,7 @@ def tables(seed: int, prefix: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 def fit_run(out: str, **options) -> None:
     given = {"edges": "e.csv", "nodes": "n.csv", "standardise": True, "keep": 0.6}
     given |= {"out": out, "epochs": 5, "hidden": 5, "device": "cpu"}
-    request = Request.from_options({**given, **options})
+    request = request_for({**given, **options})
     run(*start_run(request, overwrite=False))
 
 
@@ -70,7 +70,7 @@ def new_edges() -> torch.Tensor:
 
 
 def test_new_files_are_read_as_those_of_the_run_were(place):
-    fit_run("mine", label="y", drop=",".join(LABELS))
+    fit_run("mine", label="y", drop=LABELS)
     (place / "e.csv").unlink()
     found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     clf = sgat.load("mine")
@@ -105,7 +105,7 @@ def test_new_files_are_read_as_those_of_the_run_were(place):
 
 
 def test_without_labels_nothing_is_scored(place):
-    fit_run("mine", label="y", drop=",".join(LABELS))
+    fit_run("mine", label="y", drop=LABELS)
     full = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     pd.read_csv("n2.csv").drop(columns=["y", "u"]).to_parquet("n3.parquet")
     found = predict_files(open_run("mine"), "e2.csv", "n3.parquet")
@@ -115,7 +115,7 @@ def test_without_labels_nothing_is_scored(place):
 
 
 def test_several_labels_with_and_without(place):
-    fit_run("mine", labels=",".join(LABELS), drop="y")
+    fit_run("mine", labels=LABELS, drop=("y",))
     found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     nodes, table = pd.read_csv("n2.csv"), found.nodes.to_pandas()
     true = nodes[list(LABELS)].to_numpy() > 0
@@ -132,7 +132,7 @@ def test_several_labels_with_and_without(place):
 
 
 def test_own_data_gives_what_the_run_wrote(place):
-    fit_run("mine", label="y", drop=",".join(LABELS))
+    fit_run("mine", label="y", drop=LABELS)
     found = predict_run(open_run("mine"))
     pd.testing.assert_frame_equal(
         found.nodes.to_pandas(), pd.read_parquet("mine/nodes.parquet")
@@ -150,7 +150,7 @@ def test_symmetric_gates_read_new_edges_both_ways(place):
     back = edges.rename(columns={"src": "dst", "dst": "src"})
     both = pd.concat([edges, back]).drop_duplicates(["src", "dst"])
     both.to_csv("e.csv", index=False)
-    fit_run("mine", label="y", drop=",".join(LABELS), symmetric=True)
+    fit_run("mine", label="y", drop=LABELS, symmetric=True)
     found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     src, dst = new_edges()
     both = torch.cat([torch.stack([src, dst]), torch.stack([dst, src])], dim=1)
@@ -159,7 +159,7 @@ def test_symmetric_gates_read_new_edges_both_ways(place):
 
 
 def test_a_transductive_run_refuses_new_edges_only(place):
-    fit_run("mine", label="y", drop=",".join(LABELS), gate_mode="transductive")
+    fit_run("mine", label="y", drop=LABELS, gate_mode="transductive")
     with pytest.raises(ValueError, match="Transductive gates know the edges"):
         predict_files(open_run("mine"), "e2.csv", "n2.csv")
     again = predict_files(open_run("mine"), "e.csv", "n.csv")
@@ -167,7 +167,7 @@ def test_a_transductive_run_refuses_new_edges_only(place):
 
 
 def test_without_features_only_the_same_nodes_are_known(place):
-    fit_run("mine", label="y", features="")
+    fit_run("mine", label="y", features=())
     with pytest.raises(ValueError, match="so it knows its own nodes only"):
         predict_files(open_run("mine"), "e2.csv", "n2.csv")
     edges = pd.read_csv("e.csv")
@@ -187,7 +187,7 @@ def test_without_features_only_the_same_nodes_are_known(place):
     ],
 )
 def test_a_value_that_does_not_fit_is_named(place, change, message):
-    fit_run("mine", label="y", drop=",".join(LABELS))
+    fit_run("mine", label="y", drop=LABELS)
     nodes = pd.read_csv("n2.csv").astype(object)
     ((column, value),) = change.items()
     nodes.loc[7, column] = value
@@ -201,7 +201,7 @@ def test_a_value_that_does_not_fit_is_named(place, change, message):
 
 
 def test_missing_feature_columns_are_named(place):
-    fit_run("mine", label="y", drop=",".join(LABELS))
+    fit_run("mine", label="y", drop=LABELS)
     pd.read_csv("n2.csv").drop(columns="size").to_csv("n3.csv", index=False)
     with pytest.raises(ValueError, match=r"n3\.csv: no column 'size' for features"):
         predict_files(open_run("mine"), "e2.csv", "n3.csv")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from support.settings import request_for
 
 from sgat import Config, Graph, NodeData
 from sgat.data.configured import Loaded
@@ -13,7 +14,6 @@ from sgat.models import SGAT
 from sgat.pruning import Rules
 from sgat.runs.folder import RunFolder
 from sgat.runs.prune import PruneRequest, prune_run
-from sgat.runs.request import Request
 from sgat.runs.run import run
 from sgat.runs.start import start_run
 
@@ -30,7 +30,7 @@ def finish(csv_files, **options):
     names = [name.removeprefix("--") for name in csv_files[::2]]
     files = dict(zip(names, csv_files[1::2], strict=True))
     given = {**files, "out": "mine", "epochs": 3, "keep": 0.5, **options}
-    run(*start_run(Request.from_options(given), overwrite=False))
+    run(*start_run(request_for(given), overwrite=False))
 
 
 def prune(**options):

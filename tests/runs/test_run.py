@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.counting import count_scorings
+from support.settings import request_for
 
 import sgat
 from sgat.cli import main
@@ -64,7 +65,7 @@ def test_after_training_each_edge_is_scored_once(tmp_path, csv_files, monkeypatc
     names = [name.removeprefix("--") for name in csv_files[::2]]
     options = dict(zip(names, csv_files[1::2], strict=True))
     options |= {"out": "mine", "epochs": 3, "snapshots": 2, "pruned": "small.csv"}
-    request = Request.from_options(options)
+    request = request_for(options)
     train = Training.run
     with count_scorings() as count:
         before = {}

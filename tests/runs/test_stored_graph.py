@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from support.settings import request_for
 from support.small_data import block_graph, several_graphs
 from support.small_run import finished
 
 from sgat.runs import stored_graph
 from sgat.runs.finished_run import open_run
-from sgat.runs.request import Request
 from sgat.runs.run import run
 from sgat.runs.start import start_run
 from sgat.scored import score_graphs
@@ -32,7 +32,7 @@ def fit_files(folder, *, ids, undirected=False, **options):
     given = {"edges": folder / "e.csv", "nodes": folder / "n.csv", "label": "y"}
     given |= {"src": "from", "dst": "to", "weight": "w", "out": folder / "run"}
     given |= {"epochs": 3, "hidden": 5, "keep": 0.5, "undirected": undirected}
-    run(*start_run(Request.from_options(given | options), overwrite=False))
+    run(*start_run(request_for(given | options), overwrite=False))
     return open_run(folder / "run")
 
 

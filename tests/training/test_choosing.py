@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 import torch
+from support.settings import request_for
 from support.small_data import block_graph, several_graphs
 
 import sgat
@@ -10,7 +11,6 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments
 from sgat.data.node_data import NodeData
 from sgat.pruning import row_scores
-from sgat.runs.request import Request
 from sgat.training.choosing import chosen_scorer, is_large, resolved
 from sgat.training.loop import fit
 
@@ -39,10 +39,10 @@ def test_a_scorer_that_is_named_stays():
 
 
 def test_every_way_in_has_the_same_defaults():
-    arguments = sgat.SGATClassifier().get_params(deep=False)
-    by_python = from_arguments(arguments, where="SGATClassifier")
-    by_files = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
-    by_name = Request.from_options({"name": "ppi"}).settings()
+    given = sgat.SGATClassifier().get_params()
+    by_python = from_arguments(given, where="here")
+    by_files = request_for({"edges": "e.csv", "label": "y"}).settings()
+    by_name = request_for({"name": "ppi"}).settings()
     for config in (by_python, by_files, by_name):
         assert config.model == ModelConfig() and config.train == TrainConfig()
     assert (ModelConfig().scorer, ModelConfig().readout) == ("auto", "auto")

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 import torch
+from support.settings import request_for
 from support.small_data import block_graph
 
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
-from sgat.runs.request import Request
 from sgat.training.choosing import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select
@@ -102,7 +102,7 @@ def test_models_have_the_same_settings_whatever_chose_the_edges(finished):
 
 def test_the_recommended_sgat_is_what_own_files_get():
     found = comparison(epochs=None).config("sgat-recommended", 3)
-    own = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
+    own = request_for({"edges": "e.csv", "label": "y"}).settings()
     graphs = [load_karate()]
     assert found.train.keep is None and found.train.l0_weight == own.train.l0_weight
     for name in ("scorer", "readout", "layers", "hidden", "heads", "dropout"):
@@ -113,7 +113,7 @@ def test_the_recommended_sgat_is_what_own_files_get():
 
 def test_a_graph_too_large_for_evidence_gets_the_gates_that_fit_gives_it(monkeypatch):
     graphs, made = [load_karate()], comparison(epochs=None)
-    own = Request.from_options({"edges": "e.csv", "label": "y"}).settings()
+    own = request_for({"edges": "e.csv", "label": "y"}).settings()
     for most, scorer in {156: "evidence", 155: "additive"}.items():
         monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", most)
         assert resolved(own.model, graphs).scorer == scorer
