@@ -218,7 +218,7 @@ def _read_nodes(
     check_different((source, name), ids)
     zeros = known.unknown_category == "zero"
     x = encode(source, encoding.features, ignore_unknown=zeros)
-    return Nodes(ids, format in TEXT_FORMATS), x
+    return Nodes(ids, source.format in TEXT_FORMATS), x
 
 
 def _scores(folder: RunFolder, model: SGAT, x: Features) -> NodeScores | RowScores:
