@@ -172,6 +172,24 @@ def test_features_of_a_file_are_encoded_as_in_the_run(csv_files):
             prune(nodes=Path("bad.csv"), **everything)
 
 
+def test_numbers_in_a_text_file_name_the_strings_of_a_typed_one(csv_files):
+    finish(csv_files, scorer="additive")
+    nodes, edges = pd.read_csv("nodes.csv"), pd.read_csv("edges.csv")
+    nodes["id"] = nodes["id"].str[1:].astype(int)
+    edges[["src", "dst"]] = edges[["src", "dst"]].apply(
+        lambda column: column.str[1:].astype(int).astype(str)
+    )
+    edges.to_parquet("edges.parquet")
+    everything = {"rules": Rules(threshold=-99.0), "overwrite": True}
+    nodes.to_csv("numbers.csv", index=False)
+    given = {"edges": Path("edges.parquet"), **everything}
+    prune(nodes=Path("numbers.csv"), **given)
+    assert len(pd.read_parquet("small.parquet")) == len(edges)
+    nodes.to_parquet("numbers.parquet")
+    with pytest.raises(ValueError, match="holds strings, but the ids"):
+        prune(nodes=Path("numbers.parquet"), **given)
+
+
 def test_a_folder_without_a_finished_run_is_refused(csv_files, tmp_path):
     with pytest.raises(ValueError, match="There is no run folder mine; make one with"):
         prune()
