@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, get_args
 
 import torch
 from torch import Tensor
 
 from sgat.config import ModelConfig
+from sgat.config.sections import BinaryGradient
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +71,6 @@ class HardConcrete:
 
     def _stretch(self, concrete: Tensor) -> Tensor:
         return (concrete * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
-
-
-BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
-"""How training gets a gradient by binary gates."""
 
 
 @dataclasses.dataclass(frozen=True)

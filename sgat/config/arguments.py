@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from sgat.config.checked import Settings
 from sgat.config.sections import Config, ModelConfig, TrainConfig
 
-SECTIONS = {"model": ModelConfig, "train": TrainConfig}
+SECTIONS: dict[str, type[Settings]] = {"model": ModelConfig, "train": TrainConfig}
 
 
 def from_arguments(given: Mapping[str, Any], *, where: str) -> Config:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import re
 import sys
 import types
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Meta
@@ -43,16 +45,15 @@ KINDS = {
 """Types in the words of an error."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """The type of one setting, taken apart.
 
     Attributes:
         hint: The type as it is declared.
-        kind: The type of its values without bounds, None and help: int, tuple, …
+        kind: The type of its values without bounds and None: int, tuple, …
         bounds: The bounds in words; empty if there are none.
         choices: The values of a `Literal`; empty for other types.
-        help: The help text; empty if there is none.
+        help: What the docstring of the section says of it.
     """
 
     hint: Any
@@ -62,16 +63,14 @@ class Setting:
     help: str
 
     @classmethod
-    def from_hint(cls, hint: Any) -> Setting:
-        """Take apart `Annotated[Annotated[int, Meta(ge=1)] | None, "Help."]`."""
-        kind, bounds, text = hint, "", ""
-        while typing.get_origin(kind) in (Annotated, typing.Union, types.UnionType):
-            kind, *notes = (k for k in typing.get_args(kind) if k is not types.NoneType)
-            for note in notes:
-                if isinstance(note, Meta):
-                    bounds = note.description or ""
-                else:
-                    text = note
+    def from_hint(cls, hint: Any, text: str = "") -> Setting:
+        """Take apart `Annotated[int, Meta(ge=1)] | None`."""
+        kind, bounds = hint, ""
+        if typing.get_origin(kind) in (typing.Union, types.UnionType):
+            (kind,) = (k for k in typing.get_args(kind) if k is not types.NoneType)
+        if typing.get_origin(kind) is Annotated:
+            kind, meta = typing.get_args(kind)
+            bounds = meta.description
         is_choice = typing.get_origin(kind) is Literal
         choices = typing.get_args(kind) if is_choice else ()
         kind = str if is_choice else typing.get_origin(kind) or kind
@@ -113,15 +112,25 @@ class Setting:
 
 
 @functools.cache
-def _declared(kind: Any) -> Mapping[str, Setting]:
+def _declared(kind: type) -> Mapping[str, Setting]:
     """Cached, for reading the types takes longer than checking the values."""
+    texts: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        page = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+        texts |= re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", page, re.MULTILINE)
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {name: Setting.from_hint(hint) for name, hint in hints.items()}
+    return {
+        name: Setting.from_hint(hint, " ".join(texts.get(name, "").split()))
+        for name, hint in hints.items()
+    }
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """A group of settings; values are checked against the types of the fields."""
+    """A group of settings; values are checked against the types of the fields.
+
+    A field's text under `Attributes` in the docstring is its help on the command line.
+    """
 
     def __post_init__(self) -> None:
         """Refuse values of another type or out of bounds."""

@@ -16,77 +16,59 @@ Delimiter = Annotated[str, Meta(pattern=r'^[^"\r\n]\Z', description="one charact
 
 @dataclasses.dataclass(frozen=True)
 class FileOptions(Settings):
-    """The meaning of the columns of the user's files, and how they are read."""
+    """The meaning of the columns of the user's files, and how they are read.
 
-    label: Annotated[
-        str | None,
-        "Column of the node file with the class of each node. An empty cell is a node"
-        " without label.",
-    ] = None
-    labels: Annotated[
-        Columns,
-        "Columns of the node file with one 0/1 label each, for nodes with several"
-        " labels; not together with `label`.",
-    ] = ()
-    features: Annotated[
-        Columns | None,
-        "Feature columns of the node file. By default all columns without another"
-        " meaning. Without any, each node gets a feature of its own.",
-    ] = None
-    categorical: Annotated[
-        Columns, "Feature columns of categories that look like numbers."
-    ] = ()
-    max_categories: Annotated[
-        Count, "Largest number of different values in a categorical column."
-    ] = 1000
-    edge_features: Annotated[
-        Columns, "Columns of the edge file that describe the edges."
-    ] = ()
-    drop: Annotated[
-        Columns,
-        "Columns of either file without a meaning here; they stay in what is written.",
-    ] = ()
-    id: Annotated[str, "Column of the node file with the id of each node."] = "id"
-    src: Annotated[str, "Column of the edge file with the source of each edge."] = "src"
-    dst: Annotated[str, "Column of the edge file with the target of each edge."] = "dst"
-    weight: Annotated[
-        str | None,
-        "Column of the edge file with the weight of each edge, at least 0. By default"
-        " the column called weight; without it every edge has weight 1.",
-    ] = None
-    split_column: Annotated[
-        str | None,
-        "Column of the node file with train, val, test or nothing. By default the"
-        " column called split, if there is one.",
-    ] = None
-    undirected: Annotated[
-        bool,
-        "Each row of the edge file stands for both directions. Files that say so"
-        " themselves (GraphML, symmetric Matrix Market) do not need it.",
-    ] = False
-    standardise: Annotated[
-        bool, "Scale numeric features to mean 0 and standard deviation 1."
-    ] = False
-    fill_missing: Annotated[
-        Literal["zero", "mean"] | None,
-        "Value for missing features: zero, or mean of the column. By default they are"
-        " refused.",
-    ] = None
-    unknown_category: Annotated[
-        Literal["refuse", "zero"],
-        "A category that the given encoding does not know: refuse, or zero for none.",
-    ] = "refuse"
-    delimiter: Annotated[
-        Delimiter | None,
-        "Character between the cells of a text table. By default a comma in .csv and a"
-        " tab in .tsv.",
-    ] = None
-    edges_format: Annotated[
-        str | None, "Format of the edge file; by default its suffix says it."
-    ] = None
-    nodes_format: Annotated[
-        str | None, "Format of the node file; by default its suffix says it."
-    ] = None
+    Attributes:
+        label: Column of the node file with the class of each node. An empty cell is a
+            node without label.
+        labels: Columns of the node file with one 0/1 label each, for nodes with several
+            labels; not together with `label`.
+        features: Feature columns of the node file. By default all columns without
+            another meaning. Without any, each node gets a feature of its own.
+        categorical: Feature columns of categories that look like numbers.
+        max_categories: Largest number of different values in a categorical column.
+        edge_features: Columns of the edge file that describe the edges.
+        drop: Columns of either file without a meaning here; they stay in what is
+            written.
+        id: Column of the node file with the id of each node.
+        src: Column of the edge file with the source of each edge.
+        dst: Column of the edge file with the target of each edge.
+        weight: Column of the edge file with the weight of each edge, at least 0. By
+            default the column called weight; without it every edge has weight 1.
+        split_column: Column of the node file with train, val, test or nothing. By
+            default the column called split, if there is one.
+        undirected: Each row of the edge file stands for both directions. Files that say
+            so themselves (GraphML, symmetric Matrix Market) do not need it.
+        standardise: Scale numeric features to mean 0 and standard deviation 1.
+        fill_missing: Value for missing features: zero, or mean of the column. By
+            default they are refused.
+        unknown_category: A category that the given encoding does not know: refuse, or
+            zero for none.
+        delimiter: Character between the cells of a text table. By default a comma in
+            .csv and a tab in .tsv.
+        edges_format: Format of the edge file; by default its suffix says it.
+        nodes_format: Format of the node file; by default its suffix says it.
+    """
+
+    label: str | None = None
+    labels: Columns = ()
+    features: Columns | None = None
+    categorical: Columns = ()
+    max_categories: Count = 1000
+    edge_features: Columns = ()
+    drop: Columns = ()
+    id: str = "id"
+    src: str = "src"
+    dst: str = "dst"
+    weight: str | None = None
+    split_column: str | None = None
+    undirected: bool = False
+    standardise: bool = False
+    fill_missing: Literal["zero", "mean"] | None = None
+    unknown_category: Literal["refuse", "zero"] = "refuse"
+    delimiter: Delimiter | None = None
+    edges_format: str | None = None
+    nodes_format: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
@@ -102,32 +84,28 @@ class FileOptions(Settings):
 
 @dataclasses.dataclass(frozen=True)
 class DataConfig(Settings):
-    """The data to train on: a data set by name, or files."""
+    """The data to train on: a data set by name, or files.
 
-    name: Annotated[str | None, "Name of a data set; see `sgat data list`."] = None
-    root: Annotated[
-        str | None,
-        "Folder with the data sets. By default $SGAT_DATA, else the user's cache.",
-    ] = None
-    split: Annotated[
-        Name | None,
-        "Split of the nodes, such as random-60-20-20 (docs/datasets.md), or an .npz"
-        " file. By default the data set's own; for files the split column, else"
-        " 60/20/20 per class.",
-    ] = None
-    normalise_features: Annotated[
-        bool | None,
-        "Divide each row of a data set's features by its sum. By default for the"
-        " citation graphs and Actor.",
-    ] = None
-    largest_component: Annotated[
-        bool, "Keep only the largest component of a data set."
-    ] = False
-    edges: Annotated[
-        str | None,
-        "Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML.",
-    ] = None
-    nodes: Annotated[str | None, "Your node file: CSV, TSV, Parquet or NPZ."] = None
+    Attributes:
+        name: Name of a data set; see `sgat data list`.
+        root: Folder with the data sets. By default $SGAT_DATA, else the user's cache.
+        split: Split of the nodes, such as random-60-20-20 (docs/datasets.md), or an
+            .npz file. By default the data set's own; for files the split column, else
+            60/20/20 per class.
+        normalise_features: Divide each row of a data set's features by its sum. By
+            default for the citation graphs and Actor.
+        largest_component: Keep only the largest component of a data set.
+        edges: Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML.
+        nodes: Your node file: CSV, TSV, Parquet or NPZ.
+    """
+
+    name: str | None = None
+    root: str | None = None
+    split: Name | None = None
+    normalise_features: bool | None = None
+    largest_component: bool = False
+    edges: str | None = None
+    nodes: str | None = None
     files: FileOptions = FileOptions()
 
     @property

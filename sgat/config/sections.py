@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from sgat.config.checked import (
     Count,
@@ -31,89 +31,84 @@ Readout = Literal[FixedReadout, "auto"]
 Scorer = Literal[
     "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
 ]
+BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
 Activation = Literal["relu", "elu"]
 GateMode = Literal["inductive", "transductive"]
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig(Settings):
-    """Shape of the network; see also `sgat.SGAT`."""
+    """Shape of the network; see also `sgat.SGAT`.
 
-    hidden: Annotated[Count, "Width of each attention head."] = 64
-    heads: Annotated[Count, "Number of attention heads."] = 2
-    layers: Annotated[
-        CountOrZero,
-        "Number of attention layers. With the read-out beliefs, beliefs travel so"
-        " many steps, perhaps 0. The read-out diffusion uses `steps` instead.",
-    ] = 2
-    readout: Annotated[
-        Readout,
-        "How nodes get their class scores. linear (the paper): a classifier on top of"
-        " the layers. attention: one more attention layer, often better with few"
-        " labels. diffusion: scores averaged along the edges. beliefs: for graphs"
-        " whose neighbours often differ in class. auto: diffusion where edges tend to"
-        " join nodes of one class, else beliefs; attention in place of diffusion with"
-        " several labels per node or another scorer than evidence.",
-    ] = "auto"
-    steps: Annotated[
-        CountOrZero,
-        "Number of steps that class scores travel with the read-out diffusion.",
-    ] = 10
-    restart: Annotated[
-        Share,
-        "Share of a node's own scores in every step of diffusion.",
-    ] = 0.15
-    output_heads: Annotated[Count, "Number of heads of the read-out attention."] = 1
-    activation: Annotated[
-        Activation,
-        "Activation of the layers: relu (the paper) or elu (the authors' code).",
-    ] = "elu"
-    dropout: Annotated[ShareDropped, "Share of features dropped in training."] = 0.5
-    attention_dropout: Annotated[
-        ShareDropped,
-        "Share of attention coefficients dropped in training.",
-    ] = 0.5
-    gate_mode: Annotated[
-        GateMode,
-        "inductive: gates follow from features and work on any graph. transductive:"
-        " every edge of one graph has a gate of its own.",
-    ] = "inductive"
-    scorer: Annotated[
-        Scorer,
-        "What gates depend on. evidence: the odds that an edge is real, learned"
-        " before training from features, neighbourhoods and classes; for graphs with"
-        " wrong edges. additive (the paper): each end by itself, so that all nodes"
-        " rank their neighbours alike. auto: evidence up to 10 million edges, additive"
-        " beyond. Learned in training: cosine (similarity of both ends), bilinear and"
-        " gatv2 (any relation of both ends), structure (degrees, common neighbours).",
-    ] = "auto"
-    rank: Annotated[
-        Rank,
-        "Length of the vectors of the scorers cosine and bilinear, width of gatv2.",
-    ] = 16
-    gate_bias: Annotated[bool, "Learn one scalar that is part of every gate."] = True
-    gate_bias_start: Annotated[float, "Start value of that scalar."] = 0.0
-    symmetric: Annotated[
-        bool | None,
-        "Keep or remove both directions of an edge together. By default only where"
-        " the edges have no direction.",
-    ] = None
-    bias: Annotated[bool, "Add learned vectors to the outputs of the layers."] = True
-    residual: Annotated[bool, "Add each layer's input to its output."] = False
-    temperature: Annotated[float, "Temperature of the gates, β in the paper."] = 2 / 3
-    gamma: Annotated[float, "Lower end of the stretched gates, γ in the paper."] = -0.1
-    zeta: Annotated[float, "Upper end of the stretched gates, ζ in the paper."] = 1.1
-    gate_gradient: Annotated[
-        Literal["hard_concrete", "reinforce", "gumbel", "rebar", "relax"],
-        "How training gets a gradient through the gates. hard_concrete is the"
-        " paper's; with reinforce, gumbel, rebar and relax gates are binary.",
-    ] = "hard_concrete"
-    gate_samples: Annotated[Count, "Draws per step of the gradient reinforce."] = 2
-    init_gain: Annotated[float, "Scale of the initial weights."] = 1.0
-    backend: Annotated[
-        Literal["auto", "reference", "cpu", "gpu"],
-        "Implementation of the operations: auto, reference, cpu or gpu.",
-    ] = "auto"
+    Attributes:
+        hidden: Width of each attention head.
+        heads: Number of attention heads.
+        layers: Number of attention layers. With the read-out beliefs it is the number
+            of steps that beliefs travel, and 0 is allowed. The read-out diffusion uses
+            `steps` instead.
+        readout: How nodes get their class scores. linear (the paper): a classifier on
+            top of the layers. attention: one more attention layer, often better with
+            few labels. diffusion: scores averaged along the edges. beliefs: for graphs
+            whose neighbours often differ in class. auto: diffusion where edges tend to
+            join nodes of one class, else beliefs; attention in place of diffusion with
+            several labels per node or another scorer than evidence.
+        steps: Number of steps that class scores travel with the read-out diffusion.
+        restart: Share of a node's own scores in every step of diffusion.
+        output_heads: Number of heads of the read-out attention.
+        activation: Activation of the layers: relu (the paper) or elu (the authors'
+            code).
+        dropout: Share of features dropped in training.
+        attention_dropout: Share of attention coefficients dropped in training.
+        gate_mode: How gates are made. inductive: from features, for any graph.
+            transductive: one of its own for every edge of one graph.
+        scorer: What gates depend on. evidence: the odds that an edge is real, learned
+            before training from features, neighbourhoods and classes; for graphs with
+            wrong edges. additive (the paper): each end by itself, so that all nodes
+            rank their neighbours alike. auto: evidence up to 10 million edges, additive
+            beyond. Learned in training: cosine (similarity of both ends), bilinear and
+            gatv2 (any relation of both ends), structure (degrees, common neighbours).
+        rank: Length of the vectors of the scorers cosine and bilinear, width of gatv2.
+        gate_bias: Learn one scalar that is part of every gate.
+        gate_bias_start: Start value of that scalar.
+        symmetric: Keep or remove both directions of an edge together. By default only
+            where the edges have no direction.
+        bias: Add learned vectors to the outputs of the layers.
+        residual: Add each layer's input to its output.
+        temperature: Temperature of the gates, β in the paper.
+        gamma: Lower end of the stretched gates, γ in the paper.
+        zeta: Upper end of the stretched gates, ζ in the paper.
+        gate_gradient: How training gets a gradient through the gates. hard_concrete is
+            the paper's; with reinforce, gumbel, rebar and relax gates are binary.
+        gate_samples: Draws per step of the gradient reinforce.
+        init_gain: Scale of the initial weights.
+        backend: Implementation of the operations: auto, reference, cpu or gpu.
+    """
+
+    hidden: Count = 64
+    heads: Count = 2
+    layers: CountOrZero = 2
+    readout: Readout = "auto"
+    steps: CountOrZero = 10
+    restart: Share = 0.15
+    output_heads: Count = 1
+    activation: Activation = "elu"
+    dropout: ShareDropped = 0.5
+    attention_dropout: ShareDropped = 0.5
+    gate_mode: GateMode = "inductive"
+    scorer: Scorer = "auto"
+    rank: Rank = 16
+    gate_bias: bool = True
+    gate_bias_start: float = 0.0
+    symmetric: bool | None = None
+    bias: bool = True
+    residual: bool = False
+    temperature: float = 2 / 3
+    gamma: float = -0.1
+    zeta: float = 1.1
+    gate_gradient: Literal["hard_concrete", BinaryGradient] = "hard_concrete"
+    gate_samples: Count = 2
+    init_gain: float = 1.0
+    backend: Literal["auto", "reference", "cpu", "gpu"] = "auto"
 
     def __post_init__(self) -> None:
         """Refuse values that no network can have."""
@@ -126,52 +121,43 @@ class ModelConfig(Settings):
 
 @dataclasses.dataclass(frozen=True)
 class TrainConfig(Settings):
-    """How to train."""
+    """How to train.
 
-    epochs: Annotated[Count, "Number of passes over the training graphs."] = 200
-    lr: Annotated[Rate, "Learning rate of Adam."] = 0.01
-    weight_decay: Annotated[Price, "L2 penalty on the weights."] = 5e-4
-    l0_weight: Annotated[
-        Price,
-        "λ, the price of an open edge; not used with `keep`.",
-    ] = 1e-6
-    keep: Annotated[
-        ShareLeft | None,
-        "Share of the edges to keep. Without it `l0_weight` decides.",
-    ] = None
-    warmup: Annotated[
-        CountOrZero | None,
-        "Number of epochs over which λ rises from 0, or the kept share falls from 1"
-        " to `keep`. By default 0 for λ, 30 % of the epochs for `keep`.",
-    ] = None
-    patience: Annotated[
-        Count | None,
-        "Stop after so many epochs without a better validation score.",
-    ] = None
-    select: Annotated[
-        Literal["best", "last"],
-        "best: take the model of the best validation score. last: that of the last"
-        " epoch.",
-    ] = "best"
-    ties: Annotated[
-        Literal["latest", "first"],
-        "Epoch to take among equal validation scores: latest or first.",
-    ] = "latest"
-    batch_size: Annotated[
-        Count | None,
-        "Graphs per step when there are several; by default all.",
-    ] = None
-    seed: Annotated[Seed, "Seed of splits, weights, gates, dropout and batches."] = 0
-    precision: Annotated[
-        Literal["float32", "bfloat16"],
-        "Precision of projections and messages: float32 or bfloat16.",
-    ] = "float32"
-    device: Annotated[str, "auto, cpu, cuda, cuda:1, …"] = "auto"
-    snapshots: Annotated[
-        CountOrZero,
-        "Number of epochs whose edge scores are kept; draws small graphs, too.",
-    ] = 0
-    checkpoint_every: Annotated[Count, "Epochs between checkpoints."] = 25
+    Attributes:
+        epochs: Number of passes over the training graphs.
+        lr: Learning rate of Adam.
+        weight_decay: L2 penalty on the weights.
+        l0_weight: λ, the price of an open edge; not used with `keep`.
+        keep: Share of the edges to keep, in (0, 1]. Without it `l0_weight` decides.
+        warmup: Number of epochs over which λ rises from 0, or the kept share falls from
+            1 to `keep`. By default 0 for λ, 30 % of the epochs for `keep`.
+        patience: Stop after this many epochs without a better validation score.
+        select: Epoch whose model is kept: best, by the validation score, or last.
+        ties: Epoch that is best among equal validation scores: latest or first.
+        batch_size: Graphs per step when there are several; by default all.
+        seed: Seed of splits, weights, gates, dropout and batches.
+        precision: Precision of projections and messages: float32 or bfloat16.
+        device: Device to train on: auto, cpu, cuda, cuda:1, …
+        snapshots: Number of epochs whose edge scores are stored and, on small graphs,
+            drawn.
+        checkpoint_every: Number of epochs between checkpoints.
+    """
+
+    epochs: Count = 200
+    lr: Rate = 0.01
+    weight_decay: Price = 5e-4
+    l0_weight: Price = 1e-6
+    keep: ShareLeft | None = None
+    warmup: CountOrZero | None = None
+    patience: Count | None = None
+    select: Literal["best", "last"] = "best"
+    ties: Literal["latest", "first"] = "latest"
+    batch_size: Count | None = None
+    seed: Seed = 0
+    precision: Literal["float32", "bfloat16"] = "float32"
+    device: str = "auto"
+    snapshots: CountOrZero = 0
+    checkpoint_every: Count = 25
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be trained with."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgat.config.sections import Config, DataConfig
+from sgat.config.data import DataConfig
+from sgat.config.sections import Config
 
 FOLDER = Path(__file__).parent
 

@@ -48,7 +48,8 @@ class Request:
     @property
     def root(self) -> str | None:
         """Folder of the named data sets."""
-        return _absolute("root", self.data.get("root"))
+        root: str | None = _absolute("root", self.data.get("root"))
+        return root
 
     @property
     def changes(self) -> list[str]:

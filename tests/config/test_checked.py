@@ -1,5 +1,5 @@
 import dataclasses
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,7 +15,15 @@ class Inner(Settings):
 
 @dataclasses.dataclass(frozen=True)
 class Outer(Settings):
-    count: Annotated[Count, "How many."] = 3
+    """A group.
+
+    Attributes:
+        count: How many there are, which takes a whole
+            line and some more.
+        maybe: Perhaps.
+    """
+
+    count: Count = 3
     share: ShareLeft | None = None
     price: Price = 0.5
     rate: Rate = 0.5
@@ -23,7 +31,7 @@ class Outer(Settings):
     is_on: bool = False
     text: str = ""
     choice: Literal["one", "other"] = "one"
-    maybe: Annotated[Literal["a"] | None, "Perhaps."] = None
+    maybe: Literal["a"] | None = None
     inner: Inner = Inner()
 
 
@@ -85,8 +93,25 @@ def test_a_type_is_taken_apart():
     declared = Outer.declared()
     assert list(declared) == [field.name for field in dataclasses.fields(Outer)]
     found = declared["count"]
-    assert (found.kind, found.bounds, found.help) == (int, "at least 1", "How many.")
+    assert (found.kind, found.bounds) == (int, "at least 1")
+    assert found.help == "How many there are, which takes a whole line and some more."
     maybe = declared["maybe"]
     assert (maybe.kind, maybe.choices, maybe.help) == (str, ("a",), "Perhaps.")
     assert declared["inner"].kind is Inner
+    assert declared["text"].help == ""
     assert Setting.from_hint(tuple[str, ...] | None).kind is tuple
+
+
+def test_a_section_inherits_help():
+    @dataclasses.dataclass(frozen=True)
+    class More(Outer):
+        """More.
+
+        Attributes:
+            extra: One more.
+        """
+
+        extra: int = 1
+
+    assert More.declared()["maybe"].help == "Perhaps."
+    assert More.declared()["extra"].help == "One more."
