@@ -6,6 +6,7 @@ Triton's interpreter if Triton can be imported (see `triton_device.py`).
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -35,8 +36,30 @@ from sgat.ops.operators.slotted_edges import SlottedEdges
 pytestmark = needs_triton
 
 
-# The interpreter is slow: a small hub stands for the large one and for the star.
-@pytest.mark.parametrize("name", [name for name in GRAPHS if name != "star"])
+def in_turn(names, values):
+    """Both axes crossed. The interpreter is slow: fast are as many as cover each."""
+    size = max(len(names), len(values))
+    fast = {(names[k % len(names)], values[k % len(values)]) for k in range(size)}
+    return [
+        pytest.param(*case, marks=() if case in fast else pytest.mark.slow)
+        for case in itertools.product(names, values)
+    ]
+
+
+# A small hub stands for the large one and for the star. Of a kind one graph is fast.
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("no edges", "isolated node", "hub", "loops in the input", "two graphs"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in (
+                *("one node", "chain", "duplicate edges", "weights of zero"),
+                *("random directed", "random undirected"),
+            )
+        ),
+    ],
+)
 def test_split_rows_follow_the_reference(name: str, short_pieces: None) -> None:
     graph = hub(37) if name == "hub" else GRAPHS[name]()
     check_step(
@@ -51,8 +74,10 @@ def test_split_rows_follow_the_reference(name: str, short_pieces: None) -> None:
     )
 
 
-@pytest.mark.parametrize("rank", [1, 7, 16, 64])
-@pytest.mark.parametrize("name", ["no edges", "isolated node", "two graphs"])
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    in_turn(["two graphs", "no edges", "isolated node"], [7, 1, 64, 16]),
+)
 def test_vectors_of_pairs_follow_the_reference(
     name: str, rank: int, short_pieces: None
 ) -> None:
@@ -60,7 +85,9 @@ def test_vectors_of_pairs_follow_the_reference(
     check_step(GRAPHS[name](), torch.float32, "gpu", device=DEVICE, **options)
 
 
-@pytest.mark.parametrize("name", ["hub", "random directed"])
+@pytest.mark.parametrize(
+    "name", ["hub", pytest.param("random directed", marks=pytest.mark.slow)]
+)
 def test_vectors_of_pairs_over_split_rows(name: str, short_pieces: None) -> None:
     graph = hub(37) if name == "hub" else GRAPHS[name]()
     options = {"seed": None, "rank": 5, "width": 5}
@@ -72,8 +99,7 @@ def test_vectors_count_in_the_numbers_of_bfloat16() -> None:
     check_rounding("gpu", DEVICE)
 
 
-@pytest.mark.parametrize("rank", [7, 16])
-@pytest.mark.parametrize("draw", [3, None])
+@pytest.mark.parametrize(("rank", "draw"), in_turn([7, 16], [3, None]))
 def test_both_directions_open_the_same_edges(rank: int, draw: int | None) -> None:
     graph = scattered(23, 301).to(DEVICE)
     (s, t), (query, key) = torch.randn(2, 23), torch.randn(2, 23, rank)

@@ -15,6 +15,9 @@ from selenium.webdriver.common.keys import Keys
 from sgat.report.build import write_report
 from sgat.training.files import read_records
 
+# A real browser draws in software, which takes seconds a test.
+pytestmark = [pytest.mark.promise, pytest.mark.slow]
+
 NUM_NODES = 61
 IDS = ("hostile_run", "undirected_run", "large_run", "several_run")
 

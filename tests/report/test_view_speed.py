@@ -9,6 +9,9 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 
 from sgat.report.graph_view import MOST_LINES
 
+# A real browser draws twenty thousand edges in software, which takes many seconds.
+pytestmark = pytest.mark.slow
+
 SLOW_FRAMES = """
 window.requestAnimationFrame = (callback) =>
   setTimeout(() => callback(performance.now()), 120);

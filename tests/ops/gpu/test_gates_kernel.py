@@ -62,8 +62,16 @@ print(ptx.count("lg2.approx"), ptx.count("ld.global.v4") + ptx.count("ld.global.
 
 # In a process of its own: one that interprets kernels cannot compile them.
 # Once the gate pass of float64 was interpreted well and did not compile.
-@pytest.mark.parametrize("rank", [0, 16])
-@pytest.mark.parametrize(("real", "is_single"), [("fp32", True), ("fp64", False)])
+@pytest.mark.parametrize(
+    ("real", "is_single", "rank"),
+    [
+        ("fp32", True, 16),
+        ("fp64", False, 0),
+        # Each takes seconds; these two repeat what those above show.
+        pytest.param("fp32", True, 0, marks=pytest.mark.slow),
+        pytest.param("fp64", False, 16, marks=pytest.mark.slow),
+    ],
+)
 def test_the_gate_pass_compiles_and_is_quick_in_single_precision(
     real: str, is_single: bool, rank: int
 ) -> None:
