@@ -12,12 +12,11 @@ os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = "1"
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 from hypothesis import settings
 from support.awkward import GRAPHS
+from support.small_files import write_small_files
 
 from sgat.graph import Graph
 
@@ -83,23 +82,5 @@ def pyg() -> ModuleType:
 
 @pytest.fixture
 def csv_files(tmp_path: Path) -> list[str]:
-    """A ring of 30 nodes with string ids; the class is told by one feature."""
-    ids = [f"n{i:02d}" for i in range(30)]
-    edges = pd.DataFrame(
-        {
-            "src": ids,
-            "dst": ids[1:] + ids[:1],
-            "since": range(30),
-        }
-    )
-    nodes = pd.DataFrame(
-        {
-            "id": ids,
-            "size": np.arange(30) % 2 * 4.0 - 2,
-            "colour": ["red", "green", "blue"] * 10,
-            "y": ["odd" if i % 2 else "even" for i in range(30)],
-        }
-    )
-    edges.to_csv(tmp_path / "edges.csv", index=False)
-    nodes.to_csv(tmp_path / "nodes.csv", index=False)
-    return ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
+    """A small graph in two files, and the options that name them."""
+    return write_small_files(tmp_path)

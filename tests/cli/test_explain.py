@@ -1,3 +1,4 @@
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -5,21 +6,32 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from PIL import Image
+from support.small_files import copy_trained, write_small_files
 
 from sgat.cli import main
 
 HOSTILE = "<script>[red]$x$ | '\x1b[31m\n😀" + "k" * 60
 
 
-@pytest.fixture
-def mine(csv_files, tmp_path, monkeypatch):
-    """A run of three epochs on the small files, one id of which is hostile."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("edges.csv", "nodes.csv"):
-        table = pd.read_csv(name)
-        table.replace("n03", HOSTILE).to_csv(name, index=False)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with the small files, one id hostile, and a run of three epochs."""
+    folder = tmp_path_factory.mktemp("trained")
+    files = write_small_files(folder)
     options = ["--epochs", "3", "--keep", "0.5", "--out", "mine", "--quiet"]
-    assert main(["fit", *csv_files, *options]) == 0
+    with contextlib.chdir(folder):
+        for name in ("edges.csv", "nodes.csv"):
+            table = pd.read_csv(name)
+            table.replace("n03", HOSTILE).to_csv(name, index=False)
+        assert main(["fit", *files, *options]) == 0
+    return folder
+
+
+@pytest.fixture
+def mine(trained, tmp_path, monkeypatch):
+    """A copy of the run, beside copies of its files."""
+    copy_trained(trained, tmp_path)
+    monkeypatch.chdir(tmp_path)
     return "mine"
 
 

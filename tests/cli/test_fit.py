@@ -137,11 +137,14 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
     assert [line.split()[0] for line in lines[1:]] == ["1", *map(str, range(2, 21, 2))]
 
 
-@pytest.mark.parametrize("is_named", [True, False])
+# Three trainings each; the data of both are read in the same way.
+@pytest.mark.parametrize(
+    "is_named", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_a_killed_run_resumes_to_the_same_bits(is_named, csv_files, tmp_path):
     """Kill the process at a moment nobody chose, then resume it."""
     data = ["karate"] if is_named else csv_files
-    options = [*data, "--epochs", "400", "--quiet", "--snapshots", "0"]
+    options = [*data, "--epochs", "200", "--quiet", "--snapshots", "0"]
     assert main(["fit", *options, "--out", "whole"]) == 0
     command = ["fit", *options, "--checkpoint-every", "3", "--out", "killed"]
     state = tmp_path / "killed" / "checkpoint" / "state.safetensors"

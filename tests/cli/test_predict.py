@@ -1,17 +1,29 @@
+import contextlib
 import json
 
 import pandas as pd
 import pytest
+from support.small_files import copy_trained, write_small_files
 
 from sgat.cli import main
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with the small files and a run of three epochs on them."""
+    folder = tmp_path_factory.mktemp("trained")
+    files = write_small_files(folder)
+    options = ["--epochs", "3", "--out", "mine", "--snapshots", "0", "--quiet"]
+    with contextlib.chdir(folder):
+        assert main(["fit", *files, *options]) == 0
+    return folder
+
+
 @pytest.fixture
-def mine(csv_files, tmp_path, monkeypatch):
-    """A run of three epochs on the small files."""
+def mine(trained, tmp_path, monkeypatch):
+    """A copy of the run, beside copies of its files."""
+    copy_trained(trained, tmp_path)
     monkeypatch.chdir(tmp_path)
-    options = ["--epochs", "3", "--out", "mine", "--quiet"]
-    assert main(["fit", *csv_files, *options]) == 0
     return "mine"
 
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 import webbrowser
 
 import pytest
@@ -9,11 +10,17 @@ from sgat.report.page import is_report
 QUICK = ["--epochs", "2", "--snapshots", "0", "--quiet"]
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    assert main(["fit", "karate", *QUICK, "--out", str(folder)]) == 0
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["fit", "karate", *QUICK, "--out", "run"]) == 0
-    return tmp_path / "run"
+    return shutil.copytree(trained, tmp_path / "run")
 
 
 def test_the_report_lies_in_the_run_folder(run, capsys):

@@ -1,27 +1,40 @@
+import contextlib
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
 from support.settings import request_for
+from support.small_files import copy_trained, write_small_files
 
 import sgat
 from sgat.explaining.removal import removal_of
 from sgat.runs.finished_run import open_run
+from sgat.runs.folder import RunFolder
 from sgat.runs.run import run
 from sgat.runs.start import start_run
 
 
-@pytest.fixture
-def finished(csv_files, tmp_path, monkeypatch):
-    """A run of three epochs on the small files, in the folder `mine`."""
-    monkeypatch.chdir(tmp_path)
-    names = [name.removeprefix("--") for name in csv_files[::2]]
-    options = dict(zip(names, csv_files[1::2], strict=True))
-    request = request_for({**options, "out": "mine", "epochs": 3})
-    folder, settings = start_run(request, overwrite=False)
-    run(folder, settings)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with the small files and `mine`, a run of three epochs on them."""
+    folder = tmp_path_factory.mktemp("trained")
+    files = write_small_files(folder)
+    names = [name.removeprefix("--") for name in files[::2]]
+    options = dict(zip(names, files[1::2], strict=True))
+    with contextlib.chdir(folder):
+        request = request_for({**options, "out": "mine", "epochs": 3})
+        run(*start_run(request, overwrite=False))
     return folder
+
+
+@pytest.fixture
+def finished(trained, tmp_path, monkeypatch):
+    """A copy of the run, beside copies of its files."""
+    copy_trained(trained, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return RunFolder(Path("mine"))
 
 
 def test_a_run_comes_back_with_its_data(finished):
