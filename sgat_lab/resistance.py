@@ -30,7 +30,7 @@ TOLERANCE = 1e-4
 def leverages(
     num_nodes: int, one: Array, other: Array, weight: Array, seed: int
 ) -> Array:
-    """How much each link carries, w R; estimated beyond `LARGEST_DENSE` nodes.
+    """Current that each link carries, w R; estimated beyond `LARGEST_DENSE` nodes.
 
     Args:
         num_nodes: Number of nodes N.

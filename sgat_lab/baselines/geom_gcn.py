@@ -52,8 +52,8 @@ def kinds_of(graph: Graph, places: Plane | Disc, near: Integers) -> list[Tensor]
     size = graph.num_nodes
     edges = graph.edge_index.numpy(force=True)
     loop = np.arange(size)
-    heard = np.concatenate([edges[1], near[1], loop])
-    scale = np.bincount(heard, minlength=size) ** -0.5
+    receiver = np.concatenate([edges[1], near[1], loop])
+    scale = np.bincount(receiver, minlength=size) ** -0.5
     found = []
     for src, dst in (edges, near):
         kind = places.direction(src, dst)

@@ -98,12 +98,12 @@ class GraphSAGE(Baseline):
         pools = aggregator == "pool"
         options = {"aggr": AGGREGATORS[aggregator], "project": pools}
         widths = [hidden_channels] * (layers - 1) + [out_channels]
-        heard = hidden_channels if pools else widths[0]
+        width = hidden_channels if pools else widths[0]
         self.own = Projection(in_channels, widths[0], dropout=dropout)
-        self.heard = Projection(in_channels, heard, dropout=dropout, bias=pools)
-        first = SAGEConv((heard, widths[0]), widths[0], root_weight=False, **options)
+        self.of_neighbours = Projection(in_channels, width, dropout=dropout, bias=pools)
+        first = SAGEConv((width, widths[0]), widths[0], root_weight=False, **options)
         if pools:
-            # `heard` has made this product.
+            # `of_neighbours` has made this product.
             del first.lin
             first.project = False
         else:
@@ -136,10 +136,10 @@ class GraphSAGE(Baseline):
         self, x: Features, graph: Graph, seed: Seed | None, edges: Tensor
     ) -> Tensor:
         # Both products draw the same noise, so both see the same dropped features.
-        heard = self.heard(x, graph, seed)
+        received = self.of_neighbours(x, graph, seed)
         if self.aggregator == "pool":
-            heard = heard.relu()
-        out: Tensor = self.convs[0]((heard, None), edges, (graph.num_nodes,) * 2)
+            received = received.relu()
+        out: Tensor = self.convs[0]((received, None), edges, (graph.num_nodes,) * 2)
         return out.add(self.own(x, graph, seed))
 
     def _drawn(self, graph: Graph, seed: Seed | None, layer: int) -> Tensor | None:

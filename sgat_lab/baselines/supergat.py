@@ -25,7 +25,7 @@ from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
 ROUNDS = 16
-"""How often pairs are drawn at most until there are enough without an edge."""
+"""Most draws of pairs until enough of them have no edge."""
 
 
 def pairs_without_edge(graph: Graph, number: int) -> Tensor:

@@ -48,7 +48,7 @@ class Allocations(TorchDispatchMode):
 
 
 def _place(leaf: Any) -> int:
-    """Where the numbers of a tensor lie; 0 for what has none of its own."""
+    """Address of a tensor's numbers; 0 for what has none of its own."""
     if not isinstance(leaf, Tensor) or leaf.layout is not torch.strided:
         return 0
     return int(leaf.untyped_storage().data_ptr())

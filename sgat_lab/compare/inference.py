@@ -35,7 +35,7 @@ SECONDS = 3.0
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a forward pass costs.
+    """Time and memory of a forward pass.
 
     Attributes:
         seconds: Median time.
@@ -55,7 +55,7 @@ Costs = dict[Place, Cost]
 
 
 def measure(comparison: Comparison, store: Store, path: Path, device: str) -> Costs:
-    """What a pass costs on every graph of the first seed, measured once.
+    """Cost of a pass on every graph of the first seed, measured once.
 
     The full graph is measured beside each method's graphs, and is in the result once.
 
@@ -117,7 +117,7 @@ def costs(
     variants: Mapping[float, Sequence[NodeData]],
     device: torch.device,
 ) -> dict[float, Cost]:
-    """What a pass of a model costs on graphs that differ in their edges.
+    """Cost of a model's pass on graphs that differ in their edges.
 
     Weights are fresh, for they play no part. In every round each graph has its turn,
     so that whatever else the machine does meets all alike.

@@ -16,7 +16,7 @@ from sgat_lab.trials.store import Store
 
 
 class Outcome(NamedTuple):
-    """What a comparison came to.
+    """Results of a comparison.
 
     Attributes:
         comparison: What was compared.
@@ -51,7 +51,7 @@ def run(
         processes: How many to train in at once.
         device: Where to train and measure.
         root: Folder of the named data sets.
-        progress: Told how many trainings are done, and of how many.
+        progress: Called with how many trainings are done, and of how many.
         on_trained: Called before measurements, when all trainings are done.
 
     Raises:
@@ -60,7 +60,7 @@ def run(
     """
     store = Store(folder / "records")
 
-    def tell(done: int, planned: int) -> None:
+    def report(done: int, planned: int) -> None:
         # What is planned from the records of others counts from the start.
         if progress is not None:
             progress(done, comparison.num_tasks)
@@ -71,11 +71,11 @@ def run(
         processes=processes,
         device=device,
         root=root,
-        progress=tell,
+        progress=report,
     )
     if on_trained is not None:
         on_trained()
     costs = measure(comparison, store, folder / "inference.json", device)
     results = gather(comparison, store)
-    told = verdict(results, comparison.budgets, splits_vary=comparison.splits_vary)
-    return Outcome(comparison, results, shapes(comparison, store), costs, told)
+    found = verdict(results, comparison.budgets, splits_vary=comparison.splits_vary)
+    return Outcome(comparison, results, shapes(comparison, store), costs, found)

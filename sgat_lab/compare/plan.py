@@ -44,7 +44,7 @@ ROWS = {
 
 
 class Place(NamedTuple):
-    """What a score is of: a model on the edges that a method kept.
+    """Owner of a score: a model on the edges that a method kept.
 
     Attributes:
         method: A name in `PRUNERS`, "full" for all edges or "mlp" for none.
@@ -135,7 +135,7 @@ class Comparison:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not as one would expect."""
+        """Notes on anything unexpected."""
         if SGAT_RECOMMENDED not in self.methods or not is_large(self.graphs):
             return ()
         number = sum(part.graph.num_edges for part in self.graphs)
@@ -222,7 +222,7 @@ class Comparison:
     def _scores(
         self, method: str, budget: float, seed: int, store: Store
     ) -> list[Tensor] | None:
-        """What a trained model thinks of the edges; None before it is trained."""
+        """Edge scores of a trained model; None before it is trained."""
         attention = Place(FULL, None, "gat")
         place = attention if method == ATTENTION else Place(method, budget, method)
         record = store.find(self._task(place, seed, probe="edge_scores"))
@@ -247,7 +247,7 @@ class Comparison:
 
 
 def _fingerprint(graphs: Sequence[NodeData], splits_vary: bool) -> str:
-    """What the data is recognised by with any seed."""
+    """Fingerprint of the data, the same for any seed."""
     if splits_vary:
         nobody = [torch.zeros_like(data.train) for data in graphs]
         graphs = [

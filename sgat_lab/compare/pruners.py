@@ -1,4 +1,4 @@
-"""Which edges stay: every method keeps exactly the same share of the links."""
+"""Choice of edges: every method keeps exactly the same share of the links."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Scores = Mapping[Place, Mapping[int, float]]
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """What the trainings came to.
+    """Scores of the trainings.
 
     Attributes:
         test: Score on the test nodes, looked at once per training.
@@ -42,7 +42,7 @@ def budget_name(budget: float) -> str:
 
 
 def itself(method: str) -> str:
-    """What an SGAT is called where nothing is retrained on its edges."""
+    """Name of an SGAT where nothing is retrained on its edges."""
     return f"{SGATS[method]} itself" if method == SGAT else f"{SGATS[method]}, itself"
 
 

@@ -14,7 +14,7 @@ from sgat_lab.trials.store import Store
 
 
 class Shape(NamedTuple):
-    """What explains scores, mean over the seeds.
+    """Properties that explain scores, mean over the seeds.
 
     Attributes:
         isolated: Share of the nodes that have no edge.
@@ -31,7 +31,7 @@ Shapes = dict[tuple[str, float], Shape]
 
 
 def shapes(comparison: Comparison, store: Store) -> Shapes:
-    """What every method that has learned leaves of the graph.
+    """The shape of the graph after the choice of every method that has learned.
 
     Labels of all nodes are counted, here and nowhere else.
     """

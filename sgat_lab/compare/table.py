@@ -152,8 +152,8 @@ def _range(shares: Sequence[float]) -> str:
 
 
 def _settings(comparison: Comparison) -> str:
-    """Which settings the models have, whatever chose the edges."""
-    told = []
+    """Settings of the models, whatever chose the edges."""
+    found = []
     models = ["gcn", "gat", *(m for m in (MLP, *SGATS) if m in comparison.methods)]
     for name in models:
         config = comparison.config(name, comparison.seeds[0], comparison.budgets[0])
@@ -174,24 +174,24 @@ def _settings(comparison: Comparison) -> str:
             f"{train.epochs} epochs",
         ]
         title = SGATS.get(name, name.upper())
-        told.append(f"{title} ({', '.join(parts)})")
+        found.append(f"{title} ({', '.join(parts)})")
     has_val = any(bool(data.val.any()) for data in comparison.graphs)
     chosen = "model of the best validation" if has_val else "model of the last epoch"
-    return f"Settings, the same whatever chose the edges: {'; '.join(told)}; {chosen}."
+    return f"Settings, the same whatever chose the edges: {'; '.join(found)}; {chosen}."
 
 
 def _missed(results: Results) -> list[str]:
-    """Where an SGAT itself keeps another share than it was asked to."""
-    told: dict[str, list[str]] = {}
+    """Budgets at which an SGAT itself keeps another share."""
+    found: dict[str, list[str]] = {}
     for place, shares in results.kept.items():
         mean = summary(shares)["mean"]
         if place.budget is not None and abs(mean - place.budget) > MOST_MISSED:
             missed = f"{100 * mean:.1f} % for {budget_name(place.budget)}"
-            told.setdefault(place.method, []).append(missed)
+            found.setdefault(place.method, []).append(missed)
     return [
         f"{itself(method)} kept {', '.join(missed)}: edges whose scores tie stay or go"
         " together. The edges taken from it are exactly as many as from the others."
-        for method, missed in told.items()
+        for method, missed in found.items()
     ]
 
 

@@ -33,7 +33,7 @@ class Difference(NamedTuple):
 
     @property
     def status(self) -> Status:
-        """Where the first stands by Student's t at 95 per cent."""
+        """Standing of the first by Student's t at 95 per cent."""
         from scipy.stats import t
 
         if self.runs < 2:
@@ -126,7 +126,7 @@ def verdict(
 
 
 class _Judged(NamedTuple):
-    """What is to be said of one SGAT, and over how many runs."""
+    """Sentences on one SGAT, and the number of runs."""
 
     lines: list[str]
     runs: int
@@ -151,10 +151,10 @@ def _judged(results: Results, method: str, budgets: Sequence[float]) -> _Judged:
         begin = speaker[0].upper() + speaker[1:]
         if unlearned:
             lines.append(f"{begin} against the best unlearned method:")
-            lines[-1] += f" {_told(unlearned)}."
+            lines[-1] += f" {_summary(unlearned)}."
         if alone:
             lines.append(f"{begin} against the MLP, which has no edges:")
-            lines[-1] += f" {_told(alone)}."
+            lines[-1] += f" {_summary(alone)}."
         runs = max([runs, *(c.difference.runs for c in [*unlearned, *alone])])
         against_mlp += alone
         won[model] = [c for c in unlearned if c.difference.status == "ahead"]
@@ -163,17 +163,17 @@ def _judged(results: Results, method: str, budgets: Sequence[float]) -> _Judged:
         return _Judged([], 0)
     worth = {m: [c.budget for c in won[m] if c.budget not in lost[m]] for m in won}
     vain = {m: [c.budget for c in won[m] if c.budget in lost[m]] for m in won}
-    told = [_on_edges(method, _where(speakers, worth), _where(speakers, vain), runs)]
+    found = [_on_edges(method, _where(speakers, worth), _where(speakers, vain), runs)]
     if worth[method]:
-        told.append(_ITSELF.format(who, _shares(worth[method])))
+        found.append(_ITSELF.format(who, _shares(worth[method])))
     if _all_behind(against_mlp):
-        told.append(_NO_EDGES.format(who))
-    return _Judged([*lines, " ".join(told)], runs)
+        found.append(_NO_EDGES.format(who))
+    return _Judged([*lines, " ".join(found)], runs)
 
 
 _ITSELF = (
-    "Training {} to the budget and using it as it is was worth it at {}; it hears edges"
-    " in training that it closes in the end, so this says little about the edges it"
+    "Training {} to the budget and using it as it is was worth it at {}; in training it"
+    " uses edges that it closes in the end, so this says little about the edges it"
     " chose."
 )
 _NO_EDGES = (
@@ -241,7 +241,7 @@ def _basis(results: Results, runs: int, splits_vary: bool) -> str:
     return text
 
 
-def _told(found: Sequence[Contest]) -> str:
+def _summary(found: Sequence[Contest]) -> str:
     """Budgets by status, each with its difference and its rival where that varies."""
     groups: dict[Status, list[Contest]] = {}
     for contest in found:

@@ -12,7 +12,7 @@ from sgat_lab.embeddings.radius import find_radius
 
 
 def hyperbolic_distance(x: Array, y: Array) -> Array:
-    """How far apart points of the disc are, [M].
+    """Distance of points of the disc, [M].
 
     d = arcosh(1 + 2 |x - y|² / ((1 - |x|²)(1 - |y|²)))
 
@@ -43,7 +43,7 @@ def euclidean_balls(places: Array, radius: float) -> tuple[Array, Array]:
 
 
 class Disc(NamedTuple):
-    """Where nodes are in the hyperbolic plane.
+    """Places of nodes in the hyperbolic plane.
 
     Attributes:
         places: Coordinates in Poincaré's disc, of length below 1, [N, 2].
@@ -54,7 +54,7 @@ class Disc(NamedTuple):
     component: Integers
 
     def direction(self, src: Integers, dst: Integers) -> Integers:
-        """Where src lies as seen from dst: 0 lower left, 1 lower right, 2, 3 upper.
+        """Direction of src as seen from dst: 0 lower left, 1 lower right, 2, 3 upper.
 
         Upper is nearer to the origin, as in the paper; right is counter-clockwise by at
         most half a turn.

@@ -19,4 +19,4 @@ EMBEDDINGS: dict[str, Callable[[Graph], Plane | Disc]] = {
     "poincare": poincare,
     "struc2vec": struc2vec,
 }
-"""How nodes can be placed; each takes a graph."""
+"""Ways to place nodes; each takes a graph."""

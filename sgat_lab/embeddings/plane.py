@@ -12,7 +12,7 @@ from sgat_lab.embeddings.radius import find_radius
 
 
 class Plane(NamedTuple):
-    """Where nodes are in the Euclidean plane.
+    """Places of nodes in the Euclidean plane.
 
     Attributes:
         places: Coordinates, [N, 2].
@@ -23,7 +23,7 @@ class Plane(NamedTuple):
     component: Integers
 
     def direction(self, src: Integers, dst: Integers) -> Integers:
-        """Where src lies as seen from dst: 0 lower left, 1 lower right, 2, 3 upper."""
+        """Direction of src seen from dst: 0 lower left, 1 lower right, 2, 3 upper."""
         step = self.places[src] - self.places[dst] >= 0
         found: Integers = step[:, 0] + 2 * step[:, 1]
         return found

@@ -18,7 +18,7 @@ WALKS = 10
 """Walks from every node."""
 LENGTH = 80
 PASSES = 2
-"""How often all walks are read."""
+"""Number of passes over all walks."""
 MOST_NODES = 50_000
 """Nodes beyond which rings take too long to collect."""
 

@@ -61,7 +61,7 @@ def collect(linked: NeighbourLists, hops: int) -> Rings:
 
 
 def structural_distance(rings: Rings, one: Integers, other: Integers) -> Array:
-    """How unlike pairs of nodes are within 0 to `hops` - 1 hops, [P, hops].
+    """Structural distance of pairs of nodes within 0 to `hops` - 1 hops, [P, hops].
 
         f_k(u, v) = f_k-1(u, v) + warping(R_k(u), R_k(v)),   f_-1 = 0
 

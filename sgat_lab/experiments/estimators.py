@@ -24,7 +24,7 @@ GRADIENTS = {
     "relax": "RELAX",
 }
 SHARES = {None: "by the price λ", 0.5: "half of the edges"}
-"""What is asked for: whatever λ leaves open, or a share to keep."""
+"""The edges to keep: whatever λ leaves open, or a share."""
 
 
 def names() -> list[str]:

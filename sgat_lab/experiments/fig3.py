@@ -37,7 +37,7 @@ def plan(options: Options, store: Store) -> list[Task]:
 
 
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
-    """How many of the 32 members without a label each run got right."""
+    """Number of the 32 members without a label that each run got right."""
     records = [record for task in plan(options, store) if (record := store.find(task))]
     right = ", ".join(str(round(32 * record.test)) for record in records)
     removed = ", ".join(f"{record.removed:.1%}" for record in records)

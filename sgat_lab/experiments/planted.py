@@ -38,7 +38,7 @@ NOISE = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 SIGNALS = (0.0, 0.5, 1.0, 2.0)
 """Lengths of the class means of the features, whose noise has standard deviation 1."""
 SHUFFLED = "0, labels shuffled"
-"""What is called no signal at all: features and labels say nothing."""
+"""Settings without any signal: features and labels say nothing."""
 EPOCHS = 100
 
 Study = tuple[str, str]

@@ -22,7 +22,7 @@ from sgat_lab.trials.store import Store
 from sgat_lab.trials.task import Task
 
 TIMES = 5
-"""How many times the seeds of a table."""
+"""Factor on the seeds of a table."""
 SGAT, RECOMMENDED = "sgat-2head", "sgat-recommended"
 ROWS = (SGAT, RECOMMENDED, "gat-2head", "mlp")
 COMPARED = ("cora", "citeseer", "pubmed", "photo")
@@ -59,7 +59,7 @@ def plan(options: Options, store: Store) -> list[Task]:
 
 
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
-    """What the seeds of a table say, and what all say."""
+    """Scores over the seeds of a table, and over all."""
     many = method_table.cells(ROWS, COLUMNS, _repeated(options), store)
     records = {key: cell.records for key, cell in many.items()}
     lines = heading("Repeats: five times the seeds of the tables", markdown=markdown)
@@ -116,7 +116,7 @@ def _line(
 
 
 def _gaps(records: list[Record], others: list[Record]) -> list[float]:
-    """What each record's score is above that of the same seed."""
+    """Difference of each record's score to that of the same seed."""
     of_seed = {record.seed: record.test for record in others}
     return [
         100 * (record.test - of_seed[record.seed])

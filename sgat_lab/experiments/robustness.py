@@ -21,7 +21,7 @@ ROWS = (
 AGAINST = ("mlp", "gat-2head", "gcn-jaccard", "sgat-2head")
 """Rows that the last one is compared with, seed by seed."""
 DEAF = "mlp"
-"""The row that hears no edge, so that one training stands for all amounts of noise."""
+"""The row without edges: one training stands for all amounts of noise."""
 KINDS = ("random", "cross-class")
 RATES = (0.0, 0.25, 0.5, 1.0, 2.0)
 Cells = dict[str, dict[float, list[Record]]]
@@ -76,7 +76,7 @@ def _cells(records: list[Record], kind: str) -> Cells:
 
 
 def text(options: Options, store: Store, *, markdown: bool = False) -> str:
-    """Scores, and how well the added edges were told from the original ones."""
+    """Scores, and how well methods separate added edges from original ones."""
     lines = []
     for data, records in _noisy(options, store).items():
         for kind in KINDS:

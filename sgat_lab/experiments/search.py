@@ -44,9 +44,9 @@ SHARED: Mapping[str, tuple[Any, ...]] = {
     "model.dropout": (0.2, 0.5, 0.8),
     "train.weight_decay": (5e-4, 5e-3, 5e-2),
 }
-"""What is searched for every method; attention heads divide `hidden` among them."""
+"""Entries searched for every method; attention heads share `hidden`."""
 ATTENTION: Mapping[str, tuple[Any, ...]] = {"model.attention_dropout": (0.0, 0.3, 0.6)}
-"""What methods that weigh edges have besides."""
+"""Further entries of methods that weigh edges."""
 OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "sgat": {**ATTENTION, "train.l0_weight": (0.01, 0.3, 3.0)},
     "gat": ATTENTION,
@@ -64,8 +64,8 @@ OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 times the number of edges, so that it means the same on every graph."""
 LIKE = {"sgat-recommended": "mlp"}
 """Rows that try the settings of another method. Gates by evidence have no price to
-find, and with nobody to hear the recommended row is an MLP: the luck of the draw must
-not tell the two apart."""
+find. Without edges the recommended row is an MLP: the luck of the draw must not make a
+difference between the two."""
 EDGES = {
     **{"cora": 10_556, "citeseer": 9_104, "pubmed": 88_648, "computers": 491_722},
     **{"photo": 238_162, "actor": 53_318, "texas": 558, "wisconsin": 900},
@@ -77,7 +77,7 @@ NOISY = {chosen_name(data, None, noisy=True): data for data in robustness.DATA}
 
 
 class DataVariant(NamedTuple):
-    """Where settings are chosen: a data set under a protocol, or with edges added."""
+    """A data set under a protocol, or with edges added; each has its own choice."""
 
     data: str
     split: str | None
@@ -85,7 +85,7 @@ class DataVariant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the file of choices calls it."""
+        """Its name in the file of choices."""
         return chosen_name(self.data, self.split, noisy=self.is_noisy)
 
     @property
@@ -176,7 +176,7 @@ def plan(options: Options, store: Store) -> list[Task]:
 
 
 def _settings(row: str, variant: DataVariant, options: Options) -> list[dict[str, Any]]:
-    """What to try: the settings a row starts from, then those drawn."""
+    """Settings to try: those a row starts from, then those drawn."""
     is_short = variant.is_noisy or variant.data in LARGE
     trials = TRIALS_LARGE if is_short else TRIALS
     method = LIKE.get(row) or settings(row, "cora").model.method

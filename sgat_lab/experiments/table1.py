@@ -107,7 +107,7 @@ def table1(
         root: Folder with the data, see `sgat.data.load`.
         names: Which rows.
         download: Whether missing files of the other data sets may be fetched.
-        progress: Told about the bytes of a download.
+        progress: Called with the bytes of a download.
 
     Raises:
         ValueError: If a name has no row, or a file is missing or altered.

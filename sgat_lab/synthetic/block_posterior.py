@@ -18,7 +18,7 @@ from sgat.graph import Graph
 from sgat_lab.synthetic.block_models import BLOCK_MODELS
 
 DAMPING = 0.3
-"""How much of the last round's messages is kept."""
+"""Share of the last round's messages that is kept."""
 TOLERANCE = 1e-7
 """Mean change of a message below which the messages agree."""
 MOST_ROUNDS = 1000
@@ -29,7 +29,7 @@ Weights = tuple[float, float]
 
 
 class Chances(NamedTuple):
-    """How likely pairs of nodes are joined.
+    """Chances of pairs of nodes to be joined.
 
     Attributes:
         original: Chance of a pair of one class to be an original edge.

@@ -131,7 +131,7 @@ class Cell(NamedTuple):
 def cells(
     rows: Sequence[str], columns: Sequence[Column], options: Options, store: Store
 ) -> dict[tuple[str, Column], Cell]:
-    """What there is of a table; cells without any record are left out."""
+    """The cells of a table; those without any record are left out."""
     found: dict[tuple[str, Column], Cell] = {}
     for column in columns:
         for row in rows:

@@ -1,4 +1,4 @@
-"""How the figures look: one style, readable in black and white.
+"""The look of the figures: one style, readable in black and white.
 
 Tested by `tests/lab/experiments/test_documented.py`.
 """

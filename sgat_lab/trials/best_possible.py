@@ -16,7 +16,7 @@ from sgat_lab.synthetic.block_posterior import (
     own_beliefs,
     propagate,
 )
-from sgat_lab.trials.probes import MarkedEdges, planted_told_apart
+from sgat_lab.trials.probes import MarkedEdges, planted_separation
 
 BEST_POSSIBLE = "best-possible"
 """The row of this judge."""
@@ -59,5 +59,5 @@ def judged_best(name: str, seed: int, **options: Any) -> dict[str, Any]:
         "edges": graph.num_edges,
         "epochs": found.rounds,
         "seconds": time.perf_counter() - begin,
-        "extra": planted_told_apart(judged, crosses),
+        "extra": planted_separation(judged, crosses),
     }

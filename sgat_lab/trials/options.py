@@ -1,4 +1,4 @@
-"""Options: how much of an experiment to run."""
+"""Options: the extent of an experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUICK_EPOCHS = 20
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How much of an experiment to run.
+    """Extent of an experiment.
 
     Attributes:
         runs: Seeds 0 to runs - 1.

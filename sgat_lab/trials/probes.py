@@ -22,7 +22,7 @@ from sgat_lab.baselines.gat import GAT
 
 
 class Trained(NamedTuple):
-    """What a probe looks at.
+    """Input of a probe.
 
     Attributes:
         result: The selected model and the records of training.
@@ -85,24 +85,24 @@ def _score_without(trained: Trained, order: Tensor, share: float) -> float:
 
 
 def added_edges(trained: Trained) -> dict[str, Any]:
-    """How well a method tells the added edges from the original ones.
+    """Separation of added edges from original ones by a method.
 
     AUC of an original edge scoring above an added one, where the model scores edges;
     precision and recall of "added" among the removed edges, where it removes any.
     """
-    return _told_apart(_judged(trained))
+    return _separation(_judged(trained))
 
 
 def planted_edges(trained: Trained) -> dict[str, Any]:
     """As `added_edges`, where all or none may be planted; and what chance allows for.
 
-    A planted edge between two nodes of one class cannot be told from an original one by
-    their classes. So the AUC comes a second time over the planted edges between classes
+    Classes cannot separate a planted edge between two nodes of one class from an
+    original one. So the AUC comes a second time over the planted edges between classes
     alone. Beyond that, mean and standard deviation of the scores.
     """
     parts = [data.y[data.graph.dst] != data.y[data.graph.src] for data in trained.given]
     judged = _judged(trained)
-    found = planted_told_apart(judged, torch.cat(parts))
+    found = planted_separation(judged, torch.cat(parts))
     if judged.score is not None:
         found["score_mean"] = float(judged.score.mean())
         found["score_std"] = float(judged.score.std(correction=0))
@@ -140,7 +140,7 @@ def _judged(trained: Trained) -> MarkedEdges:
     return MarkedEdges(truth, torch.cat(removed), torch.cat(scores) if scores else None)
 
 
-def _told_apart(judged: MarkedEdges) -> dict[str, Any]:
+def _separation(judged: MarkedEdges) -> dict[str, Any]:
     found = {}
     if judged.score is not None:
         found["auc"] = _auc(judged.score, judged.is_added)
@@ -151,8 +151,8 @@ def _told_apart(judged: MarkedEdges) -> dict[str, Any]:
     return found
 
 
-def planted_told_apart(judged: MarkedEdges, crosses: Tensor) -> dict[str, Any]:
-    """How well planted edges are told from original ones; nothing if all are one kind.
+def planted_separation(judged: MarkedEdges, crosses: Tensor) -> dict[str, Any]:
+    """Separation of planted edges from original ones; nothing if all are one kind.
 
     Args:
         judged: The edges.
@@ -160,7 +160,7 @@ def planted_told_apart(judged: MarkedEdges, crosses: Tensor) -> dict[str, Any]:
     """
     if not bool(judged.is_added.any()) or bool(judged.is_added.all()):
         return {}
-    found = _told_apart(judged)
+    found = _separation(judged)
     counts = ~judged.is_added | crosses
     if judged.score is not None and bool(judged.is_added[counts].any()):
         found["auc_between"] = _auc(judged.score[counts], judged.is_added[counts])
@@ -175,7 +175,7 @@ def _auc(score: Tensor, is_added: Tensor) -> float:
 
 
 def edge_scores(trained: Trained) -> dict[str, Any]:
-    """What the model thinks of every edge of each graph, packed as text.
+    """The model's scores of all edges of each graph, packed as text.
 
     The coefficient of a GAT, mean over heads and layers; the model's own score of an
     edge otherwise. `unpacked` reads it.

@@ -1,4 +1,4 @@
-"""Record: what came of one training."""
+"""Record: results and circumstances of one training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What one training came to.
+    """Results and circumstances of one training.
 
     Attributes:
         key: `Task.key`.

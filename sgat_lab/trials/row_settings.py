@@ -46,7 +46,7 @@ def rows() -> tuple[str, ...]:
 
 
 def title(row: str) -> str:
-    """What a row is called in a table."""
+    """Name of a row in a table."""
     return str(_content(row)["title"])
 
 

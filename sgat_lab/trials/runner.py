@@ -24,7 +24,7 @@ POLL = 0.5
 """Seconds between looks at what other processes have done."""
 
 Progress = Callable[[int, int], None]
-"""Told how many tasks are done, and of how many."""
+"""Called with how many tasks are done, and of how many."""
 
 
 def run_tasks(
@@ -47,7 +47,7 @@ def run_tasks(
         processes: How many to train in at once; the cores are shared among them.
         device: Where to train.
         root: Folder of the named data sets.
-        progress: Told how far it is.
+        progress: Called with how many tasks are done, and of how many.
 
     Raises:
         ValueError: If a task failed; the others are done nevertheless.
@@ -58,15 +58,15 @@ def run_tasks(
     missing = [task for task in tasks if store.find(task) is None]
     done = total - len(missing)
 
-    def tell(number: int) -> None:
+    def report(number: int) -> None:
         if progress is not None:
             progress(done + number, total)
 
-    tell(0)
+    report(0)
     if len(missing) > 1 and processes > 1:
-        failures = _in_processes(missing, store, processes, device, root, tell)
+        failures = _in_processes(missing, store, processes, device, root, report)
     else:
-        failures = work(missing, store, device=device, root=root, tell=tell)
+        failures = work(missing, store, device=device, root=root, report=report)
     if failures:
         failed = next(task for task in tasks if task.key in failures)
         config = failed.config
@@ -104,7 +104,7 @@ def work(
     *,
     device: str,
     root: str | None,
-    tell: Callable[[int], None] = lambda number: None,
+    report: Callable[[int], None] = lambda number: None,
 ) -> dict[str, str]:
     """Run tasks until each is done here or elsewhere; the failures by key.
 
@@ -126,7 +126,7 @@ def work(
                 elif store.find(task) is None:
                     waiting.append(task)
             others = len(left) - number - 1
-            tell(len(tasks) - others - len(waiting))
+            report(len(tasks) - others - len(waiting))
         if waiting:
             time.sleep(POLL)
         left = waiting
@@ -139,7 +139,7 @@ def _in_processes(
     processes: int,
     device: str,
     root: str | None,
-    tell: Callable[[int], None],
+    report: Callable[[int], None],
 ) -> dict[str, str]:
     context = multiprocessing.get_context("spawn")
     reports = context.SimpleQueue()
@@ -160,7 +160,7 @@ def _in_processes(
         keys = {task.key for task in missing}
         while any(worker.is_alive() for worker in workers):
             failures |= _received(reports)
-            tell(len(keys & store.keys()) + len(failures))
+            report(len(keys & store.keys()) + len(failures))
             time.sleep(POLL)
         failures |= _received(reports)
     finally:
@@ -178,7 +178,7 @@ def _in_processes(
                 " done; run the same command again, with fewer `processes` if memory"
                 " was short."
             )
-    tell(len(missing))
+    report(len(missing))
     return failures
 
 

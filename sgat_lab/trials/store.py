@@ -52,7 +52,7 @@ class Store:
             self._known = {record.key: record for record in read_packed(packed)}
 
     def path(self, key: str) -> Path:
-        """Where the record of a task is or will be."""
+        """Path of the record of a task."""
         return self.folder / f"{key}.json"
 
     def find(self, task: Task) -> Record | None:

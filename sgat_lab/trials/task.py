@@ -48,7 +48,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """What the record is filed under; the device plays no part.
+        """Name of the record; the device plays no part.
 
         Only settings that are not the defaults count, so that a new setting leaves the
         key of an old training as it was.
@@ -61,5 +61,5 @@ class Task:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def prepared(self, graphs: list[NodeData]) -> list[NodeData]:
-        """What to train on, made of the data as it was loaded; here the same."""
+        """The data to train on, made of the data as it was loaded; here the same."""
         return graphs

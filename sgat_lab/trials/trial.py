@@ -98,7 +98,7 @@ class Trials:
         )
 
     def _judged_best(self, task: Task, config: LabConfig) -> Record:
-        """What the best judge of a block model makes of it; nothing is trained."""
+        """The verdict of the best judge of a block model; nothing is trained."""
         assert config.data.name in BLOCK_MODELS, "other graphs were not made here"
         found = judged_best(config.data.name, config.train.seed, **config.data.options)
         return self._written(

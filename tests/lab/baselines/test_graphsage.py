@@ -43,9 +43,9 @@ def by_loops(made: GraphSAGE, x: Tensor, graph: Graph) -> Tensor:
     for node in range(graph.num_nodes):
         total = torch.zeros(D)
         for count, other in enumerate(neighbours(graph, node)):
-            said = x[other] @ made.heard.weight
+            said = x[other] @ made.of_neighbours.weight
             if pools:
-                said = (said + made.heard.bias).clamp(min=0)
+                said = (said + made.of_neighbours.bias).clamp(min=0)
                 total = torch.maximum(total, said)
             else:
                 total = (count * total + said) / (count + 1)

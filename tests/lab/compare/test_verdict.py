@@ -93,7 +93,7 @@ def test_sgat_itself_meets_the_better_of_both_models():
     lines = verdict(results(cells), (0.5,), splits_vary=True)
     # Better than all, but not for its edges: nothing was retrained on those.
     assert "was not worth it here" in lines[1]
-    assert "using it as it is was worth it at 50 %; it hears edges" in lines[1]
+    assert "using it as it is was worth it at 50 %; in training it" in lines[1]
 
 
 def test_both_kinds_of_gates_are_judged_each_by_itself():
