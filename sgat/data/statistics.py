@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -162,13 +163,9 @@ def _class_sizes(data: NodeData) -> dict[str, int]:
 def _degrees(degree: Tensor) -> Degrees:
     if not len(degree):
         return Degrees(None, None, None, None)
-    ordered, middle = degree.sort().values, len(degree) // 2
-    median = float(ordered[middle])
-    if len(degree) % 2 == 0:
-        median = (median + float(ordered[middle - 1])) / 2
-    return Degrees(
-        int(ordered[0]), median, float(degree.double().mean()), int(ordered[-1])
-    )
+    value = degree.numpy(force=True)
+    middle = float(np.median(value)), float(value.mean())
+    return Degrees(int(value.min()), *middle, int(value.max()))
 
 
 def _homophily(

@@ -123,7 +123,7 @@ def write_pruned(
     nodes: str | Path | None = None,
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Write the smaller graph: the rows of `pruned_table`.
+    """Write the smaller graph: the rows of `pruned_table`, which says the rest.
 
     Args:
         graph: The graph and its tables.

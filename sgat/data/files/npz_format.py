@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgat.data.files.source import Source, check_magic
+from sgat.data.files.source import Source, check_magic, check_unpacked
 
 SMALL_SIZE = 1 << 28
 """Unpacked bytes below which no ratio is suspicious."""
@@ -43,7 +43,9 @@ def read_npz(path: Path) -> Source:
     check_magic(path, b"PK", "an NPZ file")
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_size(path, archive)
+            unpacked = sum(info.file_size for info in archive.infolist())
+            limits = SMALL_SIZE, LARGEST_RATIO
+            check_unpacked(path, unpacked, *limits, f"{unpacked}")
             arrays = {
                 info.filename.removesuffix(".npy"): _read_array(path, archive, info)
                 for info in archive.infolist()
@@ -103,16 +105,6 @@ def write_npz(table: Any, path: Path) -> None:
                 info = zipfile.ZipInfo(f"{key}.npy")
                 with archive.open(info, "w", force_zip64=True) as file:
                     np.lib.format.write_array(file, array, allow_pickle=False)
-
-
-def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
-    size = path.stat().st_size
-    unpacked = sum(info.file_size for info in archive.infolist())
-    if unpacked > SMALL_SIZE and unpacked > LARGEST_RATIO * size:
-        raise ValueError(
-            f"{path}: {size} bytes would unpack to {unpacked}, more than"
-            f" {LARGEST_RATIO} times as many; the file is refused as a zip bomb."
-        )
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from sgat.data.files.source import Source, check_magic, check_names
+from sgat.data.files.source import Source, check_magic, check_names, check_unpacked
 
 MAGIC = b"PAR1"
 SMALL_SIZE = 1 << 28
@@ -36,7 +36,10 @@ def read_parquet(path: Path) -> Source:
         # A path alone would also accept a folder of files and partition columns.
         with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
             names = file.schema_arrow.names
-            _check_size(path, file.metadata)
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+            what = f"{rows} rows of {columns} columns"
+            limits = SMALL_SIZE, LARGEST_RATIO
+            check_unpacked(path, rows * columns * 8, *limits, what)
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
@@ -45,17 +48,6 @@ def read_parquet(path: Path) -> Source:
         ) from error
     check_names(path, names)
     return Source(table.replace_schema_metadata(None), str(path), "parquet")
-
-
-def _check_size(path: Path, metadata: Any) -> None:
-    """Refuse long runs of one value that unpack to more than any graph's table."""
-    size, declared = path.stat().st_size, metadata.num_rows * metadata.num_columns * 8
-    if declared > SMALL_SIZE and declared > LARGEST_RATIO * size:
-        raise ValueError(
-            f"{path}: {size} bytes would unpack to {metadata.num_rows} rows of"
-            f" {metadata.num_columns} columns, more than {LARGEST_RATIO} times as many"
-            " bytes; the file is refused as a bomb."
-        )
 
 
 def write_parquet(table: Any, path: Path) -> None:

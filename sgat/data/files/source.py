@@ -6,8 +6,6 @@ Tested by tests/data/files/test_malformed.py.
 from __future__ import annotations
 
 import dataclasses
-import errno
-import os
 from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -103,10 +101,6 @@ def check_file(path: Path) -> None:
         OSError: If the file is missing, a folder or not readable.
         ValueError: If it is empty.
     """
-    if path.is_dir():
-        raise _os_error(errno.EISDIR, path)
-    if not path.exists():
-        raise _os_error(errno.ENOENT, path)
     with path.open("rb") as file:
         if not file.read(1):
             raise ValueError(f"{path}: the file is empty.")
@@ -122,12 +116,26 @@ def check_magic(path: Path, magic: bytes, what: str) -> None:
         )
 
 
+def check_unpacked(path: Path, unpacked: int, small: int, ratio: int, of: str) -> None:
+    """Refuse a file that would unpack to far more memory than its size.
+
+    Args:
+        path: The file.
+        unpacked: How many bytes it says it holds.
+        small: How many bytes no ratio is suspicious below.
+        ratio: How many times its own size a larger file may unpack to.
+        of: What it would unpack to, for the message.
+    """
+    size = path.stat().st_size
+    if unpacked > max(small, ratio * size):
+        raise ValueError(
+            f"{path}: {size} bytes would unpack to {of}, more than {ratio} times as"
+            " many bytes; the file is refused as a bomb."
+        )
+
+
 def check_names(path: Path, names: list[str], place: str = "") -> None:
     """Refuse columns that have the same name; `place` says where the names stand."""
     name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
     if times > 1:
         raise ValueError(f"{path}{place}: column {name!r} occurs more than once.")
-
-
-def _os_error(number: int, path: Path) -> OSError:
-    return OSError(number, os.strerror(number), str(path))

@@ -133,16 +133,17 @@ def _check(
     noise_rate: float,
     num_features: int,
 ) -> None:
-    if num_classes < 2:
-        raise ValueError(f"`num_classes` must be at least 2, got {num_classes}.")
-    if num_nodes < num_classes:
-        raise ValueError(
-            f"`num_nodes` must be at least the number of classes, {num_classes},"
-            f" got {num_nodes}."
-        )
-    if not degree >= 0:
-        raise ValueError(f"`degree` must be at least 0, got {degree}.")
-    if not 0 <= noise_rate <= 1:
-        raise ValueError(f"`noise_rate` must be from 0 to 1, got {noise_rate}.")
-    if num_features < 1:
-        raise ValueError(f"`num_features` must be at least 1, got {num_features}.")
+    for name, value, fits, rule in (
+        ("num_classes", num_classes, num_classes >= 2, "at least 2"),
+        (
+            "num_nodes",
+            num_nodes,
+            num_nodes >= num_classes,
+            f"at least the number of classes, {num_classes}",
+        ),
+        ("degree", degree, degree >= 0, "at least 0"),
+        ("noise_rate", noise_rate, 0 <= noise_rate <= 1, "from 0 to 1"),
+        ("num_features", num_features, num_features >= 1, "at least 1"),
+    ):
+        if not fits:
+            raise ValueError(f"`{name}` must be {rule}, got {value}.")

@@ -460,8 +460,8 @@ CASES = [
     edge_case(
         "zip bomb",
         zip_bomb,
-        "bytes would unpack to 536871040, more than 200 times as many; the file is"
-        " refused as a zip bomb.",
+        "bytes would unpack to 536871040, more than 200 times as many bytes; the file"
+        " is refused as a bomb.",
         edges_name="e.npz",
     ),
     edge_case(
