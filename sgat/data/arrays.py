@@ -44,8 +44,8 @@ def from_arrays(
         test: Boolean mask or numbers of the test nodes.
         validation: Share of the labelled nodes to hold out.
         classes: Known class names, for data that need not have all of them.
-        seed: Of the held-out nodes.
-        name: What to call the data in messages.
+        seed: Seed that chooses the held-out nodes.
+        name: Name of the data in messages.
 
     Raises:
         ValueError: If an array does not fit; the message names it.

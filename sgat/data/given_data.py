@@ -117,7 +117,7 @@ class GivenData:
         Args:
             graphs: The graphs that `read` made of it.
             kept: Whether each edge of each graph is kept, [E] bool.
-            factors: What the weight of each edge is multiplied by, [E].
+            factors: Factor by which the weight of each edge is multiplied, [E].
         """
         if self.is_list:
             parts = zip(self.data, graphs, kept, factors, strict=False)

@@ -135,7 +135,7 @@ def _read_webkb(benchmark: Benchmark, files: Files) -> NamedGraphs:
 
 
 def _read_ppi(benchmark: Benchmark, files: Files) -> NamedGraphs:
-    """Graphs of each role side by side, told apart by a number for each node."""
+    """Graphs of each role side by side; each node has the number of its graph."""
     parts, roles = [], {}
     for role, spelling in zip(_ROLES, ("train", "valid", "test"), strict=True):
         links = json.load(files[f"{spelling}_graph.json"])["links"]

@@ -37,8 +37,8 @@ def from_networkx(
         weight: Edge attribute with the weight; edges without it count 1.
         validation: Share of the labelled nodes to hold out.
         classes: Known class names, for data that need not have all of them.
-        seed: Of the held-out nodes.
-        name: What to call the data in messages.
+        seed: Seed that chooses the held-out nodes.
+        name: Name of the data in messages.
     """
     nodes = list(graph.nodes)
     pairs, weights = _edges(graph, nodes, weight)

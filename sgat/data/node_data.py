@@ -37,7 +37,7 @@ class NodeData:
         node_ids: The user's id of each node, [N]; None for 0 … N-1.
         has_directions: Whether the user's edges have directions; without them, both
             directions of an edge stay or go together.
-        name: What to call the data in messages.
+        name: Name of the data in messages.
     """
 
     graph: Graph

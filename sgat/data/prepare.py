@@ -1,4 +1,4 @@
-"""From what a file holds to the graph and features that the paper counts."""
+"""Stored edges and features to the graph and features that the paper counts."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def from_pyg(
         split_index: Which column of masks that hold several splits, [N, S].
         validation: Share of the labelled nodes to hold out without masks.
         classes: Known class names, for data that need not have all of them.
-        seed: Of the held-out nodes.
-        name: What to call the data in messages.
+        seed: Seed that chooses the held-out nodes.
+        name: Name of the data in messages.
     """
     if getattr(data, "edge_index", None) is None:
         raise ValueError(f"`data` must have an `edge_index`, got {data}.")
@@ -82,7 +82,7 @@ def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
 
 def _num_nodes(data: Any) -> int:
     with warnings.catch_warnings():
-        # PyG warns where only the edges tell how many nodes there are.
+        # PyG warns where only the edges give the number of nodes.
         warnings.simplefilter("ignore")
         return int(data.num_nodes)
 

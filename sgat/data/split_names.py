@@ -1,4 +1,4 @@
-"""What the name of a split means for a data set."""
+"""Splits by name: the meaning of each name for a data set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SplitLike = (
     | Mapping[str, Sequence[str]]
     | None
 )
-"""What `load` takes as `split`."""
+"""The kinds of `split` that `load` takes."""
 
 
 def choose_split(
@@ -102,7 +102,7 @@ def draw_split(
         split: "random-N", "random-A-B-C", "stratified-A-B-C", "uniform-A-B-C", or the
             file of a split.
         data: One graph.
-        seed: Of the draw.
+        seed: Seed of the draw.
         own: Further names to suggest in the message.
 
     Raises:

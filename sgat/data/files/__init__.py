@@ -1,4 +1,4 @@
-"""The user's own files: graphs in, score tables and smaller graphs out."""
+"""The user's own files: graphs in, tables and smaller graphs out."""
 
 from sgat.config import FileOptions
 from sgat.data.files.data_tables import prediction_table

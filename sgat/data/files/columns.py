@@ -16,7 +16,7 @@ CANONICAL_DECIMAL = (
 )
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf(inity)?)$"
 MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None"]
-"""What stands for a missing value in a text column of numbers."""
+"""Words for a missing value in a text column of numbers."""
 
 
 def is_string(kind: Any) -> bool:

@@ -37,10 +37,10 @@ class FeatureColumn:
         name: Name of the column.
         kind: `number`, `vector` (a list of numbers in each row), or `category`.
         categories: The values a `category` can have, ascending; one feature each.
-        shift: What is subtracted from each number, one per entry of a vector.
-        scale: What each number is divided by.
-        fill: What a missing number becomes; None refuses it. For a category, any value
-            but None gives zeros.
+        shift: Number to subtract from each value, one per entry of a vector.
+        scale: Number to divide each value by.
+        fill: Number in place of a missing one; None refuses it. For a category, any
+            value but None gives zeros.
     """
 
     name: str

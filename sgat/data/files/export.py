@@ -37,7 +37,7 @@ def with_columns(
     Args:
         graph: The graph and its edge table of M rows.
         values: Name of each new column and its values, [E]; None for a column of nulls.
-        loops: What the columns hold at a self-loop: one number, or one per node, [N].
+        loops: Values of the columns at a self-loop: one number, or one per node, [N].
             Those that are not named are null there.
 
     Returns:
@@ -81,7 +81,7 @@ def pruned_table(
     Args:
         graph: The graph and its edge table.
         kept: Whether each edge is kept, [E] bool; self-loops always are.
-        factor: What the weight of each edge is multiplied by, [E].
+        factor: Factor by which the weight of each edge is multiplied, [E].
         columns: Further columns of the edge table to keep; None keeps all.
 
     Returns:
@@ -128,7 +128,7 @@ def write_pruned(
     Args:
         graph: The graph and its tables.
         kept: Whether each edge is kept, [E] bool.
-        factor: What the weight of each edge is multiplied by, [E].
+        factor: Factor by which the weight of each edge is multiplied, [E].
         path: The file; see `write_graph` for what each format holds.
         format: Its format; None goes by its suffix, or is that of the input if the
             path has none.
@@ -168,7 +168,7 @@ def convert(
             all.
 
     Returns:
-        What was read.
+        The graph that was read.
 
     Raises:
         ValueError: As `read_graph` and `write_graph`; nothing is written then.

@@ -34,12 +34,12 @@ TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeColumns:
-    """What the columns of a node table say, in the order of its rows.
+    """Content of the columns of a node table, in the order of its rows.
 
     Attributes:
         x: Features, [N, K].
         y: Classes [N] or labels [N, C], as in `NodeData`.
-        classes: What the classes or labels are called.
+        classes: Names of the classes or labels.
         roles: Masks `train`, `val` and `test`, [N] each.
         features: How the features were encoded.
     """
@@ -131,7 +131,7 @@ def _feature_names(
     return [
         name
         for name in source.table.column_names
-        # What pandas calls an index that was written by accident.
+        # pandas gives this name to an index that was written by accident.
         if name not in taken and name and not name.startswith("__index_level_")
     ]
 

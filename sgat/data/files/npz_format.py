@@ -28,7 +28,7 @@ DAMAGE = (
     OverflowError,
     RuntimeError,
 )
-"""What opening or unpacking a damaged archive can raise."""
+"""Errors that opening or unpacking a damaged archive can raise."""
 MISSING = "missing/"
 """Prefix of the array that marks the missing values of a column without NaN."""
 

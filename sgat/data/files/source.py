@@ -124,7 +124,7 @@ def check_unpacked(path: Path, unpacked: int, small: int, ratio: int, of: str) -
         unpacked: How many bytes it says it holds.
         small: How many bytes no ratio is suspicious below.
         ratio: How many times its own size a larger file may unpack to.
-        of: What it would unpack to, for the message.
+        of: Its unpacked content, for the message.
     """
     size = path.stat().st_size
     if unpacked > max(small, ratio * size):

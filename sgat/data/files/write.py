@@ -141,7 +141,7 @@ def _write_mtx(graph: FileGraph, edges: Any, weight: str | None, path: Path) -> 
 
 
 def _check_nothing_is_lost(graph: FileGraph, format: str, edges: Any) -> None:
-    """Refuse to lose what only the edge file holds; tell of nodes without edges."""
+    """Refuse to lose what only the edge file holds; warn of nodes without edges."""
     if graph.nodes_path is not None or format in DRAWN_FORMATS:
         return
     if graph.nodes is not None and graph.nodes.num_columns > 1:

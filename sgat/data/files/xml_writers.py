@@ -49,7 +49,7 @@ class DrawnGraph:
 
     @property
     def direction(self) -> str:
-        """What both formats call the direction of the edges."""
+        """The word of both formats for the direction of the edges."""
         return "undirected" if self.is_undirected else "directed"
 
     def attributes(self, kind: str) -> Iterator[tuple[int, str, str]]:
@@ -146,7 +146,7 @@ def _attvalues(values: list[tuple[int, str]]) -> str:
 
 
 def _type_name(table: Any, column: str) -> str:
-    """What GraphML and GEXF call the type of a column."""
+    """The word of both formats for the type of a column."""
     kind = table.schema.field(column).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

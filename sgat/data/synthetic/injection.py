@@ -54,7 +54,7 @@ def inject(
 
         random        any two nodes
         cross-class   two nodes of different class; nodes without a label take no part
-        hub           a node of high degree hears (and, undirected, is heard by) another
+        hub           an edge to a node of high degree (undirected: and back)
 
     Old edges keep their weights, new ones weigh 1. Where edges have features, a new
     edge gets those of a randomly chosen old edge, so that they do not give it away.

@@ -29,7 +29,7 @@ def write_injected(
     their number.
 
     Args:
-        graphs: What to write.
+        graphs: The graphs to write.
         folder: Where to; it must not exist, or be empty.
 
     Returns:

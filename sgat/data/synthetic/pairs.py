@@ -80,7 +80,7 @@ class PairSpace:
         count: Number of nodes of each group, [G].
         partner_start: Where the partners of each group begin in `order`, [G].
         partner_count: Number of partners of a node of each group, [G].
-        skip: What a stretch of partners leaves out.
+        skip: The part that a stretch of partners leaves out.
     """
 
     order: Tensor
