@@ -213,7 +213,7 @@ def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
     x, rows, out = inputs.x, OpenRows(*inputs.rows), outputs.out
     wide_x = wide(x)
     total = out if wide_x is x else outputs.wide_out
-    targets = pieces(inputs.targets, len(x), len(rows.src))
+    targets = pieces(inputs.targets, len(x))
     sums = array(inputs.row_sum)
     partial = np.empty((targets.num_places, x.shape[1]), array(wide_x).dtype)
     run(
@@ -248,7 +248,7 @@ def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> No
     x, rows = inputs.x, OpenRows(*inputs.rows)
     wide_x, wide_grad = wide(x), wide(inputs.grad)
     total = grads.x if wide_x is x else torch.empty_like(wide_x)
-    sources = pieces(inputs.sources, len(x), len(rows.src))
+    sources = pieces(inputs.sources, len(x))
     sums = array(inputs.row_sum)
     inverse = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
     partial = np.empty((sources.num_places, x.shape[1]), array(wide_x).dtype)

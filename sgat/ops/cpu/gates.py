@@ -274,8 +274,8 @@ def open_columns_kernel(
 
 def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     """Fill the outputs of the operator of this name."""
-    num_nodes, num_edges = len(inputs.dst_score), len(inputs.src)
-    targets = pieces(inputs.targets, num_nodes, num_edges)
+    num_nodes = len(inputs.dst_score)
+    targets = pieces(inputs.targets, num_nodes)
     num_pieces = len(targets.row)
     # The counts have room for every possible cut; the rest stays 0.
     rows.filled[num_pieces:].zero_()
@@ -317,7 +317,7 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     )
     if inputs.sources is None:
         return
-    sources = pieces(inputs.sources, num_nodes, num_edges)
+    sources = pieces(inputs.sources, num_nodes)
     order = (array(inputs.source_dst), array(inputs.source_edge))
     num_pieces = len(sources.row)
     rows.source_filled[num_pieces:].zero_()

@@ -101,8 +101,8 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
     """Fill the outputs of the operator of this name."""
     rows, num_edges = OpenRows(*inputs.rows), len(inputs.src)
     num_nodes = len(grads.dst_score)
-    targets = pieces(inputs.targets, num_nodes, num_edges)
-    sources = pieces(inputs.sources, num_nodes, num_edges)
+    targets = pieces(inputs.targets, num_nodes)
+    sources = pieces(inputs.sources, num_nodes)
     dtype = array(grads.dst_score).dtype
     grad_slot = np.empty(num_edges, dtype)
     queries = vector_pieces(grads.query, len(targets.row))

@@ -30,10 +30,9 @@ class PieceArrays(NamedTuple):
     num_places: int
 
 
-def pieces(packed: Tensor, num_rows: int, num_entries: int) -> PieceArrays:
+def pieces(packed: Tensor, num_rows: int) -> PieceArrays:
     """The pieces that `cut_rows` packed for this backend."""
-    found = unpacked(packed, num_rows, num_entries, "cpu")
-    first, ptr, row, place = (part.numpy() for part in found[:4])
+    first, ptr, row, place = (p.numpy() for p in unpacked(packed, num_rows)[:4])
     number = int(first[num_rows])
     place = place[:number]
     num_places = int(place.max()) + 1 if number > num_rows else 0

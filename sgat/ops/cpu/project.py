@@ -199,7 +199,7 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
             outputs.dropped.numpy(),
         )
         value = outputs.dropped
-    rows = pieces(inputs.rows, len(pointers) - 1, len(column))
+    rows = pieces(inputs.rows, len(pointers) - 1)
     nothing = np.empty(0, np.int32)
     _sum_rows(rows, column.numpy(), nothing, value, inputs.weight, outputs.out)
 
@@ -207,5 +207,5 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
 def project_sparse_bwd(inputs: ProjectGradInputs, out: Tensor) -> None:
     """Fill the output of the operator of this name."""
     row, entry = inputs.column_row.numpy(), inputs.column_entry.numpy()
-    columns = pieces(inputs.columns, len(out), len(entry))
+    columns = pieces(inputs.columns, len(out))
     _sum_rows(columns, row, entry, inputs.value, inputs.grad, out)

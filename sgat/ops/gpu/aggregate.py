@@ -8,7 +8,6 @@ from __future__ import annotations
 import torch
 
 from sgat.ops.gpu.coefficients import divided_rows, dropped, loops
-from sgat.ops.gpu.pieces import pieces
 from sgat.ops.gpu.sum_rows import sum_rows
 from sgat.ops.operators.aggregate import (
     Aggregated,
@@ -16,6 +15,7 @@ from sgat.ops.operators.aggregate import (
     AggregateGrads,
     AggregateInputs,
 )
+from sgat.ops.operators.pieces import unpacked
 from sgat.ops.operators.slots import OpenRows
 
 
@@ -26,7 +26,7 @@ def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
         return
     drop = (inputs.node_id, inputs.seed, inputs.dropout, inputs.stream)
     with torch.cuda.device_of(x):
-        targets = pieces(inputs.targets, len(x), len(rows.src))
+        targets = unpacked(inputs.targets, len(x))
         inverse, loop = loops(inputs.row_sum, inputs.loop_weight, *drop, divide=True)
         scaled = rows.scaled if len(rows.scaled) else rows.gate
         value = dropped(targets, rows.filled, None, rows.src, scaled, *drop)
@@ -62,7 +62,7 @@ def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> No
     has_values = weighted or drops
     row_sum = grads.row_sum if with_gates else None
     with torch.cuda.device_of(x):
-        sources = pieces(inputs.sources, len(x), len(rows.src))
+        sources = unpacked(inputs.sources, len(x))
         inverse, loop = loops(inputs.row_sum, inputs.loop_weight, *drop, divide=False)
         value = dropped(
             sources,

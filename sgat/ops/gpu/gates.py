@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from sgat.ops.gpu.gates_kernel import open_rows_kernel
-from sgat.ops.gpu.pieces import pieces, sum_pieces
+from sgat.ops.gpu.pieces import sum_pieces
 from sgat.ops.gpu.records import Records
 from sgat.ops.gpu.vectors import add_partial, partial_vectors
 from sgat.ops.operators.gates import GateInputs, GateSums
-from sgat.ops.operators.pieces import RowPieces
+from sgat.ops.operators.pieces import RowPieces, unpacked
 from sgat.ops.operators.slots import OpenRows
 
 GATE_BLOCK = 64
@@ -44,6 +44,10 @@ def _open_direction(
     open_column, gate, scaled, open_edge, filled, whole = outputs
     (row_score, column_score), gates = scores, inputs.gates
     num_pieces = len(cut.row)
+    # The counts have room for every possible cut; the rest stays 0.
+    filled[num_pieces:].zero_()
+    if whole is not None:
+        whole[num_pieces:].zero_()
     total, probability, slope = row_score.new_empty(3, num_pieces)
     has_slopes = vector_slope.numel() > 0
     partial = partial_vectors(cut, vector_slope)
@@ -102,12 +106,12 @@ def _open_direction(
 def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     """Fill the outputs of the operator of this name."""
     dst_score, src_score = inputs.dst_score, inputs.src_score
-    num_nodes, num_edges = len(dst_score), len(inputs.src)
+    num_nodes = len(dst_score)
     if not num_nodes:
         sums.penalty.zero_()
         return
     with torch.cuda.device_of(inputs.src):
-        targets = pieces(inputs.targets, num_nodes, num_edges)
+        targets = unpacked(inputs.targets, num_nodes)
         records = Records.packed(dst_score, src_score, inputs.query, inputs.key)
         total, probability, slope = _open_direction(
             inputs,
@@ -126,7 +130,7 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
         sums.penalty.copy_(probability.sum())
         if inputs.sources is None or inputs.source_dst is None:
             return
-        sources = pieces(inputs.sources, num_nodes, num_edges)
+        sources = unpacked(inputs.sources, num_nodes)
         _, _, slope = _open_direction(
             inputs,
             sources,

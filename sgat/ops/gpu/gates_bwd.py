@@ -7,9 +7,10 @@ from typing import Any
 import torch
 
 from sgat.ops.gpu import gates_bwd_kernels as kernels
-from sgat.ops.gpu.pieces import pieces, sum_pieces
+from sgat.ops.gpu.pieces import sum_pieces
 from sgat.ops.gpu.vectors import NO_VECTORS, Vectors, add_partial, partial_vectors
 from sgat.ops.operators.gates import GateGradInputs, GateGrads
+from sgat.ops.operators.pieces import unpacked
 from sgat.ops.operators.slots import OpenRows
 
 SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
@@ -24,8 +25,8 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
     """
     rows, src, weight = OpenRows(*inputs.rows), inputs.src, inputs.weight
     grad_dst, grad_src, grad_edge, grad_query, grad_key = grads
-    gates, size = inputs.gates, (len(grad_dst), len(src))
-    if not len(grad_dst):
+    gates, num_nodes = inputs.gates, len(grad_dst)
+    if not num_nodes:
         return
     has_places = len(rows.source_edge) == len(src)
     grad_place = grad_edge
@@ -34,7 +35,7 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
     # Closed and whole gates pass no gradient on; only half-open edges write theirs.
     grad_place.zero_()
     with torch.cuda.device_of(src):
-        sources = pieces(inputs.sources, *size)
+        sources = unpacked(inputs.sources, num_nodes)
         part, absolute = grad_src.new_empty(2, len(sources.row))
         vectors = Vectors.padded(inputs.query, inputs.key)
         shape = NO_VECTORS if vectors is None else vectors.shape
@@ -69,7 +70,7 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
             **slots,
         )
         sum_pieces(sources, part, None, grad_src)
-        targets = pieces(inputs.targets, *size)
+        targets = unpacked(inputs.targets, num_nodes)
         if vectors is not None:
             add_partial(sources, partial, grad_key)
         if has_places:

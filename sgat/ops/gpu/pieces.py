@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.operators.pieces import RowPieces, unpacked
+from sgat.ops.operators.pieces import RowPieces
 
 
 @triton.jit
@@ -29,11 +29,6 @@ def sum_pieces_kernel(
     if BASED:
         total += tl.load(p_base + o_row, mask=m_row, other=0)
     tl.store(p_out + o_row, total, mask=m_row)
-
-
-def pieces(packed: Tensor, num_rows: int, num_entries: int) -> RowPieces:
-    """The pieces that `cut_rows` packed for this backend."""
-    return unpacked(packed, num_rows, num_entries, "gpu")
 
 
 def sum_pieces(cut: RowPieces, part: Tensor, base: Tensor | None, out: Tensor) -> None:

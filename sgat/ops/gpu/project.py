@@ -8,8 +8,8 @@ import triton.language as tl
 from torch import Tensor
 
 from sgat.ops.gpu.noise import node_name, philox, split_key
-from sgat.ops.gpu.pieces import pieces
 from sgat.ops.gpu.sum_rows import sum_rows
+from sgat.ops.operators.pieces import unpacked
 from sgat.ops.operators.project import (
     DropInputs,
     Projected,
@@ -156,7 +156,7 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
             )
             value = outputs.dropped
         if out.numel():
-            rows = pieces(inputs.rows, len(out), num_entries)
+            rows = unpacked(inputs.rows, len(out))
             sum_rows(rows, None, inputs.column, value, inputs.weight, out)
 
 
@@ -165,6 +165,6 @@ def project_sparse_bwd(inputs: ProjectGradInputs, out: Tensor) -> None:
     if not out.numel():
         return
     with torch.cuda.device_of(out):
-        columns = pieces(inputs.columns, len(out), len(inputs.value))
+        columns = unpacked(inputs.columns, len(out))
         by_column = inputs.value[inputs.column_entry]
         sum_rows(columns, None, inputs.column_row, by_column, inputs.grad, out)

@@ -255,7 +255,7 @@ def _differentiate(ctx: Any, *grads: Tensor | None) -> Any:
         edge_slope = None
         if with_edges:
             gates = HardConcrete(*ctx.shape)
-            edge_slope = _edge_slope(scores, edges[0], edges[2], gates, ctx.backend)
+            edge_slope = _edge_slope(scores, edges[0], edges[2], gates)
         slopes = (*sums[2:4], edge_slope, *sums[4:])
         found = [
             base if slope is None or not wants else _plus(base, slope, grad_penalty)
@@ -276,11 +276,10 @@ def _edge_slope(
     src: Tensor,
     targets: Tensor,
     gates: HardConcrete,
-    backend: str,
 ) -> Tensor:
     """π_ij (1 - π_ij) of every edge, the slope of the penalty by its score, [E]."""
     dst_score, src_score, edge_score, query, key = scores
-    pieces = unpacked(targets, len(dst_score), len(src), backend)
+    pieces = unpacked(targets, len(dst_score))
     dst = pieces.row.repeat_interleave(pieces.bound.diff(), output_size=len(src))
     log_alpha = dst_score[dst] + src_score[src] + edge_score
     if query is not None and key is not None:

@@ -21,8 +21,8 @@ SPLIT = {"cpu": 1 << 13, "gpu": 1024}
 class RowPieces(NamedTuple):
     """Rows cut into pieces of at most `SPLIT` entries, at least one for each row.
 
-    There is room for the most pieces there can be, P = N + M // SPLIT, so that no size
-    waits for the device. Spare pieces have no entries and stand last.
+    A compiler cannot wait for the device, so under it there is room for the most pieces
+    there can be, P = N + M // SPLIT. Spare pieces have no entries and stand last.
 
     Attributes:
         first: Pieces of row i are first[i] to first[i + 1], [N + 1].
@@ -30,7 +30,7 @@ class RowPieces(NamedTuple):
         row: Row of each piece, [P]; spare ones name the last.
         partial: Where a piece of a split row leaves its sum, [P]; -1 for a row of one
             piece, -2 for a spare piece.
-        split_row: The split rows, then -1, [M // SPLIT].
+        split_row: The split rows, then -1, [P - N].
         longest: Entries of the longest row, 1 at least, [1].
     """
 
@@ -58,18 +58,20 @@ def cut_rows(ptr: Tensor, num_entries: int, backend: str) -> Tensor:
         backend: Whose pieces.
     """
     split, device = SPLIT[backend], ptr.device
-    num_rows, num_extra = len(ptr) - 1, num_entries // split
-    length = ptr.diff()
+    num_rows, length = len(ptr) - 1, ptr.diff()
     count = torch.div(length + split - 1, split, rounding_mode="floor").clamp(min=1)
     first = torch.cat([count.new_zeros(1), count.cumsum(0)])
-    piece = torch.arange(num_rows + num_extra, device=device)
+    # Programs for spare pieces cost a GPU a few per cent of a step, a wait nothing.
+    is_compiled = torch.compiler.is_compiling()
+    num_pieces = num_rows + num_entries // split if is_compiled else int(first[-1])
+    piece = torch.arange(num_pieces, device=device)
     row = torch.searchsorted(first, piece, right=True) - 1
     is_spare = row == num_rows
     row = row.clamp(max=max(num_rows - 1, 0))
     start = ptr[row] + (piece - first[row]) * split
     is_split = (count > 1)[row] & ~is_spare
     partial = torch.where(is_split, is_split.cumsum(0) - 1, -1)
-    number = torch.arange(1, num_extra + 1, device=device)
+    number = torch.arange(1, num_pieces - num_rows + 1, device=device)
     split_row = torch.searchsorted((count > 1).cumsum(0), number)
     parts = RowPieces(
         first,
@@ -80,18 +82,18 @@ def cut_rows(ptr: Tensor, num_entries: int, backend: str) -> Tensor:
         torch.cat([length, length.new_ones(1)]).amax(0, keepdim=True),
     )
     # Each begins at a multiple of 16 bytes, as GPUs like pointers.
-    return torch.cat([F.pad(part, (0, len(part) % 2)) for part in parts])
+    width = num_pieces + 1
+    padded = [F.pad(part, (0, width + width % 2 - len(part))) for part in parts]
+    return torch.stack(padded)[:, :width]
 
 
-def unpacked(
-    packed: Tensor, num_rows: int, num_entries: int, backend: str
-) -> RowPieces:
+def unpacked(packed: Tensor, num_rows: int) -> RowPieces:
     """The pieces that `cut_rows` packed, as views."""
-    num_extra = num_entries // SPLIT[backend]
-    num_pieces = num_rows + num_extra
-    sizes = (num_rows + 1, num_pieces + 1, num_pieces, num_pieces, num_extra, 1)
-    padded = [length for size in sizes for length in (size, size % 2)]
-    return RowPieces(*packed.split(padded)[::2])
+    num_pieces = packed.shape[1] - 1
+    sizes = (num_rows + 1, num_pieces + 1, num_pieces, num_pieces)
+    sizes += (num_pieces - num_rows, 1)
+    parts = zip(packed, sizes, strict=True)
+    return RowPieces(*(part[:size] for part, size in parts))
 
 
 def owned_pieces(

@@ -71,8 +71,8 @@ class SlottedEdges(NamedTuple):
         """Whether each slot holds an open edge, [E]."""
         graph, size = self.graph, self.graph.num_edges
         packed = target_pieces(graph, self.backend)
-        bound = unpacked(packed, graph.num_nodes, size, self.backend).bound
-        filled = self.rows.filled.long()
+        bound = unpacked(packed, graph.num_nodes).bound
+        filled = self.rows.filled[: len(bound) - 1].long()
         ends = torch.repeat_interleave(
             bound[:-1] + filled, bound.diff(), output_size=size
         )

@@ -7,14 +7,13 @@ import torch
 from support.triton_device import DEVICE, needs_triton
 
 from sgat.features import SparseFeatures
-from sgat.ops.operators.pieces import cut_rows
+from sgat.ops.operators.pieces import cut_rows, unpacked
 
 pytestmark = needs_triton
 
 
 @pytest.mark.parametrize("width", [1, 5, 16, 19, 41])
 def test_sums_of_rows_are_a_product_of_matrices(width: int, short_pieces: None) -> None:
-    from sgat.ops.gpu.pieces import pieces
     from sgat.ops.gpu.sum_rows import sum_rows
 
     generator = torch.Generator().manual_seed(width)
@@ -25,9 +24,7 @@ def test_sums_of_rows_are_a_product_of_matrices(width: int, short_pieces: None) 
     sparse = SparseFeatures.from_dense(matrix).to(DEVICE)
     out = torch.full((7, width), torch.nan, device=DEVICE)
     sum_rows(
-        pieces(
-            cut_rows(sparse.row_ptr, len(sparse.value), "gpu"), 7, len(sparse.value)
-        ),
+        unpacked(cut_rows(sparse.row_ptr, len(sparse.value), "gpu"), 7),
         None,
         sparse.column,
         sparse.value,

@@ -18,11 +18,28 @@ from sgat.ops.operators.pieces import SPLIT, RowPieces, cut_rows, unpacked
 
 
 def cut(row_ptr: list[int]) -> RowPieces:
-    size = len(row_ptr) - 1, row_ptr[-1]
-    return unpacked(cut_rows(torch.tensor(row_ptr), size[1], "gpu"), *size, "gpu")
+    packed = cut_rows(torch.tensor(row_ptr), row_ptr[-1], "gpu")
+    return unpacked(packed, len(row_ptr) - 1)
+
+
+@pytest.fixture
+def compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under a compiler, which cannot wait for the number of pieces."""
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
 
 
 def test_rows_are_cut_and_even_an_empty_row_has_a_piece(short_pieces: None) -> None:
+    pieces = cut([0, 0, 40, 41, 73])
+    assert pieces.bound.tolist() == [0, 0, 16, 32, 40, 41, 57, 73]
+    assert pieces.row.tolist() == [0, 1, 1, 1, 2, 3, 3]
+    assert pieces.first.tolist() == [0, 1, 4, 5, 7]
+    assert pieces.partial.tolist() == [-1, 0, 1, 2, -1, 3, 4]
+    assert pieces.split_row.tolist() == [1, 3, -1]
+    assert pieces.longest.tolist() == [40]
+    assert pieces.most_partial >= 5
+
+
+def test_a_compiler_gets_spare_pieces(short_pieces: None, compiling: None) -> None:
     pieces = cut([0, 0, 40, 41, 73])
     # 4 rows and 73 // 16 more have room for 8 pieces; the last is spare.
     assert pieces.bound.tolist() == [0, 0, 16, 32, 40, 41, 57, 73, 73]
@@ -36,10 +53,10 @@ def test_rows_are_cut_and_even_an_empty_row_has_a_piece(short_pieces: None) -> N
 
 def test_rows_that_need_no_cut_are_their_own_pieces(short_pieces: None) -> None:
     pieces = cut([0, 16, 16, 31])
-    assert pieces.bound.tolist() == [0, 16, 16, 31, 31]
-    assert pieces.row.tolist() == [0, 1, 2, 2]
-    assert pieces.partial.tolist() == [-1, -1, -1, -2]
-    assert pieces.split_row.tolist() == [-1]
+    assert pieces.bound.tolist() == [0, 16, 16, 31]
+    assert pieces.row.tolist() == [0, 1, 2]
+    assert pieces.partial.tolist() == [-1, -1, -1]
+    assert pieces.split_row.tolist() == []
 
 
 @pytest.mark.parametrize("row_ptr", [[0], [0, 0], [0, 1]])
@@ -51,16 +68,18 @@ def test_few_rows_have_no_spare_pieces(row_ptr: list[int]) -> None:
     assert pieces.longest.tolist() == [1]
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("split", [1, 2, 7, 16])
 def test_there_is_room_whatever_the_lengths(
-    split: int, monkeypatch: pytest.MonkeyPatch, seed: int
+    split: int, compiled: bool, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setitem(SPLIT, "gpu", split)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiled)
     length = torch.randint(40, (97,))
     row_ptr = [0, *length.cumsum(0).tolist()]
     pieces = cut(row_ptr)
     number = int(pieces.first[-1])
-    assert number <= len(pieces.row)
+    assert number <= len(pieces.row) if compiled else number == len(pieces.row)
     covered = pieces.bound.diff()
     assert covered.max() <= split and not covered[number:].any()
     total = torch.zeros(97, dtype=torch.int64)
