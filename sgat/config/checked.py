@@ -40,6 +40,7 @@ KINDS = {
     bool: "true or false",
     str: "a string",
     tuple: "a list of strings",
+    list: "a list",
     dict: "a table",
 }
 """Types in the words of an error."""

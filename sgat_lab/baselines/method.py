@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sgat.config import TrainConfig
+from sgat.config.checked import Setting
 from sgat.data.node_data import NodeData
 from sgat.node_classifier import NodeClassifier
 from sgat.training.result import Result
@@ -41,6 +42,7 @@ class Method:
         Raises:
             ValueError: If one is unknown, or of another type than its default.
         """
+        found = {**self.defaults}
         for name, value in config.options.items():
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"
@@ -48,11 +50,6 @@ class Method:
                     f"The method {config.method!r} has no option {name!r}; it has"
                     f" {known}."
                 )
-            kind = type(self.defaults[name])
-            fits = isinstance(value, kind) or (kind is float and type(value) is int)
-            if not fits or (kind is int and isinstance(value, bool)):
-                raise ValueError(
-                    f"The option {name!r} of {config.method!r} must be of type"
-                    f" {kind.__name__}, got {value!r}."
-                )
-        return {**self.defaults, **config.options}
+            setting = Setting.from_hint(type(self.defaults[name]))
+            found[name] = setting.checked(name, value)
+        return found

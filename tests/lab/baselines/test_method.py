@@ -4,7 +4,9 @@ from sgat_lab.baselines import METHODS, find_method, fit, prepare
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
 
-MADE = Method(lambda config, data: None, defaults={"rate": 0.5, "steps": 3, "on": True})
+MADE = Method(
+    lambda config, data: None, defaults={"rate": 0.5, "steps": 3, "samples": [25, 10]}
+)
 
 
 def made(**options) -> MethodConfig:
@@ -12,17 +14,18 @@ def made(**options) -> MethodConfig:
 
 
 def test_options_are_filled_in():
-    assert MADE.options(made()) == {"rate": 0.5, "steps": 3, "on": True}
-    assert MADE.options(made(rate=1)) == {"rate": 1, "steps": 3, "on": True}
+    assert MADE.options(made()) == {"rate": 0.5, "steps": 3, "samples": [25, 10]}
+    assert MADE.options(made(rate=1)) == {"rate": 1, "steps": 3, "samples": [25, 10]}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rates": 1.0}, "'made' has no option 'rates'; it has rate, steps, on"),
-        ({"steps": 2.5}, "option 'steps' of 'made' must be of type int, got 2.5"),
-        ({"steps": True}, "option 'steps' of 'made' must be of type int, got True"),
-        ({"rate": "high"}, "option 'rate' of 'made' must be of type float, got 'high'"),
+        ({"rates": 1.0}, "'made' has no option 'rates'; it has rate, steps, samples"),
+        ({"steps": 2.5}, "`steps` must be a whole number, got 2.5"),
+        ({"steps": True}, "`steps` must be a whole number, got True"),
+        ({"samples": 3}, "`samples` must be a list, got 3"),
+        ({"rate": "high"}, "`rate` must be a number, got 'high'"),
     ],
 )
 def test_bad_options_are_refused(options, message):
