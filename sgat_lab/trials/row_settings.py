@@ -30,6 +30,7 @@ def chosen_name(data: str, split: str | None, *, noisy: bool = False) -> str:
 
 @functools.cache
 def _content(row: str) -> dict[str, Any]:
+    """A file of this package; kept, for plans of thousands of tasks ask for it."""
     file = resources.files("sgat_lab") / FOLDER / f"{row}.toml"
     if not file.is_file():
         raise ValueError(f"Unknown row {row!r}; choose from {', '.join(rows())}.")

@@ -33,7 +33,7 @@ MOST_KEPT = 4
 """Data sets, with the split of a seed, that are kept for the next tasks."""
 
 
-class Given(NamedTuple):
+class TaskData(NamedTuple):
     """The data of a task.
 
     Attributes:
@@ -55,7 +55,7 @@ class Trials:
 
     def __init__(self, *, root: str | None = None, device: str = "auto") -> None:
         self.root, self.device = root, device
-        self._known: dict[tuple[str, int], Given] = {}
+        self._known: dict[tuple[str, int], TaskData] = {}
 
     @cached_property
     def commit(self) -> str:
@@ -128,7 +128,7 @@ class Trials:
             versions=versions(),
         )
 
-    def _loaded(self, config: LabConfig) -> Given:
+    def _loaded(self, config: LabConfig) -> TaskData:
         data, seed = config.data, config.train.seed
         key = json.dumps(dataclasses.asdict(data), sort_keys=True), seed
         if key not in self._known:
@@ -144,24 +144,24 @@ def train(graphs: list[NodeData], config: LabConfig) -> tuple[list[NodeData], Re
     return graphs, fit(graphs, config.model, config.train)
 
 
-def load(data: MadeDataConfig, seed: int, root: str | None = None) -> Given:
+def load(data: MadeDataConfig, seed: int, root: str | None = None) -> TaskData:
     """A data set, files, or a graph that is made here, with the split of a seed."""
     if data.name in STAND_INS:
-        return Given(STAND_INS[data.name](seed), None)
+        return TaskData(STAND_INS[data.name](seed), None)
     if data.name in BLOCK_MODELS:
         made = block_model(data.name, seed, **data.options)
-        return Given([made.data], [~made.is_signal])
-    return Given(load_configured(data, root=root, seed=seed).graphs, None)
+        return TaskData([made.data], [~made.is_signal])
+    return TaskData(load_configured(data, root=root, seed=seed).graphs, None)
 
 
-def noisy(given: Given, task: Task) -> Given:
+def noisy(given: TaskData, task: Task) -> TaskData:
     """The data with the edges that the task adds."""
     if task.noise is None:
         return given
     kind, rate = task.noise
     seed = task.config.train.seed
     made = [inject(each, kind, rate, seed) for each in given.graphs]  # type: ignore[arg-type]
-    return Given([each.data for each in made], [each.added for each in made])
+    return TaskData([each.data for each in made], [each.added for each in made])
 
 
 def source_commit() -> str:
