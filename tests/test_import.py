@@ -35,8 +35,8 @@ def run_python(code: str) -> str:
 
 def seconds_to_import(module: str) -> float:
     code = (
-        "import time; start = time.perf_counter();"
-        f" import {module}; print(time.perf_counter() - start)"
+        "import time; start = time.process_time();"
+        f" import {module}; print(time.process_time() - start)"
     )
     return float(run_python(code))
 

@@ -120,12 +120,18 @@ def full_disk():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
 
 
-@pytest.mark.parametrize("has_earlier_run", [False, True])
+DIVERGED = (["--lr", "1e30"], "Training diverged")
+FULL = (["--epochs", "3"], "state.safetensors: File too large")
+
+
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("has_earlier_run", "more", "message"),
     [
-        (["--lr", "1e30"], "Training diverged"),
-        (["--epochs", "3"], "state.safetensors: File too large"),
+        (False, *FULL),
+        (True, *DIVERGED),
+        # Each starts a process; these two repeat what those above show.
+        pytest.param(True, *FULL, marks=pytest.mark.slow),
+        pytest.param(False, *DIVERGED, marks=pytest.mark.slow),
     ],
 )
 def test_a_run_that_fails_leaves_what_was_there(
