@@ -28,6 +28,8 @@ def read(path):
         return list(csv.DictReader(file))
 
 
+# A script in a process of its own, for 18 seconds.
+@pytest.mark.slow
 def test_the_sweep_prints_a_table_and_appends_rows_that_the_plot_draws(tmp_path):
     run = [sys.executable, "-W", "error", "-m"]
     sweep = [*run, "benchmarks.sweep", "--edges", "2e3", "--results", str(tmp_path)]
@@ -171,6 +173,8 @@ def test_the_calibration_error_worked_out_by_hand(script):
     assert found == pytest.approx(expected, abs=1e-6)
 
 
+# A script in a process of its own, for 6 seconds.
+@pytest.mark.slow
 def test_decisions_of_evidence_are_counted_and_appended(script, tmp_path):
     done = subprocess.run(
         [
