@@ -11,6 +11,9 @@ def test_the_examples_are_found():
     assert len(EXAMPLES) == 2
 
 
+# A process each, for 7 seconds.
+@pytest.mark.promise
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_is_short(path, tmp_path):
     assert len(path.read_text(encoding="utf-8").splitlines()) < 60

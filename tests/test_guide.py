@@ -56,6 +56,9 @@ def run(command, folder, monkeypatch):
     return {"sgat": main, "sgat-lab": lab_main}[program]([*words, *more])
 
 
+# A dozen trainings, for 22 seconds.
+@pytest.mark.promise
+@pytest.mark.slow
 def test_the_commands_run_in_their_order(folder, monkeypatch):
     commands = [command for command in COMMANDS if SPARK not in command]
     assert len(commands) >= 10
