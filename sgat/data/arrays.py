@@ -25,9 +25,8 @@ def from_arrays(
     val: Any = None,
     test: Any = None,
     validation: float = 0.2,
-    classes: tuple[Any, ...] | None = None,
     seed: int = 0,
-    name: str = "data",
+    **naming: Any,
 ) -> NodeData:
     """Make `NodeData` of arrays, tensors or SciPy sparse matrices.
 
@@ -43,32 +42,47 @@ def from_arrays(
         val: Boolean mask or numbers of the validation nodes.
         test: Boolean mask or numbers of the test nodes.
         validation: Share of the labelled nodes to hold out.
-        classes: Known class names, for data that need not have all of them.
         seed: Seed that chooses the held-out nodes.
-        name: Name of the data in messages.
+        naming: `classes` and `name` of `node_data`.
 
     Raises:
         ValueError: If an array does not fit; the message names it.
     """
-    edge_index = as_edge_index(edges)
     num_nodes = None if x is None else len(_rows(x))
     if num_nodes is None and y is not None:
         num_nodes = len(y)
     weight = None if edge_weight is None else _weights(edge_weight)
-    graph = Graph.from_edges(edge_index, num_nodes, weight)
-    features = as_features(x, graph.num_nodes)
+    graph = Graph.from_edges(as_edge_index(edges), num_nodes, weight)
+    data = node_data(graph, x, y, validation=validation, seed=seed, **naming)
+    return data.with_split(*_roles(data.y, train, val, test, validation, seed))
+
+
+def node_data(
+    graph: Graph,
+    x: Any,
+    y: Any,
+    *,
+    validation: float = 0.2,
+    classes: tuple[Any, ...] | None = None,
+    seed: int = 0,
+    name: str = "data",
+) -> NodeData:
+    """A graph with its features and labels, a share of the labelled nodes held out.
+
+    Args:
+        graph: The graph.
+        x: Features as `from_arrays` takes them.
+        y: Labels as `from_arrays` takes them.
+        validation: Share of the labelled nodes to hold out.
+        classes: Known class names, for data that need not have all of them.
+        seed: Seed that chooses the held-out nodes.
+        name: Name of the data in messages.
+    """
     labels, classes = as_labels(y, graph.num_nodes, classes)
-    roles = _roles(labels, train, val, test, validation, seed)
-    return NodeData(
-        graph=graph,
-        x=features,
-        y=labels,
-        train=roles[0],
-        val=roles[1],
-        test=roles[2],
-        classes=classes,
-        name=name,
-    )
+    train, val = held_out(labels, validation, seed)
+    features = as_features(x, graph.num_nodes)
+    nobody = torch.zeros_like(train)
+    return NodeData(graph, features, labels, train, val, nobody, classes, name=name)
 
 
 def as_edge_index(edges: Any) -> Tensor:

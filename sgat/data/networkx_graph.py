@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import torch
 
-from sgat.data.arrays import as_features, as_labels, held_out
+from sgat.data.arrays import node_data
 from sgat.data.node_data import NodeData
 from sgat.data.splits import from_column
 from sgat.graph import Graph
@@ -20,10 +21,7 @@ def from_networkx(
     features: str | None = "x",
     split: str = "split",
     weight: str = "weight",
-    validation: float = 0.2,
-    classes: tuple[Any, ...] | None = None,
-    seed: int = 0,
-    name: str = "data",
+    **common: Any,
 ) -> NodeData:
     """Make `NodeData` of a networkx graph, directed or not, its nodes in their order.
 
@@ -35,38 +33,21 @@ def from_networkx(
         split: Node attribute with "train", "val" or "test"; if no node has it, the
             share `validation` of the labelled nodes is held out.
         weight: Edge attribute with the weight; edges without it count 1.
-        validation: Share of the labelled nodes to hold out.
-        classes: Known class names, for data that need not have all of them.
-        seed: Seed that chooses the held-out nodes.
-        name: Name of the data in messages.
+        common: The options of `sgat.data.arrays.node_data`.
     """
-    nodes = list(graph.nodes)
+    nodes, is_directed = list(graph.nodes), graph.is_directed()
     pairs, weights = _edges(graph, nodes, weight)
-    labels, classes = as_labels(
-        _object_array([graph.nodes[node].get(label) for node in nodes]),
-        len(nodes),
-        classes,
+    built = Graph.from_edges(
+        pairs, len(nodes), weights, make_undirected=not is_directed
     )
+    labels = _object_array([graph.nodes[node].get(label) for node in nodes])
+    data = node_data(built, _features(graph, nodes, features), labels, **common)
+    ids = _object_array(nodes)
+    data = dataclasses.replace(data, node_ids=ids, has_directions=is_directed)
     roles = [graph.nodes[node].get(split) for node in nodes]
-    if any(role is not None for role in roles):
-        train, val, test = from_column(roles).masks()
-    else:
-        train, val = held_out(labels, validation, seed)
-        test = torch.zeros_like(train)
-    return NodeData(
-        graph=Graph.from_edges(
-            pairs, len(nodes), weights, make_undirected=not graph.is_directed()
-        ),
-        x=as_features(_features(graph, nodes, features), len(nodes)),
-        y=labels,
-        train=train,
-        val=val,
-        test=test,
-        classes=classes,
-        node_ids=_object_array(nodes),
-        has_directions=graph.is_directed(),
-        name=name,
-    )
+    if all(role is None for role in roles):
+        return data
+    return data.with_split(*from_column(roles).masks())
 
 
 def prune_networkx(

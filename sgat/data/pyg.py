@@ -9,20 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgat.data.arrays import as_features, as_labels, held_out
+from sgat.data.arrays import node_data
 from sgat.data.node_data import ROLES, NodeData, labelled
 from sgat.graph import Graph
 
 
 def from_pyg(
-    data: Any,
-    *,
-    role: str | None = None,
-    split_index: int = 0,
-    validation: float = 0.2,
-    classes: tuple[Any, ...] | None = None,
-    seed: int = 0,
-    name: str = "data",
+    data: Any, *, role: str | None = None, split_index: int = 0, **common: Any
 ) -> NodeData:
     """Make `NodeData` of a PyG `Data`.
 
@@ -33,29 +26,20 @@ def from_pyg(
         role: Give all labelled nodes this role; None goes by the masks, and without a
             `train_mask` holds the share `validation` of the labelled nodes out.
         split_index: Which column of masks that hold several splits, [N, S].
-        validation: Share of the labelled nodes to hold out without masks.
-        classes: Known class names, for data that need not have all of them.
-        seed: Seed that chooses the held-out nodes.
-        name: Name of the data in messages.
+        common: The options of `sgat.data.arrays.node_data`.
     """
     if getattr(data, "edge_index", None) is None:
         raise ValueError(f"`data` must have an `edge_index`, got {data}.")
-    num_nodes = _num_nodes(data)
-    graph = Graph.from_edges(data.edge_index.cpu(), num_nodes, _weight(data))
+    graph = Graph.from_edges(data.edge_index.cpu(), _num_nodes(data), _weight(data))
     x = getattr(data, "x", None)
-    y = getattr(data, "y", None)
-    labels, classes = as_labels(y, num_nodes, classes)
-    train, val, test = _roles(data, labels, role, split_index, validation, seed)
-    return NodeData(
-        graph=graph,
-        x=as_features(None if x is None else x.cpu(), num_nodes),
-        y=labels,
-        train=train,
-        val=val,
-        test=test,
-        classes=classes,
-        name=name,
-    )
+    x = None if x is None else x.cpu()
+    found = node_data(graph, x, getattr(data, "y", None), **common)
+    if role is not None:
+        known = labelled(found.y)
+        return found.with_split(*(known & (role == name) for name in ROLES))
+    if getattr(data, "train_mask", None) is None:
+        return found
+    return found.with_split(*(_mask(data, name, split_index) for name in ROLES))
 
 
 def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
@@ -105,33 +89,16 @@ def _weight(data: Any) -> Tensor | None:
     return None if weight is None else weight.cpu()
 
 
-def _roles(
-    data: Any,
-    y: Tensor,
-    role: str | None,
-    split_index: int,
-    validation: float,
-    seed: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    known = labelled(y)
-    none = torch.zeros_like(known)
-    if role is not None:
-        train, val, test = (known if role == name else none for name in ROLES)
-        return train, val, test
-    if getattr(data, "train_mask", None) is None:
-        train, val = held_out(y, validation, seed)
-        return train, val, none
-    masks = []
-    for mask_name in (f"{name}_mask" for name in ROLES):
-        mask = getattr(data, mask_name, None)
-        if mask is None:
-            mask = none
-        elif mask.dim() == 2:
-            if not 0 <= split_index < mask.shape[1]:
-                raise ValueError(
-                    f"`split_index` must be 0 to {mask.shape[1] - 1}, the splits of"
-                    f" `{mask_name}`, got {split_index}."
-                )
-            mask = mask[:, split_index]
-        masks.append(mask.cpu().bool())
-    return masks[0], masks[1], masks[2]
+def _mask(data: Any, role: str, split_index: int) -> Tensor:
+    mask = getattr(data, f"{role}_mask", None)
+    if mask is None:
+        return torch.zeros(_num_nodes(data), dtype=torch.bool)
+    if mask.dim() == 2:
+        if not 0 <= split_index < mask.shape[1]:
+            raise ValueError(
+                f"`split_index` must be 0 to {mask.shape[1] - 1}, the splits of"
+                f" `{role}_mask`, got {split_index}."
+            )
+        mask = mask[:, split_index]
+    found: Tensor = mask.cpu().bool()
+    return found
