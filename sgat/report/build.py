@@ -10,25 +10,21 @@ from typing import Any
 from sgat.data.files.atomic import replacing
 from sgat.explaining.removal import Removal
 from sgat.explaining.removal_curve import RemovalPoint
-from sgat.report.cards import section
 from sgat.report.charts import Chart
-from sgat.report.class_edges import class_edges_card
+from sgat.report.class_edges import class_edges
+from sgat.report.confusion import confusion, label_scores
 from sgat.report.content import Content
 from sgat.report.graph_view import GraphView, build_view
-from sgat.report.markup import escape, json_block, name
+from sgat.report.markup import json_block
 from sgat.report.page import assemble
-from sgat.report.predictions import prediction_section
-from sgat.report.removed import removal_section
-from sgat.report.scores import score_section
-from sgat.report.stage import stage
+from sgat.report.picture import COLOURS, shape_path, still_picture
+from sgat.report.removed import removed_tables
+from sgat.report.scores import score_cards
 from sgat.report.summary import lead, tiles
-from sgat.report.training import training_section
+from sgat.report.training import training_cards
 
-NAVIGATION = (
-    *(("summary", "Summary"), ("view", "Graph"), ("training", "Training")),
-    *(("predictions", "Predictions"), ("scores", "Scores"), ("removed", "Removed")),
-    ("settings", "Settings"),
-)
+MOST_LEGEND = 40
+"""Classes in the legend; colours and shapes come back after these."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,25 +135,36 @@ def _view(content: Content, place: int) -> GraphView:
 
 def _page(content: Content, place: int, view: GraphView) -> str:
     summary, scored, title = content.summary, content.scored, content.score_title
-    training, charts = training_section(content.history, summary["best_epoch"], title)
+    several, part = content.is_multilabel, scored[place]
+    training = training_cards(content.history, summary["best_epoch"], title)
     log_alpha = [part.edges.log_alpha.numpy() for part in scored]
-    scores, more = score_section(log_alpha, summary["threshold"], content.curve, title)
-    several = len(scored) > 1
-    scope = f"All {len(scored)} graphs together." if several else "Loops left out."
-    classes = "" if content.is_multilabel else class_edges_card(scored)
-    removed, last = removal_section(content.removal, scope, classes)
-    sections = [training, prediction_section(scored), scores, removed]
-    heading = str(summary["data"])
+    scores = score_cards(log_alpha, summary["threshold"], content.curve, title)
+    removed = removed_tables(content.removal)
+    charts = [card.chart for card in (*training, *scores, removed.degrees)]
+    labels, judged = label_scores(scored) if several else ([], "")
+    together = f"All {len(scored)} graphs together."
     return assemble(
-        title=escape(f"{heading[:80]} – sgat report"),
-        heading=name(heading, 60),
+        summary=summary,
+        settings=content.config.to_toml(),
         lead=lead(content),
-        navigation="".join(f'<a href="#{k}">{text}</a>' for k, text in NAVIGATION),
-        summary=tiles(content),
-        view=stage(scored[place], view),
-        sections="".join([*sections, _settings(content)]),
-        footer=_footer(summary),
-        data=_data(view, content.curve, [*charts, *more, *last]),
+        tiles=tiles(content),
+        view=view,
+        picture=None if view.place is None else still_picture(part, view.place),
+        classes=part.data.classes,
+        is_multilabel=several,
+        legend=("without it", "with it") if several else part.data.classes,
+        most_legend=MOST_LEGEND,
+        shape=shape_path,
+        colours=COLOURS,
+        training=training,
+        labels=labels,
+        judged=judged,
+        confusion=None if several else confusion(scored),
+        scores=scores,
+        scope=together if len(scored) > 1 else "Loops left out.",
+        removed=removed,
+        class_edges=None if several else class_edges(scored),
+        data=_data(view, content.curve, charts),
     )
 
 
@@ -174,23 +181,3 @@ def _data(
         "charts": {chart.key: chart.data for chart in charts},
     }
     return "".join(json_block(key, value) for key, value in blocks.items())
-
-
-def _settings(content: Content) -> str:
-    summary = content.summary
-    versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
-    body = (
-        f'<div class="card"><p>{escape(versions)}; {escape(summary["device"])}. Data'
-        f" {escape(summary['data_sha256'][:16])}….</p>"
-        f"<details><summary>All settings (config.toml)</summary>"
-        f"<pre>{escape(content.config.to_toml())}</pre></details></div>"
-    )
-    return section("settings", "Settings", body)
-
-
-def _footer(summary: dict[str, Any]) -> str:
-    return (
-        f"Run of {escape(summary['date'])}, written by `sgat report`. The page is"
-        " complete: it fetches nothing and runs from disk. Graph view by sigma.js and"
-        " graphology (MIT licence)."
-    )

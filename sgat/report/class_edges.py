@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sgat.report.confusion import Array, merge_rare
-from sgat.report.markup import name
 from sgat.scored import ScoredGraph
 
-SHADES = 7
 EDGES_AT_ONCE = 1 << 20
 """Edges whose classes are in memory together."""
+
+
+class ClassEdges(NamedTuple):
+    """Edges by the classes of their ends.
+
+    Attributes:
+        names: Names of the classes; None stands for all rarer ones.
+        counts: Edges from class (row) to class (column), and the kept ones, [C, C, 2].
+    """
+
+    names: tuple[Any, ...]
+    counts: Array
 
 
 def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
@@ -34,34 +45,11 @@ def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
     return counts[0].reshape(size, size), counts[1].reshape(size, size)
 
 
-def class_edges_card(scored: Sequence[ScoredGraph]) -> str:
-    """The share of edges that stays between any two classes; nothing without edges."""
-    counted = count_class_edges(scored)
-    classes, (every, kept) = merge_rare(scored[0].data.classes, counted)
+def class_edges(scored: Sequence[ScoredGraph]) -> ClassEdges | None:
+    """The edges between any two classes, rare ones as one; None without edges."""
+    classes, (every, kept) = merge_rare(
+        scored[0].data.classes, count_class_edges(scored)
+    )
     if not every.sum():
-        return ""
-    names = ["<em>others</em>" if text is None else name(text, 18) for text in classes]
-    head = "".join(f'<th scope="col">{text}</th>' for text in names)
-    rows = "".join(
-        f'<tr><th scope="row">{text}</th>'
-        + "".join(map(_cell, every[row].tolist(), kept[row].tolist()))
-        + "</tr>"
-        for row, text in enumerate(names)
-    )
-    return (
-        '<div class="card wide"><h3>Edges between classes</h3><p>Share of the edges'
-        " from a node of the row's class to one of the column's that is kept, with the"
-        " number of edges; classes as the model predicts them.</p>"
-        '<div class="scroll"><table class="matrix"><thead><tr><th>from \\ to</th>'
-        f"{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
-    )
-
-
-def _cell(edges: int, kept: int) -> str:
-    if not edges:
-        return '<td class="h0">–</td>'
-    share = kept / edges
-    return (
-        f'<td class="h{round(SHADES * share)}" title="{kept:,} of {edges:,} kept">'
-        f"{share:.0%}<small>{edges:,}</small></td>"
-    )
+        return None
+    return ClassEdges(classes, np.stack([every, kept], axis=-1))

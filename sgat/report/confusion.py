@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from sklearn.metrics import precision_recall_fscore_support
 from torch import Tensor
 
 from sgat.scored import ScoredGraph
@@ -34,17 +35,8 @@ class Confusion:
     nodes: str
 
 
-@dataclasses.dataclass(frozen=True)
-class LabelScore:
-    """How well one of several labels is found.
-
-    Attributes:
-        name: Name of the label.
-        support: Nodes that have it.
-        precision: Share of the nodes it is predicted for that have it; None for none.
-        recall: Share of the nodes that have it, for which it is predicted; likewise.
-        f1: Their harmonic mean; None where no node has it and it is never predicted.
-    """
+class LabelScore(NamedTuple):
+    """How well one of several labels is found; None where a share is of nothing."""
 
     name: Any
     support: int
@@ -108,25 +100,26 @@ def merge_rare(
 
 
 def label_scores(scored: Sequence[ScoredGraph]) -> tuple[list[LabelScore], str]:
-    """Precision, recall and F1 of every label, over all graphs; and of which nodes."""
+    """Precision, recall and F1 of every label, the most frequent first; of which nodes.
+
+    They are those of all graphs together.
+    """
     masks, nodes = scored_nodes(scored)
     parts = list(zip(scored, masks, strict=True))
     true = torch.cat([part.data.y[mask] for part, mask in parts]) > 0
     predicted = torch.cat([part.prediction[mask] for part, mask in parts]) > 0
-    hits = (true & predicted).sum(dim=0).tolist()
-    support, asked = true.sum(dim=0).tolist(), predicted.sum(dim=0).tolist()
-    scores = [
-        LabelScore(
-            name=name,
-            support=support[k],
-            precision=_share(hits[k], asked[k]),
-            recall=_share(hits[k], support[k]),
-            f1=_share(2 * hits[k], asked[k] + support[k]),
-        )
-        for k, name in enumerate(scored[0].data.classes)
+    # Without nodes to judge by there is one that has no label.
+    true, predicted = (
+        part if len(part) else part.new_zeros(1, part.shape[1])
+        for part in (true, predicted)
+    )
+    rates = precision_recall_fscore_support(
+        true.numpy(), predicted.numpy(), zero_division=np.nan
+    )
+    rows = np.stack(rates, axis=1).astype(object)
+    rows[rows != rows] = None
+    found = [
+        LabelScore(name, int(support), *shares)
+        for name, (*shares, support) in zip(scored[0].data.classes, rows, strict=True)
     ]
-    return scores, nodes
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+    return sorted(found, key=lambda label: -label.support), nodes

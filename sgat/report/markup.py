@@ -1,4 +1,4 @@
-"""Text of the user in HTML: escaped, shortened, never anything but text."""
+"""Text of the user in HTML: escaped, never anything but text; numbers for people."""
 
 from __future__ import annotations
 
@@ -7,25 +7,18 @@ import json
 import re
 from typing import Any
 
-LONGEST = 28
-"""Characters of a name that are shown; the rest is in its tooltip."""
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
+def readable(value: Any) -> Any:
+    """Text in which U+FFFD stands for what HTML cannot hold; other values as given."""
+    # A plain string alone: markup that templates made is clean.
+    return _UNSEEN.sub("\ufffd", value) if type(value) is str else value
+
+
 def escape(text: Any) -> str:
-    """Text for HTML, also within quotes; what HTML cannot hold becomes U+FFFD."""
-    return html.escape(_UNSEEN.sub("\ufffd", str(text)), quote=True)
-
-
-def name(text: Any, longest: int = LONGEST) -> str:
-    """A name given by the user, kept apart from the direction of the text around it.
-
-    A long one is cut off and has its whole text in a tooltip.
-    """
-    whole = str(text)
-    short = whole if len(whole) <= longest else whole[: longest - 1] + "…"
-    title = "" if short == whole else f' title="{escape(whole)}"'
-    return f"<bdi{title}>{escape(short)}</bdi>"
+    """Text for HTML, also within quotes."""
+    return html.escape(readable(str(text)), quote=True)
 
 
 def json_block(identifier: str, value: Any) -> str:

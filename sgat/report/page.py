@@ -1,4 +1,4 @@
-"""The page: what it is made of, in one file that fetches nothing."""
+"""The page: its template and scripts, in one file that fetches nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import base64
 import hashlib
 from importlib import resources
 from pathlib import Path
-from string import Template
+from typing import Any
+
+import jinja2
+
+from sgat.report.markup import number, percent, readable
 
 SIGN = '<meta name="generator" content="sgat report">'
 """Part of the head of every report."""
@@ -15,6 +19,7 @@ SCRIPTS = (
     *("charts.js", "main.js"),
 )
 """Our scripts in the order they need each other; they share one scope."""
+SHADES = 7
 
 
 def asset(name: str) -> str:
@@ -23,8 +28,8 @@ def asset(name: str) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def assemble(**parts: str) -> str:
-    """The whole page from its parts.
+def assemble(**parts: Any) -> str:
+    """The whole page; text in its parts is escaped.
 
     Its policy lets no address be asked for anything, and only the scripts and the style
     sheet that are part of the page be run: each is named by its hash.
@@ -42,8 +47,21 @@ def assemble(**parts: str) -> str:
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)};"
         " img-src data:; base-uri 'none'; form-action 'none'"
     )
-    page = Template(asset("page.html"))
-    return page.substitute(policy=policy, style=style, sign=SIGN, **scripts, **parts)
+    own = {"policy": policy, "style": style, "sign": SIGN, **scripts}
+    return _templates().get_template("page.html").render(**own, **parts)
+
+
+def _templates() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=readable,
+        trim_blocks=True,
+    )
+    found.filters |= {"percent": percent, "number": number, "count": "{:,}".format}
+    found.globals["shade"] = lambda part, whole: round(SHADES * part / max(whole, 1))
+    return found
 
 
 def is_report(path: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sgat.report.markup import escape
+from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]
 
@@ -19,6 +20,20 @@ FEW_EDGES = 1_000
 FEW_NODES = 120
 """Nodes up to which ids are written beside them."""
 LONGEST = 16
+
+
+def still_picture(scored: ScoredGraph, place: Array) -> str:
+    """The graph with its nodes at these places; with several labels, by the first."""
+    data, kind = scored.data, scored.prediction
+    if data.is_multilabel:
+        kind = kind[:, 0].long()
+        wrong = kind != data.y[:, 0]
+    else:
+        wrong = (kind != data.y) & (data.y >= 0)
+    edges = data.graph.src, data.graph.dst, scored.edges.kept
+    src, dst, kept = (part.numpy() for part in edges)
+    ids = range(data.num_nodes) if data.node_ids is None else data.node_ids
+    return draw_graph(place, (src, dst, kept), (kind.numpy(), wrong.numpy()), ids)
 
 
 def draw_graph(

@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import dataclasses
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgat.explaining.removal import Contrast, Removal
-from sgat.report.cards import card, section, table
-from sgat.report.charts import Chart, bar_chart
-from sgat.report.markup import escape, number, percent
+from sgat.explaining.removal import Contrast, Removal, Side
+from sgat.report.cards import Card
+from sgat.report.charts import bar_chart
+from sgat.report.markup import number, percent
 
 Array = np.ndarray[Any, Any]
 
+BAR = 150
+"""Width of the longest bar beside a contrast."""
 
-def removal_section(
-    removal: Removal, scope: str, more: str = ""
-) -> tuple[str, list[Chart]]:
+
+class ContrastRow(NamedTuple):
+    """A property of edges: its means as text, and the widths of their bars."""
+
+    title: str
+    kept: str
+    removed: str
+    widths: tuple[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class RemovedTables:
     """The graph before and after, and how removed edges differ from kept ones.
 
-    Args:
-        removal: The numbers.
-        scope: What they are of, in words.
-        more: Another card.
+    Attributes:
+        sides: What it is, before and after.
+        contrasts: Kept against removed edges.
+        degrees: Incoming edges of the nodes.
+        sample: Edges of either kind behind contrasts that are sampled; None if none is.
     """
-    before, after = removal.before, removal.after
-    rows = [
-        ("edges", number(before.edges), number(after.edges)),
-        (
-            "edges within one class",
-            percent(before.homophily),
-            percent(after.homophily),
-        ),
-        (
-            "the same, mean over nodes",
-            percent(before.node_homophily),
-            percent(after.node_homophily),
-        ),
-        ("components", number(before.components), number(after.components)),
-        (
-            "nodes in the largest",
-            number(before.largest_component),
-            number(after.largest_component),
-        ),
-        ("nodes without any edge", number(before.isolated), number(after.isolated)),
-        ("mean in-degree", _mean_degree(before.degrees), _mean_degree(after.degrees)),
-    ]
-    sides = table(("", "before", "after"), rows)
-    labels, shares = _degree_bins(before.degrees, after.degrees)
+
+    sides: list[tuple[str, str, str]]
+    contrasts: list[ContrastRow]
+    degrees: Card
+    sample: int | None
+
+
+def removed_tables(removal: Removal) -> RemovedTables:
+    """The numbers of a removal as text."""
+    before, after = _side(removal.before), _side(removal.after)
+    labels, shares = _degree_bins(removal.before.degrees, removal.after.degrees)
     degrees = bar_chart(
         "degrees",
         "Nodes by number of incoming edges, before and after",
@@ -58,27 +57,27 @@ def removal_section(
         y_title="share of nodes",
         y_unit="share",
     )
-    note = ""
-    if any(contrast.is_sampled for contrast in removal.contrasts):
-        note = (
-            f"<p>Rows marked * look at {removal.sample:,} kept and as many removed"
-            " edges, drawn once.</p>"
-        )
-    cards = [
-        f'<div class="card"><h3>Before and after</h3><p>{escape(scope)}</p>{sides}'
-        "</div>",
-        f'<div class="card"><h3>Kept against removed edges</h3>'
-        f"<p>Means over the edges of either kind.</p>"
-        f"{_contrasts(removal.contrasts)}{note}</div>",
-        card(
-            degrees,
-            "Incoming edges of the nodes",
-            "How many nodes listen to how many others.",
-            bars=True,
-        ),
-    ]
-    body = f'<div class="grid">{"".join(cards)}{more}</div>'
-    return section("removed", "What was removed", body), [degrees]
+    text = "How many nodes receive messages from how many others."
+    is_sampled = any(contrast.is_sampled for contrast in removal.contrasts)
+    return RemovedTables(
+        sides=[(title, value, after[title]) for title, value in before.items()],
+        contrasts=[_contrast_row(contrast) for contrast in removal.contrasts],
+        degrees=Card(degrees, "Incoming edges of the nodes", text, bars=True),
+        sample=removal.sample if is_sampled else None,
+    )
+
+
+def _side(side: Side) -> dict[str, str]:
+    _, mean = side.numbers["mean_degree"]
+    return {
+        "edges": number(side.edges),
+        "edges within one class": percent(side.homophily),
+        "the same, mean over nodes": percent(side.node_homophily),
+        "components": number(side.components),
+        "nodes in the largest": number(side.largest_component),
+        "nodes without any edge": number(side.isolated),
+        "mean in-degree": number(mean),
+    }
 
 
 def _degree_bins(before: Array, after: Array) -> tuple[list[str], list[list[float]]]:
@@ -102,41 +101,13 @@ def _degree_bins(before: Array, after: Array) -> tuple[list[str], list[list[floa
     return labels, shares
 
 
-def _mean_degree(degrees: Array) -> str:
-    total = int(degrees.sum())
-    if not total:
-        return "–"
-    return number(float(degrees @ np.arange(len(degrees))) / total)
-
-
-def _contrasts(contrasts: Sequence[Contrast]) -> str:
-    rows = []
-    for contrast in contrasts:
-        is_share = contrast.name.startswith("same_")
-        texts = [
-            percent(value) if is_share else number(value)
-            for value in (contrast.kept, contrast.removed)
-        ]
-        title = contrast.title + (" *" if contrast.is_sampled else "")
-        rows.append((title, *texts, _pair(contrast.kept, contrast.removed, is_share)))
-    cells = "".join(
-        f'<tr><th scope="row">{escape(title)}</th><td>{kept}</td><td>{removed}</td>'
-        f"<td>{bars}</td></tr>"
-        for title, kept, removed, bars in rows
-    )
-    return (
-        '<div class="scroll"><table class="full"><thead><tr><th></th><th>kept</th>'
-        f"<th>removed</th><th></th></tr></thead><tbody>{cells}</tbody></table></div>"
-    )
-
-
-def _pair(kept: float | None, removed: float | None, is_share: bool) -> str:
-    """Two bars on one scale; the table has the numbers."""
-    known = [value for value in (kept, removed) if value is not None]
-    scale = 1.0 if is_share else max((abs(value) for value in known), default=0) or 1.0
-    bars = "".join(
-        f'<rect class="box s{place}" x="0" y="{1 + 11 * place}" height="9"'
-        f' width="{max(0.0, value or 0.0) / scale * 150:.1f}"/>'
-        for place, value in enumerate((kept, removed))
-    )
-    return f'<svg class="pair" viewBox="0 0 150 22" aria-hidden="true">{bars}</svg>'
+def _contrast_row(contrast: Contrast) -> ContrastRow:
+    """A share has a scale to 1; other numbers one to the larger of the two."""
+    is_share = contrast.name.startswith("same_")
+    pair = contrast.kept, contrast.removed
+    most = max((abs(value) for value in pair if value is not None), default=0)
+    scale = 1.0 if is_share else most or 1.0
+    kept, removed = (percent(v) if is_share else number(v) for v in pair)
+    title = contrast.title + (" *" if contrast.is_sampled else "")
+    left, right = (f"{max(0.0, v or 0.0) / scale * BAR:.1f}" for v in pair)
+    return ContrastRow(title, kept, removed, (left, right))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sgat.explaining.removal_curve import RemovalPoint
-from sgat.report.cards import card, section
-from sgat.report.charts import Chart, Mark, Series, histogram, line_chart
+from sgat.report.cards import Card
+from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.markup import number, percent
 
 Array = np.ndarray[Any, Any]
@@ -17,13 +17,15 @@ Array = np.ndarray[Any, Any]
 BINS = 60
 
 
-def score_section(
+def score_cards(
     log_alpha: Sequence[Array],
     threshold: float,
     curve: Sequence[RemovalPoint],
     score_title: str,
-) -> tuple[str, list[Chart]]:
+) -> list[Card]:
     """The distribution of log α, and what removing more or fewer edges does.
+
+    Nothing without edges.
 
     Args:
         log_alpha: Scores of the edges of each graph, [E] each.
@@ -33,8 +35,7 @@ def score_section(
     """
     total = sum(map(len, log_alpha))
     if not total:
-        text = "<p>The graph has no edges, so there is nothing to remove.</p>"
-        return section("scores", "Scores of the edges", text), []
+        return []
     edges = _bins(log_alpha, threshold)
     kept = np.sum([_counts(part[part > threshold], edges) for part in log_alpha], 0)
     removed = np.sum([_counts(part[part <= threshold], edges) for part in log_alpha], 0)
@@ -68,15 +69,15 @@ def score_section(
         y_unit="share",
         mark=Mark(trained.removed, f"this run: {percent(trained.removed)}"),
     )
-    cards = [
-        card(
+    return [
+        Card(
             spread,
             "Distribution of log α",
             f"An edge is kept if its log α is above {number(threshold)}:"
             f" {int(kept.sum()):,} of {total:,}.",
             bars=True,
         ),
-        card(
+        Card(
             removal,
             f"{score_title[0].upper()}{score_title[1:]} against edges removed",
             "This model with its lowest-scored edges removed, not trained again."
@@ -84,8 +85,6 @@ def score_section(
             " once.",
         ),
     ]
-    body = f'<div class="grid">{"".join(cards)}</div>'
-    return section("scores", "Scores of the edges", body), [spread, removal]
 
 
 def _counts(values: Array, edges: Array) -> Array:

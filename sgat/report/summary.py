@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sgat.report.content import Content
-from sgat.report.markup import escape, number, percent
+from sgat.report.markup import number, percent
 from sgat.training import metrics
 
 
@@ -38,8 +38,8 @@ def _goal(content: Content) -> str:
     return f"A node classifier that learned which edges to use, {asked}."
 
 
-def tiles(content: Content) -> str:
-    """The numbers to look at first."""
+def tiles(content: Content) -> list[tuple[str, str, str]]:
+    """The numbers to look at first: a title, the number, and more of it."""
     summary, title = content.summary, content.score_title
     key = metrics.score_name(content.is_multilabel)
     tested = summary["test_nodes"]
@@ -89,12 +89,7 @@ def tiles(content: Content) -> str:
             f" seed {summary['seed']}",
         )
     )
-    body = "".join(
-        f'<div class="tile"><dt>{escape(head)}</dt><dd>{escape(value)}</dd>'
-        f'<dd class="more">{escape(more)}</dd></div>'
-        for head, value, more in cells
-    )
-    return f'<dl class="tiles">{body}</dl>'
+    return cells
 
 
 def _duration(seconds: float) -> str:

@@ -4,75 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgat.report.cards import card, section
+from sgat.report.cards import Card
 from sgat.report.charts import Chart, Mark, Series, line_chart
 
 
-def training_section(
-    history: Any, best_epoch: int, score_title: str
-) -> tuple[str, list[Chart]]:
-    """Loss, score and open edges over the epochs."""
+def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card]:
+    """Loss, score and open edges over the epochs; nothing without epochs."""
     if not len(history):
-        return section("training", "Training", "<p>No epoch was recorded.</p>"), []
+        return []
     epoch = [int(value) for value in history["epoch"]]
     column = {key: _column(history, key) for key in history.columns}
-    mark = Mark(best_epoch, f"model of epoch {best_epoch}")
 
-    def lines(*chosen: tuple[str, str]) -> list[Series]:
-        named = [(title, column.get(key, [])) for title, key in chosen]
-        return [
-            Series(title, values)
-            for title, values in named
-            if any(value is not None for value in values)
-        ]
+    def chart(
+        key: str, what: str, y_title: str, *lines: tuple[str, str], **options: Any
+    ) -> Chart:
+        named = [Series(title, column.get(name, [])) for title, name in lines]
+        known = [line for line in named if any(v is not None for v in line.y)]
+        mark = Mark(best_epoch, f"model of epoch {best_epoch}")
+        options |= {"x_title": "epoch", "y_title": y_title, "mark": mark}
+        return line_chart(key, f"{what} over the epochs", epoch, known, **options)
 
-    loss = line_chart(
-        "loss",
-        "Loss over the epochs",
-        epoch,
-        lines(("training labels", "data_loss"), ("validation", "val_loss")),
-        x_title="epoch",
-        y_title="loss",
-        with_zero=True,
-        mark=mark,
+    labels = ("training labels", "data_loss"), ("validation", "val_loss")
+    loss = chart("loss", "Loss", "loss", *labels, with_zero=True)
+    roles = ("validation", "val"), ("training", "train")
+    score = chart("score", score_title, score_title, *roles, y_unit="share")
+    shares = (
+        ("kept at evaluation", "kept_share"),
+        ("open when drawn in training", "open_share"),
+        ("expected to be open", "expected_open"),
     )
-    score = line_chart(
-        "score",
-        f"{score_title} over the epochs",
-        epoch,
-        lines(("validation", "val"), ("training", "train")),
-        x_title="epoch",
-        y_title=score_title,
-        y_unit="share",
-        mark=mark,
-    )
-    edges = line_chart(
-        "open",
-        "Open edges over the epochs",
-        epoch,
-        lines(
-            ("kept at evaluation", "kept_share"),
-            ("open when drawn in training", "open_share"),
-            ("expected to be open", "expected_open"),
-        ),
-        x_title="epoch",
-        y_title="share of edges",
-        y_unit="share",
-        with_zero=True,
-        mark=mark,
-    )
+    how: dict[str, Any] = {"y_unit": "share", "with_zero": True}
+    edges = chart("open", "Open edges", "share of edges", *shares, **how)
     validated = (
         "Validation chooses the model."
         if any(column.get("val", []))
-        else ("There are no validation nodes: the last model is taken.")
+        else "There are no validation nodes: the last model is taken."
     )
-    cards = [
-        card(loss, "Loss", "Lower is better; validation rising means overfitting."),
-        card(score, score_title[0].upper() + score_title[1:], validated),
-        card(edges, "Open edges", "How the graph gets smaller while the model learns."),
+    return [
+        Card(loss, "Loss", "Lower is better; validation rising means overfitting."),
+        Card(score, score_title[0].upper() + score_title[1:], validated),
+        Card(edges, "Open edges", "How the graph gets smaller while the model learns."),
     ]
-    body = f'<div class="grid">{"".join(cards)}</div>'
-    return section("training", "Training", body), [loss, score, edges]
 
 
 def _column(history: Any, key: str) -> list[float | None]:

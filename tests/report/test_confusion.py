@@ -70,7 +70,9 @@ def test_labels_are_scored_as_scikit_learn_does(seed):
         graphs[-1].y > 0, scored[-1].prediction, zero_division=np.nan
     )
     assert nodes == "test nodes"
-    for k, label in enumerate(found):
+    order = np.argsort(-support, kind="stable")
+    for k, label in zip(order, found, strict=True):
+        assert label.name == graphs[0].classes[k]
         assert label.support == support[k]
         for value, expected in (
             (label.precision, precision[k]),
@@ -79,4 +81,12 @@ def test_labels_are_scored_as_scikit_learn_does(seed):
         ):
             is_none = value is None and np.isnan(expected)
             assert is_none or value == pytest.approx(expected)
-    assert found[2].f1 is None
+    assert found[-1].f1 is None
+
+
+def test_without_nodes_to_judge_by_no_label_has_a_score():
+    data = several_graphs()[0]
+    nobody = torch.zeros_like(data.test)
+    found, nodes = label_scores(predicted([data.with_split(*[nobody] * 3)], 0))
+    assert nodes == "no nodes"
+    assert [label[1:] for label in found] == [(0, None, None, None)] * 7

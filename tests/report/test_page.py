@@ -1,16 +1,24 @@
 import base64
+import dataclasses
 import hashlib
 import html
 import re
 
-from sgat.report.page import SCRIPTS, SIGN, assemble, asset
+import pytest
 
-PARTS = ("title", "heading", "lead", "navigation", "summary", "view", "sections")
+from sgat.report.build import _page, _view
+from sgat.report.page import SCRIPTS, SIGN, _templates, asset
+
+TEXT = "$x {{ y }} <b> & \x00"
 
 
-def page():
-    parts = dict.fromkeys((*PARTS, "footer", "data"), "$x ${y}")
-    return assemble(**parts)
+@pytest.fixture(scope="module")
+def page(hostile_run):
+    """The page of a run whose data has a name that looks like a placeholder."""
+    content = hostile_run.content()
+    summary = content.summary | {"data": TEXT, "device": TEXT}
+    content = dataclasses.replace(content, summary=summary)
+    return _page(content, 0, _view(content, 0))
 
 
 def sha256(text):
@@ -18,8 +26,8 @@ def sha256(text):
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def test_the_policy_names_exactly_what_may_run():
-    text = page()
+def test_the_policy_names_exactly_what_may_run(page):
+    text = page
     policy = html.unescape(re.search(r'Security-Policy" content="([^"]*)"', text)[1])
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
@@ -31,8 +39,8 @@ def test_the_policy_names_exactly_what_may_run():
     assert "unsafe" not in policy and "http" not in policy
 
 
-def test_the_page_refers_to_nothing_outside():
-    text = page()
+def test_the_page_refers_to_nothing_outside(page):
+    text = page
     assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#)""", text)
     assert "url(" not in asset("report.css") and "@import" not in asset("report.css")
     for name in SCRIPTS:
@@ -43,9 +51,19 @@ def test_the_page_refers_to_nothing_outside():
         }
 
 
-def test_text_that_looks_like_a_placeholder_stays():
-    assert page().count("$x ${y}") == len(PARTS) + 2
-    assert page()[:4000].count(SIGN) == 1
+def test_text_that_looks_like_a_placeholder_or_markup_stays_text(page):
+    # In the title, the heading and the settings.
+    assert page.count("$x {{ y }} &lt;b&gt; &amp; �") == 3
+    assert page[:4000].count(SIGN) == 1
+
+
+def test_a_long_name_is_cut_off_and_told_in_full():
+    parts = _templates().get_template("parts.html").module
+    text = "<" + "x" * 10_000
+    shown = re.fullmatch(r'<bdi title="(.*)">(.*)</bdi>', parts.name(text, 10))
+    assert html.unescape(shown[1]) == text
+    assert html.unescape(shown[2]) == text[:9] + "…"
+    assert parts.name("short", 10) == "<bdi>short</bdi>"
 
 
 def test_the_bundle_says_what_it_is_made_of():

@@ -7,16 +7,20 @@ import pandas as pd
 import pytest
 from support.small_data import block_graph
 
-from sgat.explaining.removal import describe_removal
+from sgat.explaining.removal import Contrast, Removal, describe_removal
 from sgat.explaining.removal_curve import RemovalPoint
-from sgat.report.removed import removal_section
-from sgat.report.scores import score_section
-from sgat.report.training import training_section
+from sgat.report.removed import removed_tables
+from sgat.report.scores import score_cards
+from sgat.report.training import training_cards
 
 CURVE = [
     RemovalPoint(0.0, -9.0, 0.5, 0.25),
     RemovalPoint(0.5, -1.0, 0.75, 0.5, is_trained=True),
 ]
+
+
+def charts(cards):
+    return [card.chart for card in cards]
 
 
 @pytest.mark.parametrize("case", ["spread", "all above", "all below", "one value"])
@@ -29,7 +33,7 @@ def test_bins_of_scores_count_every_edge_on_its_side(case):
         "all below": random.uniform(-9, -2, 70),
         "one value": np.full(13, threshold),
     }[case].astype(np.float32)
-    _, (chart, _) = score_section([scores], threshold, CURVE, "accuracy")
+    chart, _ = charts(score_cards([scores], threshold, CURVE, "accuracy"))
     kept, removed = map(np.array, chart.data["y"])
     assert kept.sum() == (scores > threshold).sum()
     assert removed.sum() == (scores <= threshold).sum()
@@ -40,25 +44,24 @@ def test_bins_of_scores_count_every_edge_on_its_side(case):
 
 
 def test_the_curve_of_removal_is_drawn_as_it_is():
-    html, (_, chart) = score_section(
-        [np.zeros(2), np.zeros(1)], -1.0, CURVE, "accuracy"
-    )
+    parts = [np.zeros(2), np.zeros(1)]
+    _, chart = charts(score_cards(parts, -1.0, CURVE, "accuracy"))
     assert chart.data["x"] == [0.0, 0.5]
     assert chart.data["names"] == ["validation", "test"]
     assert chart.data["y"] == [[0.5, 0.75], [0.25, 0.5]]
-    assert "this run: 50.0" in html
+    assert "this run: 50.0" in chart.svg
 
 
 def test_a_graph_without_edges_has_no_scores_to_show():
-    html, charts = score_section([np.zeros(0)], -1.0, CURVE[1:], "accuracy")
-    assert charts == [] and "no edges" in html
+    assert score_cards([np.zeros(0)], -1.0, CURVE[1:], "accuracy") == []
 
 
 def test_degrees_are_counted_in_growing_bins():
     data = block_graph()
     kept = data.graph.src > data.graph.dst
     removal = describe_removal(data, kept)
-    html, (chart,) = removal_section(removal, "Loops left out.")
+    tables = removed_tables(removal)
+    chart = tables.degrees.chart
     before = np.bincount(data.graph.dst, minlength=data.num_nodes)
     after = np.bincount(data.graph.dst[kept], minlength=data.num_nodes)
     for label, *shares in zip(chart.data["labels"], *chart.data["y"], strict=True):
@@ -68,7 +71,8 @@ def test_degrees_are_counted_in_growing_bins():
             expected = ((degree >= low) & (degree <= high)).mean()
             assert share == pytest.approx(expected)
     assert sum(chart.data["y"][0]) == pytest.approx(1)
-    assert f"<td>{data.graph.num_edges:,}</td><td>{int(kept.sum()):,}</td>" in html
+    counted = "edges", f"{data.graph.num_edges:,}", f"{int(kept.sum()):,}"
+    assert tables.sides[0] == counted
 
 
 def test_curves_over_epochs_have_the_recorded_values():
@@ -84,14 +88,35 @@ def test_curves_over_epochs_have_the_recorded_values():
             "expected_open": [1.0, 0.5, 0.25],
         }
     )
-    html, (loss, score, edges) = training_section(history, 2, "accuracy")
+    cards = training_cards(history, 2, "accuracy")
+    loss, score, edges = charts(cards)
     assert loss.data["names"] == ["training labels"]
     assert loss.data["y"] == [[1.0, None, 0.25]]
     assert score.data["names"] == ["validation", "training"]
     assert edges.data["y"][0] == [1.0, 0.5, 0.25]
-    assert "model of epoch 2" in html and "Validation chooses" in html
+    assert "model of epoch 2" in loss.svg and "Validation chooses" in cards[1].text
+    assert cards[0].head == ("epoch", "training labels")
+    assert cards[0].values == [["1", "1"], ["2", "–"], ["3", "0.25"]]
 
 
 def test_a_run_without_records_says_so():
-    html, charts = training_section(pd.DataFrame(), 1, "accuracy")
-    assert charts == [] and "No epoch was recorded" in html
+    assert training_cards(pd.DataFrame(), 1, "accuracy") == []
+
+
+def test_contrasts_have_bars_on_one_scale():
+    side = describe_removal(block_graph(), block_graph().graph.src > 30).before
+    removal = Removal(
+        side,
+        side,
+        (
+            Contrast("same_label", "same label", 0.5, 0.25),
+            Contrast("common_neighbours", "common", 3.0, None, is_sampled=True),
+        ),
+        sample=7,
+    )
+    tables = removed_tables(removal)
+    assert tables.contrasts == [
+        ("same label", "50.0\u00a0%", "25.0\u00a0%", ("75.0", "37.5")),
+        ("common *", "3", "–", ("150.0", "0.0")),
+    ]
+    assert tables.sample == 7
