@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,10 +73,15 @@ class StoredGraph:
         Raises:
             ValueError: If a table is damaged.
         """
-        nodes = self._nodes()
-        ids = [_ids(table) for _, table in nodes]
         scored = []
-        for (name, table), known, rows in zip(nodes, ids, self._rows(ids), strict=True):
+        for name, table in (nodes := self._nodes()):
+            known = _ids(table)
+            rows = self._rows(known, name if len(nodes) > 1 else None)
+            if any(((end < 0) | (end >= len(table))).any() for end in rows[:2]):
+                raise ValueError(
+                    f"{self.folder.edges} is damaged: it names a node that is not in"
+                    f" {self.folder.nodes.name}."
+                )
             graph, log_alpha = _sorted_graph(rows, len(table), both=self._both_ways)
             score = torch.from_numpy(log_alpha)
             kept = self.gates.is_kept(score)
@@ -112,13 +117,13 @@ class StoredGraph:
         """
         column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
         values = torch.from_numpy(column.to_numpy().astype(np.float32))
-        scored, start = [], 0
-        for data, (_, table) in zip(graphs, self._nodes(), strict=True):
-            graph, place = data.graph, torch.arange(data.graph.num_edges)
-            if self.config.data.edges is not None:
-                # The rows are those of the user's file.
-                assert graph.input_edge is not None
-                place = graph.input_edge
+        scored, start, nodes = [], 0, self._nodes()
+        if len(nodes) != len(graphs) or len(values) != sum(
+            len(self._edge_of_row(data)) for data in graphs
+        ):
+            raise ValueError(f"{self.folder.edges} is damaged: rows are missing.")
+        for data, (_, table) in zip(graphs, nodes, strict=True):
+            graph, place = data.graph, self._edge_of_row(data)
             given = values[start : start + len(place)]
             start += len(place)
             log_alpha = torch.full((graph.num_edges,), -torch.inf)
@@ -132,6 +137,14 @@ class StoredGraph:
     @property
     def _both_ways(self) -> bool:
         return bool(self.summary["undirected_rows"])
+
+    def _edge_of_row(self, data: NodeData) -> Tensor:
+        """The edge that each row of the table stands for; -1 for a loop."""
+        if self.config.data.edges is None:
+            return torch.arange(data.graph.num_edges)
+        # The rows are those of the user's file.
+        assert data.graph.input_edge is not None
+        return data.graph.input_edge
 
     def _nodes(self) -> list[tuple[str, Any]]:
         """Name and nodes of each graph."""
@@ -159,22 +172,20 @@ class StoredGraph:
         probability = torch.from_numpy(np.stack(columns, axis=1))
         return self._labels(table, "prediction"), probability
 
-    def _rows(self, ids: Sequence[Array | None]) -> Iterator[Rows]:
-        """The edges of each graph."""
+    def _rows(self, ids: Array | None, graph: str | None) -> Rows:
+        """The edges of a graph; None is the only one."""
         files = self.config.data.files
         ends = [files.src, files.dst]
         columns = [*ends, "log_alpha"]
-        if len(ids) == 1:
-            # Ids that are text repeat; their dictionary is looked up once per part.
-            with opened_parquet(self.folder.edges, read_dictionary=ends) as file:
-                size = file.metadata.num_rows
-                batches = file.iter_batches(ROWS_AT_ONCE, columns=columns)
-                yield _gathered(batches, size, columns, ids[0])
-            return
-        table = read_parquet(self.folder.edges, ["graph", *columns])
-        for known, name in zip(ids, table.column("graph").unique(), strict=True):
-            part = table.filter(pc.equal(table.column("graph"), name)).select(columns)
-            yield _gathered(part.to_batches(), len(part), columns, known)
+        if graph is not None:
+            table = read_parquet(self.folder.edges, ["graph", *columns])
+            part = table.filter(pc.equal(table.column("graph"), graph))
+            return _gathered(part.to_batches(), len(part), columns, ids)
+        # Ids that are text repeat; their dictionary is looked up once per part.
+        with opened_parquet(self.folder.edges, read_dictionary=ends) as file:
+            size = file.metadata.num_rows
+            batches = file.iter_batches(ROWS_AT_ONCE, columns=columns)
+            return _gathered(batches, size, columns, ids)
 
 
 def _ids(table: Any) -> Array | None:

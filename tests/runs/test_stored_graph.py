@@ -92,3 +92,15 @@ def test_a_table_without_a_column_is_named(tmp_path):
     pd.read_parquet(folder.edges).drop(columns="log_alpha").to_parquet(folder.edges)
     with pytest.raises(ValueError, match=r"edges\.parquet is damaged or was not"):
         open_run(folder.path).stored()
+
+
+def test_tables_that_do_not_fit_each_other_are_refused(tmp_path):
+    opened = fit_files(tmp_path, ids=np.arange(SIZE))
+    edges = pd.read_parquet(opened.folder.edges)
+    edges[1:].to_parquet(opened.folder.edges)
+    with pytest.raises(ValueError, match=r"edges\.parquet is damaged: rows are miss"):
+        opened.scored  # noqa: B018  # it reads the tables
+    for wrong in (-1, SIZE):
+        edges.assign(to=[wrong, *edges["to"][1:]]).to_parquet(opened.folder.edges)
+        with pytest.raises(ValueError, match=r"that is not in nodes\.parquet"):
+            opened.stored()
