@@ -1,4 +1,4 @@
-"""Sparse Graph Attention Networks: learn which edges to listen to, and keep only those.
+"""Find the wrong edges of a graph, and learn without them.
 
 The names below are the public ones. Each loads when it is first used, so `import sgat`
 costs next to nothing by itself.

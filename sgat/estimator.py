@@ -28,7 +28,7 @@ from sgat.training.saved_model import SavedModel
 
 
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
-    """A node classifier that learns which edges to listen to.
+    """A node classifier that judges edges and learns without the wrong ones.
 
     The defaults are the recommended settings: they need no tuning, remove little from a
     graph whose edges are sound and most of what is noise from one whose are not. The

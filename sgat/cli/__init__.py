@@ -64,14 +64,14 @@ def _root(
         is_eager=True,
     ),
 ) -> None:
-    """Learned graph sparsification: learn which edges to listen to, keep only those."""
+    """Find the wrong edges of a graph, and learn without them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
-    0: done. 1: bad input, told in one sentence on standard error (SGAT_DEBUG=1 shows
-    the traceback). 2: wrong usage. 130: interrupted.
+    0: done. 1: bad input, reported in one sentence on standard error; SGAT_DEBUG=1
+    shows the traceback. 2: wrong usage. 130: interrupted.
     """
     return run_app(app, [f"sgat.cli.{verb}" for verb in VERBS], arguments)
 
@@ -97,12 +97,12 @@ def run_app(
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
         given = sys.argv[1:] if arguments is None else arguments
-        print(f"error: {_as_options(app, _sentence(error), given)}", file=sys.stderr)
+        print(f"error: {as_options(app, _sentence(error), given)}", file=sys.stderr)
         return 1
     return 0
 
 
-def _as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str:
+def as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str:
     """A sentence of the library with its arguments named as options of the verb."""
     command: Any = typer.main.get_command(app)
     for word in arguments:

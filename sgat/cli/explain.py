@@ -52,10 +52,10 @@ def explain(
 ) -> None:
     """Explain the prediction of a node, or what was removed from the whole graph.
 
-    For a node: what the model says of it, whom it hears and whom it no longer hears,
-    and what changes if each edge it hears is dropped, by evaluating it again; the other
-    edges keep their gates. For the graph: before and after, kept against removed edges,
-    and the kept edges that matter most to all predictions.
+    For a node: its prediction, the kept and removed edges into it, and the change of
+    the prediction if a kept edge is dropped. Each edge is dropped in turn and the node
+    is evaluated again; all other gates stay. For the graph: before and after, kept
+    against removed edges, and the kept edges that matter most to all predictions.
     """
     from sgat.cli.counting import counting
 
@@ -144,8 +144,8 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
     lines = [
         f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(said)}",
         f"label {label}, {role}",
-        _hears(found),
-        f"if it heard nobody: {_said(alone)}",
+        _sources(found),
+        f"without any edge: {_said(alone)}",
         "",
     ]
     console.print("\n".join(lines), highlight=False, soft_wrap=True)
@@ -173,13 +173,13 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
         console.print(note, highlight=False, soft_wrap=True)
 
 
-def _hears(found: NodeExplanation) -> str:
-    """Whom a node listens to; itself where that is a share of anything."""
+def _sources(found: NodeExplanation) -> str:
+    """Where the messages of a node come from."""
     counts = f"{found.num_kept:,} of {len(found.table):,}"
     if not found.reach:
-        return f"hears nobody: it is judged alone; {counts} edges into it are kept"
-    itself = "" if found.own_share is None else f"itself {found.own_share:.1%}, "
-    return f"hears {itself}{counts} neighbours"
+        return f"uses its own features alone; {counts} edges into it are kept"
+    own = "" if found.own_share is None else f"; {found.own_share:.1%} are its own"
+    return f"receives messages from {counts} neighbours{own}"
 
 
 def _show_graph(console: Any, found: GraphExplanation) -> None:
@@ -202,7 +202,7 @@ def _show_graph(console: Any, found: GraphExplanation) -> None:
         console.print(note + "\n", highlight=False)
     important = found.important
     if not found.reach:
-        console.print("nobody is heard, so that no edge matters", highlight=False)
+        console.print("the model uses no edges, so no edge matters", highlight=False)
     if not len(important):
         return
     heads = ["source", "target", *important.columns[2:]]

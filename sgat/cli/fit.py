@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from sgat.cli import INTERRUPTED, app
+from sgat.cli import INTERRUPTED, app, as_options
 from sgat.cli.downloads import download_bar
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
@@ -99,7 +99,7 @@ def fit(
         raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         for note in outcome.notes:
-            print(f"note: {note}", file=sys.stderr)
+            print(f"note: {as_options(app, note, ['fit'])}", file=sys.stderr)
     if outcome.summary is None:
         print(
             f"interrupted after epoch {outcome.epochs}; {go_on(folder.path, pruned)}",

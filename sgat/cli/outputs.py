@@ -71,7 +71,7 @@ def inputs_of(config: DataConfig) -> dict[str, str | None]:
 
 
 def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> None:
-    """Refuse a file whose suffix tells no format that can be written here."""
+    """Refuse a file whose suffix is no format that can be written here."""
     if path is not None and path.suffix.lower() not in suffixes:
         raise ValueError(
             f"`--{option}` must end in {', '.join(sorted(suffixes))}, got {path}."

@@ -127,7 +127,7 @@ def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
 def trainings_progress(
     name: str, *, quiet: bool
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """What to tell how many trainings are done: a bar, or lines, or nothing."""
+    """A report of how many trainings are done: a bar, or lines, or nothing."""
     if quiet:
         yield None
     elif not sys.stderr.isatty():

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, as_options
 from sgat.cli.stages import stage_progress
 
 TABLES, RULES, ENGINE, RUN = "Tables", "What is kept", "Engine", "Run"
@@ -153,7 +153,7 @@ def prune(
 
         summary = prune_run(request, stages.tell, watch)
     for note in summary["notes"]:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {as_options(app, note, ['prune'])}", file=sys.stderr)
     typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))
 
 
@@ -197,7 +197,7 @@ def describe_measure(found: dict[str, Any]) -> list[str]:
         f"  compared with     {found['compared_with']}",
         f"  model as trained  {found['changed_from_training']:,} changed",
         f"evaluation          {found['pruned_ms']:.2f} ms on the pruned graph",
-        f"  all edges heard   {found['all_edges_ms']:.2f} ms on the full graph,"
+        f"  without gates     {found['all_edges_ms']:.2f} ms on the full graph,"
         f" {found['speedup_over_all']:.2f} times as long",
         f"  with gates        {found['gated_ms']:.2f} ms on the full graph,"
         f" {found['speedup_over_gated']:.2f} times as long",

@@ -1,4 +1,4 @@
-"""A node and whom it hears, drawn: kept edges solid, removed ones dashed."""
+"""A picture of a node and its neighbours: kept edges solid, removed ones dashed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMATS = ("png", "svg")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h", "<")
 """Shapes of the classes, so that nobody needs the colours."""
 MOST_DRAWN = 24
-"""Kept, and removed, neighbours that can be told apart."""
+"""Most kept, and most removed, neighbours in a picture."""
 MOST_LEVEL = 14
 """Neighbours whose ids can be written without turning them."""
 LONGEST = 18
@@ -51,11 +51,11 @@ def short(value: Any, longest: int = LONGEST) -> str:
 
 
 def draw_node(explanation: NodeExplanation, path: Path) -> None:
-    """Draw a node, whom it hears and whom it no longer hears, as PNG or SVG.
+    """Draw a node with the kept and removed edges into it, as PNG or SVG.
 
     Neighbours stand clockwise from the top, the kept first, by attention, then the
     removed, further out, by log α. A line is as wide as the attention. Shape and colour
-    tell the predicted class, a heavy ring a wrong prediction.
+    show the predicted class, a heavy ring a wrong prediction.
     """
     from matplotlib.figure import Figure
 
@@ -111,7 +111,7 @@ class _Style:
         names = [] if self.is_multilabel else list(explanation.verdict.probabilities)
         self.number = {name: number for number, name in enumerate(names)}
         self.seen: set[int] = set()
-        self.kept = "heard, wider is more" if explanation.reach else "kept, not heard"
+        self.kept = "kept, wider is more" if explanation.reach else "kept, not used"
 
     def point(
         self, panel: Any, place: Any, prediction: Any, label: Any, size: float
@@ -205,9 +205,9 @@ def _title(explanation: NodeExplanation, shown: list[Any]) -> str:
         part = f", {drawn} drawn" if drawn < number else ""
         counts.append(f"{number} {what}{part}")
     if not explanation.reach:
-        counts.append("hears nobody")
+        counts.append("uses no edges")
     elif explanation.own_share is not None:
-        counts.append(f"hears itself {explanation.own_share:.0%}")
+        counts.append(f"own share {explanation.own_share:.0%}")
     verdict = explanation.verdict
     said = verdict.prediction
     if isinstance(said, list):

@@ -142,7 +142,7 @@ def describe_removal(
     *,
     sample: int = SAMPLE,
 ) -> Removal:
-    """Describe a graph before and after, and what tells removed edges from kept ones.
+    """Describe a graph before and after, and how kept and removed edges differ.
 
     Degrees and common neighbours are those of the whole graph, directions ignored.
     Labels agree or not; with several labels per node, it is |A ∩ B| / |A ∪ B| of the
@@ -226,7 +226,7 @@ def _homophily(data: NodeData, graph: Graph) -> tuple[float | None, float | None
 
 
 def _neighbours(graph: Graph) -> Any:
-    """Who is joined to whom, in either direction, as 0/1 rows without loops."""
+    """Neighbours of each node in either direction, as 0/1 rows without loops."""
     return graph.undirected().to_scipy(np.float32)
 
 

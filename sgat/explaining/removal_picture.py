@@ -49,13 +49,13 @@ def _degrees(panel: Any, removal: Removal) -> None:
             marker=marker,
             markersize=4,
             lw=1.4,
-            label=f"{name}: {none:,} of {nodes:,} nodes hear nobody",
+            label=f"{name}: {none:,} of {nodes:,} nodes have no edge into them",
         )
     if any(len(side.degrees) > 1 for side in (removal.before, removal.after)):
         panel.set_xscale("log")
         panel.set_yscale("log")
     panel.set_xlabel("in-degree d")
-    panel.set_ylabel("share of the nodes that hear at least d")
+    panel.set_ylabel("share of the nodes with at least d edges into them")
     panel.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.13))
     panel.spines[["top", "right"]].set_visible(False)
 

@@ -72,7 +72,7 @@ def line_chart(
     with_zero: bool = False,
     mark: Mark | None = None,
 ) -> Chart:
-    """Lines over common x values, with an upright mark where something is to be told.
+    """Lines over common x values, with an upright mark at a notable place.
 
     Raises:
         ValueError: If a line does not have one value for each x.

@@ -13,34 +13,34 @@ from sgat.training.choosing import is_large
 MOST_MISSED = 0.02
 """Difference of the kept share from the one asked for that is not worth a word."""
 LEAST_GATE = 0.25
-"""Mean gate of the kept edges below which they are hardly heard."""
+"""Mean gate of the kept edges below which a note says that they are nearly closed."""
 
 
 def scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, ...]:
-    """Tell that a graph is too large for the recommended gates."""
+    """A note that a graph is too large for the recommended gates."""
     is_asked = model.scorer == "auto" and model.gate_mode == "inductive"
     if not (is_asked and is_large(graphs)):
         return ()
     number = sum(data.graph.num_edges for data in graphs)
     return (
-        f"gates are additive, the paper's: evidence is sought for up to"
-        f" {EDGE_LIMIT:,} edges, and there are {number:,}; `--scorer evidence` seeks"
-        " it nevertheless, in memory",
+        f"the gates are additive, the paper's: edges are judged up to {EDGE_LIMIT:,},"
+        f" and there are {number:,}; `scorer` evidence judges them all the same, in"
+        " memory",
     )
 
 
 def readout_note(asked: ModelConfig, made: ModelConfig) -> tuple[str, ...]:
-    """Tell that no neighbour is heard."""
+    """A note that the model uses no edges."""
     if asked.readout != "auto" or made.layers > 0:
         return ()
     return (
-        "edges say nothing of the classes of the nodes they join, so that every node is"
-        " judged by its own features alone; `--readout attention` listens nevertheless",
+        "edges say nothing about the classes of the nodes they join, so the model uses"
+        " the features of each node alone; `readout` attention uses edges all the same",
     )
 
 
 def kept_note(summary: dict[str, Any]) -> tuple[str, ...]:
-    """Tell that the share asked for was missed, by more than rounding to an edge."""
+    """A note that the share asked for was missed by more than one edge."""
     keep, edges = summary["keep"], summary["edges"]
     if keep is None or not edges:
         return ()
@@ -54,12 +54,12 @@ def kept_note(summary: dict[str, Any]) -> tuple[str, ...]:
 
 
 def weak_note(summary: dict[str, Any]) -> tuple[str, ...]:
-    """Tell that a share was met by gates that are all but closed."""
+    """A note that the gates of the kept edges are nearly closed."""
     keep, gate = summary["keep"], summary["mean_gate"]
     if keep is None or gate is None or gate >= LEAST_GATE:
         return ()
     return (
-        f"the kept edges have a mean gate of {gate:.2f} and are hardly heard: their"
-        " scores are close together; the choice of edges may be good all the same, so"
-        " train on them anew, or leave `--keep` out",
+        f"the kept edges have a mean gate of {gate:.2f}, so their gates are nearly"
+        " closed: their scores are close together; the choice of edges may be good all"
+        " the same, so train on them again, or leave `keep` out",
     )

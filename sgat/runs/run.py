@@ -1,4 +1,4 @@
-"""A run from settings to a folder of results: train, write, tell."""
+"""A run from settings to a folder of results: train and write."""
 
 from __future__ import annotations
 

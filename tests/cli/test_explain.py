@@ -55,7 +55,7 @@ def test_a_node_is_shown_with_whom_it_hears(mine, capsys):
     assert f"label {nodes.loc[dst, 'label']}, {nodes.loc[dst, 'split']}" in shown
     assert "1 of 1 neighbours" in shown
     assert re.search(rf"^{src} +yes ", shown, re.M)
-    assert "if it heard nobody: predicted" in shown
+    assert "without any edge: predicted" in shown
 
 
 def test_a_node_that_hears_nobody_has_no_changes(mine, capsys):
@@ -75,11 +75,11 @@ def test_where_nobody_is_heard_it_says_so(csv_files, tmp_path, monkeypatch, caps
     capsys.readouterr()
     assert main(["explain", "deaf", dst]) == 0
     shown = capsys.readouterr().out
-    told = "hears nobody: it is judged alone; 1 of 1 edges into it are kept"
+    told = "uses its own features alone; 1 of 1 edges into it are kept"
     assert told in shown.splitlines()
     assert "neighbours" not in shown
     assert main(["explain", "deaf"]) == 0
-    assert "nobody is heard, so that no edge matters" in capsys.readouterr().out
+    assert "the model uses no edges, so no edge matters" in capsys.readouterr().out
 
 
 def test_json_tells_the_same_and_more(mine, capsys):

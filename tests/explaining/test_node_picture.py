@@ -11,9 +11,9 @@ from sgat.explaining.node_explanation import explain_node
 @pytest.mark.parametrize(
     ("reach", "own", "title", "key"),
     [
-        (2, 0.25, "hears itself 25%", "heard, wider is more"),
-        (0, None, "hears nobody", "kept, not heard"),
-        (0, 0.25, "hears nobody", "kept, not heard"),
+        (2, 0.25, "own share 25%", "kept, wider is more"),
+        (0, None, "uses no edges", "kept, not used"),
+        (0, 0.25, "uses no edges", "kept, not used"),
     ],
 )
 def test_a_picture_says_whether_kept_edges_are_heard(reach, own, title, key):

@@ -213,9 +213,9 @@ def test_a_node_listens_to_nobody_where_nobody_is_heard(
     def titles():
         return [title.text for title in browser.find_all("#panel strong")]
 
-    nobody = ["Listens to nobody (log α)", "Is heard by nobody (log α)"]
+    nobody = ["No messages from (log α)", "No messages to (log α)"]
     heard = {
-        "hostile_run": ["Listens to (log α)", "Is heard by (log α)"],
+        "hostile_run": ["Messages from (log α)", "Messages to (log α)"],
         "undirected_run": ["Neighbours (log α)"],
         "deaf_run": nobody,
     }[name]

@@ -28,7 +28,7 @@ def test_a_share_that_is_missed_is_told(keep, removed, edges, told):
 def test_kept_edges_that_are_hardly_heard_are_told(keep, gate, is_told):
     notes = weak_note({"keep": keep, "mean_gate": gate})
     assert len(notes) == is_told
-    assert not is_told or "mean gate of 0.24 and are hardly heard" in notes[0]
+    assert not is_told or "mean gate of 0.24, so their gates" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_nodes_that_hear_nobody_are_told_unless_asked_for(readout, layers, is_to
     asked = ModelConfig(readout=readout)
     notes = readout_note(asked, ModelConfig(readout="beliefs", layers=layers))
     assert len(notes) == is_told
-    assert not is_told or "judged by its own features alone" in notes[0]
+    assert not is_told or "the features of each node alone" in notes[0]
 
 
 @pytest.mark.parametrize(("scorer", "is_told"), [("auto", True), ("additive", False)])

@@ -56,7 +56,7 @@ def test_a_shipped_share_is_no_reason_to_warn(tmp_path, monkeypatch):
         shipped = default_config("karate")
         settings = shipped.replace(train={"epochs": 2, "keep": keep, "snapshots": 0})
         notes = run(RunFolder(tmp_path / str(keep)), settings).notes
-        assert any("hardly heard" in note for note in notes) == is_told
+        assert any("nearly closed" in note for note in notes) == is_told
 
 
 def test_after_training_each_edge_is_scored_once(tmp_path, csv_files, monkeypatch):

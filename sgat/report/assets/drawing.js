@@ -254,8 +254,8 @@ class Drawing {
   }
 
   /**
-   * A node with its neighbours around it: those it hears most in the inner rings, those
-   * it does not hear outside, sorted by class. Of very many, the best and the worst.
+   * A node with its neighbours around it: those with the most attention in the inner
+   * rings, removed ones outside, sorted by class. Of very many, the best and the worst.
    */
   #egoGraph(centre) {
     const { data } = this;

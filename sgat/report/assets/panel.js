@@ -57,12 +57,12 @@ class Panel {
   }
 
   #listens(kept) {
-    if (!this.data.hearsEdges || !kept) return "Listens to nobody";
-    return this.data.isSymmetric ? "Neighbours" : "Listens to";
+    if (!this.data.hearsEdges || !kept) return "No messages from";
+    return this.data.isSymmetric ? "Neighbours" : "Messages from";
   }
 
   #isHeard(kept) {
-    return this.data.hearsEdges && kept ? "Is heard by" : "Is heard by nobody";
+    return this.data.hearsEdges && kept ? "Messages to" : "No messages to";
   }
 
   #facts(node, into, from, kept) {
