@@ -2,6 +2,7 @@
 
 python -m benchmarks.prune [--rows 100e6] [--strings 10e6] [--folder /tmp]
     [--memory 2GB] [--only integer-threshold integer-keep …]
+python -m benchmarks.prune --own [--rows 1e6]
 python -m benchmarks.prune --measure [--rows 8e6] [--shapes 1x8 2x64 …]
 
 Random edges between a fiftieth as many nodes with 8 features, in one Parquet file: two
@@ -11,10 +12,13 @@ scores all others by their features (`--nodes`). Each row of `results/prune.csv`
 `peak_gib` is the largest resident set of the whole process, and `cpu_seconds` what it
 took of both cores, which is the number to compare where others were at work (`load`).
 
-With `--measure`, what `sgat prune --keep 0.2 --measure` says of 10,000 nodes and models
-of several shapes (heads x features each), in `results/prune_measure.csv`: times of an
-evaluation that hears all edges, of one that gates the full graph, and of one over the
-pruned graph; the passes take turns in one process.
+With `--own`, `sgat prune RUN` alone: runs of one epoch on such a graph, with the
+scorers additive and evidence, whose edges have their scores in the run folder.
+
+With `--measure`, the times that `sgat prune --keep 0.2 --measure` reports for 10,000
+nodes and models of several shapes (heads x features each), in
+`results/prune_measure.csv`: of an evaluation over all edges, of one that gates the full
+graph, and of one over the pruned graph; the passes take turns in one process.
 """
 
 from __future__ import annotations
@@ -125,8 +129,35 @@ def train(folder: Path, kind: str, *shape: str) -> Path:
     return run
 
 
+def prune_own(folder: Path, num_rows: int) -> None:
+    """Prune the edges of runs by the scores in their folders."""
+    ids = node_ids(num_rows // 20, "integer")
+    edges, nodes = folder / "edges.parquet", folder / "nodes.parquet"
+    write_nodes(nodes, ids)
+    write_edges(edges, ids, num_rows)
+    results = []
+    for scorer in ("additive", "evidence"):
+        run, out = folder / scorer, folder / f"{scorer}.parquet"
+        files = ["--edges", str(edges), "--nodes", str(nodes), "--label", "y"]
+        options = ["--drop", "number", "--epochs", "1", "--scorer", scorer, "--quiet"]
+        options += ["--readout", "linear", "--out", str(run)]
+        fit = sgat("fit", *files, *options)
+        subprocess.run(fit, check=True, stdout=subprocess.DEVNULL)
+        said = ["--out", str(out), "--json", "--quiet"]
+        found, cost = timed(sgat("prune", str(run), *said))
+        row = {"name": f"own-{scorer}", "rows": num_rows, "nodes": len(ids)}
+        row |= {"ids": "integer", "kept": found["kept"], **cost, "memory": "2GB"}
+        for what, path in (("in", run / "edges.parquet"), ("out", out)):
+            row[f"{what}_gib"] = round(path.stat().st_size / 2**30, 2)
+        row["in_order"] = is_in_order(out)
+        print(json.dumps(row), flush=True)
+        append("prune", [{name: row[name] for name in COLUMNS}], "cpu")
+        results.append(row)
+    print(table(results, COLUMNS))
+
+
 def timed(command: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
-    """What a process prints as JSON, and its seconds, processor seconds and peak."""
+    """The JSON that a process prints, and its seconds, processor seconds and peak."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, stdout=said)
@@ -188,9 +219,13 @@ def main() -> None:
     parser.add_argument("--folder", default=None)
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--own", action="store_true")
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES))
     arguments = parser.parse_args()
+    if arguments.own:
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as place:
+            return prune_own(Path(place), int(arguments.rows or 1e6))
     if arguments.measure:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as place:
             rows = int(arguments.rows or 8e6)

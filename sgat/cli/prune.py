@@ -36,8 +36,8 @@ def prune(
     edges: Path | None = option(
         None,
         TABLES,
-        "Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files; else the"
-        " edges of the run.",
+        "Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files. By"
+        " default the edges of the run, with their stored scores.",
     ),
     nodes: Path | None = option(
         None,
@@ -50,7 +50,7 @@ def prune(
         None, TABLES, "Column of --nodes with the id \\[as in the run]."
     ),
     delimiter: str | None = option(
-        None, TABLES, "What separates the cells of text tables."
+        None, TABLES, "Separator of the cells of text tables \\[as in the run]."
     ),
     undirected: bool | None = option(
         None,
@@ -68,10 +68,12 @@ def prune(
         False, TABLES, "Replace the table at --out.", "--overwrite"
     ),
     keep: float | None = option(
-        None, RULES, "Share of the edges to keep by score, in (0, 1]."
+        None, RULES, "Share of the edges to keep, those with the highest scores."
     ),
     threshold: float | None = option(
-        None, RULES, "Keep edges of a log α above this; else above the model's own."
+        None,
+        RULES,
+        "Keep edges with a log α above this. By default the threshold of the model.",
     ),
     symmetric: str | None = option(
         None,
@@ -79,7 +81,7 @@ def prune(
         "Both directions stay or go as one, by the max, min or mean of their scores.",
     ),
     min_degree: int = option(
-        0, RULES, "Every node keeps its so many best in-edges, or all it has."
+        0, RULES, "Number of its best in-edges that every node keeps, or all it has."
     ),
     keep_connected: bool = option(
         False,

@@ -1,4 +1,4 @@
-"""What is removed, by score and by rules: in memory, and from tables of any size."""
+"""Removing edges by score and by rules: in memory, and from tables of any size."""
 
 from sgat.pruning.apply import apply_rules, find_protected
 from sgat.pruning.choice import Choice, choose_edges, chosen_scores

@@ -28,10 +28,10 @@ def apply_rules(
     protect: Sequence[Any] | None,
     gates: Gates,
 ) -> list[EdgeScores]:
-    """The scores under the rules, with what is kept and the gates it is kept with.
+    """The scores under the rules, with the gates of the kept edges.
 
     Args:
-        rules: What to keep of each graph; edges without direction stay or go as one in
+        rules: The rules, for each graph; edges without direction stay or go as one in
             any case.
         graphs: The graphs.
         scores: Scores of the edges of each.

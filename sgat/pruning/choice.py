@@ -60,7 +60,7 @@ def choose_edges(
     Args:
         log_alpha: Scores, [E].
         graph: The edges, on the CPU.
-        rules: What to keep; see `Rules`.
+        rules: The rules.
         protected: Edges that are never removed, [E] bool.
         threshold: The model's own threshold, for rules that name none.
     """
@@ -108,11 +108,11 @@ def choose_edges(
 def chosen_scores(choice: Choice, graph: Graph, gates: Gates) -> EdgeScores:
     """The scores of the edges under a choice, with the gates they are kept with.
 
-    Where the rules keep less than the model would, what stays has the model's gates.
-    Where `keep` or `threshold` keep more, the model's threshold τ is moved down to
-    where they cut, c < τ: an edge has the gate of log α + τ - c, as if the gate bias
-    were moved, which is what `sgat fit --keep` does at evaluation. For `keep` the cut
-    is halfway between the scores that are kept and those that are not.
+    Where the rules keep fewer edges than the model, these have the gates of the model.
+    Where `keep` or `threshold` keep more, the threshold τ of the model moves down to
+    the cut c < τ: an edge has the gate of log α + τ - c, as if the gate bias were
+    moved, as in training with `keep`. For `keep` the cut is halfway between the scores
+    that are kept and those that are not.
 
     An edge that a guarantee keeps below that would have gate 0 and send nothing; it has
     the gate before stretching and clamping, σ((log α + τ - c) / β), which is positive

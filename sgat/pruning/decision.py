@@ -27,8 +27,8 @@ class Decision:
         by_score: Condition under which the score alone keeps a row.
         filled: Condition for rows that are not guaranteed; None without guarantees.
         threshold: The log α above which gates are open.
-        is_model: Whether what is kept, and with which gates, is exactly what the model
-            keeps whose threshold is moved there.
+        is_model: Whether the model, its threshold moved there, keeps the same edges
+            with the same gates.
     """
 
     by_score: str

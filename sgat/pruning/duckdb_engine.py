@@ -214,7 +214,7 @@ def _sentences(path: Path | None = None) -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    """What a database says, in one line; of a text table the line and its cells."""
+    """The message of the database in one line; of a text table with line and cells."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     wanted = 3 if "CSV Error" in lines[0] else 1
     return " ".join(lines[:wanted]).partition("Error: ")[2].rstrip(".")

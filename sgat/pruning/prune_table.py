@@ -28,8 +28,8 @@ class Pruned:
         kept: Number of rows written.
         reasons: Number of rows for each `Reason` that occurs, by its label.
         threshold: The log α above which gates are open.
-        is_model: Whether what is kept, and with which gates, is exactly what the model
-            keeps whose threshold is moved there.
+        is_model: Whether the model, its threshold moved there, keeps the same edges
+            with the same gates.
         notes: One sentence each for the user.
     """
 

@@ -32,7 +32,7 @@ class PruneTask:
     Attributes:
         edges: The rows.
         nodes: The nodes that they name.
-        rules: What to keep.
+        rules: The rules.
         gates: The gates of the model.
         scores: The scores of edges; None if the rows have them already, in the column
             log_alpha, as those of a run do: of both directions if `undirected`.
@@ -41,7 +41,7 @@ class PruneTask:
         dst: Column with the target of each row.
         protect: Rows that are never removed, with the same two columns.
         undirected: Whether each row stands for both directions.
-        missing: What becomes of rows whose nodes are not known.
+        missing: Whether to refuse, keep or drop rows whose nodes are not known.
         with_scores: Whether to add the columns log_alpha, probability and gate.
         is_score_table: Whether the rows come from a run, with scores of its own.
     """
@@ -80,7 +80,7 @@ class PruneTask:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Columns to write: what they are called within, and by the user."""
+        """Columns to write: their names in the expression, and in the table."""
         return [
             (f"c{place}", name)
             for place, name in enumerate(self.edges.columns)

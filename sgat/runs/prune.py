@@ -49,19 +49,19 @@ class PruneRequest:
         edges: The rows; None for the edges of the run.
         nodes: Features of other nodes; None for the nodes of the run.
         protect: Rows that are never removed.
-        rules: What to keep.
-        missing: What becomes of rows whose nodes have no score.
+        rules: The rules.
+        missing: Whether to refuse, keep or drop rows whose nodes have no score.
         engine: Name of the engine.
         master: The Spark master.
         memory: The most memory the engine may use.
         src: Column with the source of each row; None for that of the run.
         dst: Column with the target; None likewise.
         id: Column of the node file with the ids; None likewise.
-        delimiter: What separates the cells of text tables; None likewise.
+        delimiter: Separator of the cells of text tables; None likewise.
         undirected: Whether each row of `edges` stands for both directions; None for as
             in the run.
         scores: Whether to add the columns log_alpha, probability and gate.
-        overwrite: Whether to replace what is at `out`.
+        overwrite: Whether to replace the table at `out`.
         measure: Whether to compare predictions and times on both graphs.
         data_root: Folder of the named data sets.
     """
@@ -98,7 +98,7 @@ def prune_run(
     other rules hold in each graph, which the column `graph` names.
 
     Args:
-        request: What to do.
+        request: The request.
         tell: Called with the name of each stage.
         watch: Called with the engine once it runs.
 

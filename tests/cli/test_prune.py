@@ -143,7 +143,7 @@ def test_measure_shows_that_predictions_stay(rules, capsys):
         graph = Graph.from_edges(torch.tensor(index), SIZE, weight)
         with torch.no_grad():
             gated = run.model(run.graphs[0].x, run.graphs[0].graph)
-        # A bias that opens all gates: the file alone tells what is heard.
+        # A bias that opens all gates: the file alone says which edges there are.
         bias = run.model.gating.gate_bias
         assert bias is not None
         with torch.no_grad():
