@@ -10,19 +10,15 @@ from typing import Any
 import typer
 
 from sgat.cli import app, as_options
+from sgat.cli.options import DATA_ROOT, JSON, QUIET, option
 from sgat.cli.stages import stage_progress
 
 TABLES, RULES, ENGINE, RUN = "Tables", "What is kept", "Engine", "Run"
 
 
-def option(default: Any, panel: str, text: str, *names: str) -> Any:
-    """An option on a panel of the help."""
-    return typer.Option(default, *names, help=text, rich_help_panel=panel)
-
-
 @app.command(
     epilog="Examples:\n\n"
-    "sgat prune runs/mine --edges edges.csv --out small.csv --keep 0.3\n\n"
+    "sgat prune runs/mine --out small.csv --keep 0.3\n\n"
     "sgat prune runs/mine --edges big.parquet --out small.parquet --min-degree 1"
     " --missing drop --memory 8GB"
 )
@@ -34,81 +30,72 @@ def prune(
         rich_help_panel=TABLES,
     ),
     edges: Path | None = option(
-        None,
         TABLES,
         "Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files. By"
         " default the edges of the run, with their stored scores.",
     ),
     nodes: Path | None = option(
-        None,
         TABLES,
         "Features of other nodes, with the columns of the run's node file.",
     ),
-    src: str | None = option(None, TABLES, "Column with the source \\[as in the run]."),
-    dst: str | None = option(None, TABLES, "Column with the target \\[as in the run]."),
-    id: str | None = option(
-        None, TABLES, "Column of --nodes with the id \\[as in the run]."
-    ),
+    src: str | None = option(TABLES, "Column with the source \\[as in the run]."),
+    dst: str | None = option(TABLES, "Column with the target \\[as in the run]."),
+    id: str | None = option(TABLES, "Column of --nodes with the id \\[as in the run]."),
     delimiter: str | None = option(
-        None, TABLES, "Separator of the cells of text tables \\[as in the run]."
+        TABLES, "Separator of the cells of text tables \\[as in the run]."
     ),
     undirected: bool | None = option(
-        None,
         TABLES,
         "Each row stands for both directions \\[as in the run].",
         "--undirected/--directed",
     ),
     scores: bool = option(
-        True,
         TABLES,
         "Add the columns log_alpha, probability and gate.",
         "--scores/--no-scores",
+        default=True,
     ),
     overwrite: bool = option(
-        False, TABLES, "Replace the table at --out.", "--overwrite"
+        TABLES, "Replace the table at --out.", "--overwrite", default=False
     ),
     keep: float | None = option(
-        None, RULES, "Share of the edges to keep, those with the highest scores."
+        RULES, "Share of the edges to keep, those with the highest scores."
     ),
     threshold: float | None = option(
-        None,
         RULES,
         "Keep edges with a log α above this. By default the threshold of the model.",
     ),
     symmetric: str | None = option(
-        None,
         RULES,
         "Both directions stay or go as one, by the max, min or mean of their scores.",
     ),
     min_degree: int = option(
-        0, RULES, "Number of its best in-edges that every node keeps, or all it has."
+        RULES,
+        "Number of its best in-edges that every node keeps, or all it has.",
+        default=0,
     ),
     keep_connected: bool = option(
-        False,
         RULES,
         "Keep a maximum spanning forest of the scores.",
         "--keep-connected",
+        default=False,
     ),
-    protect: Path | None = option(
-        None, RULES, "Table of edges that are never removed."
-    ),
+    protect: Path | None = option(RULES, "Table of edges that are never removed."),
     missing: str = option(
-        "refuse", RULES, "Rows whose nodes have no score: refuse, keep or drop."
+        RULES, "Rows whose nodes have no score: refuse, keep or drop.", default="refuse"
     ),
-    engine: str = option("duckdb", ENGINE, "duckdb or spark."),
-    memory: str = option("2GB", ENGINE, "The most memory the engine may use."),
-    master: str = option("local[*]", ENGINE, "Spark master, e.g. local\\[2]."),
-    data_root: Path | None = option(
-        None, RUN, "Folder with the data sets; else that of the run."
-    ),
+    engine: str = option(ENGINE, "duckdb or spark.", default="duckdb"),
+    memory: str = option(ENGINE, "The most memory the engine may use.", default="2GB"),
+    master: str = option(ENGINE, "Spark master, e.g. local\\[2].", default="local[*]"),
+    data_root: Path | None = DATA_ROOT,
     measure: bool = option(
-        False,
         RUN,
         "Compare predictions and times on the full graph and the pruned one.",
         "--measure",
+        default=False,
     ),
-    as_json: bool = option(False, RUN, "Print the summary as JSON.", "--json"),
-    quiet: bool = option(False, RUN, "Show no progress.", "--quiet"),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Remove edges from a table with a trained model.
 

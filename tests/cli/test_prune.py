@@ -369,4 +369,4 @@ def test_rows_without_direction_follow_the_run():
 def test_help_shows_examples(capsys):
     assert main(["prune", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert "sgat prune runs/mine --edges edges.csv --out small.csv --keep 0.3" in shown
+    assert "sgat prune runs/mine --out small.csv --keep 0.3" in shown
