@@ -90,8 +90,8 @@ def cut_rows(ptr: Tensor, num_entries: int, backend: str) -> Tensor:
 def unpacked(packed: Tensor, num_rows: int) -> RowPieces:
     """The pieces that `cut_rows` packed, as views."""
     num_pieces = packed.shape[1] - 1
-    sizes = (num_rows + 1, num_pieces + 1, num_pieces, num_pieces)
-    sizes += (num_pieces - num_rows, 1)
+    num_extra = num_pieces - num_rows
+    sizes = (num_rows + 1, num_pieces + 1, num_pieces, num_pieces, num_extra, 1)
     parts = zip(packed, sizes, strict=True)
     return RowPieces(*(part[:size] for part, size in parts))
 
