@@ -44,20 +44,20 @@ demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y"
 	@echo "          $(BIN)/sgat --help"
 
-test: $(TOOLS) ## Run the fast tests: 5 minutes on two cores
+test: $(TOOLS) ## Run the fast tests in two processes: minutes
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 test-promises: $(TOOLS) ## Run the slow tests of what the README promises: minutes
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m 'promise and slow'
 
-test-all: $(TOOLS) ## Run all tests, slow ones and those of a GPU included: an hour
+test-all: $(TOOLS) ## Run all tests, slow ones and those of a GPU included: far longer
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m ''
 
 lint: $(TOOLS) ## Check format and style: seconds
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(TOOLS) ## Check types: two minutes the first time
+types: $(TOOLS) ## Check types: minutes the first time
 	$(BIN)/mypy
 
 bench: $(TOOLS) ## Time layers, trainings and sizes on the CPU beside their peers, and draw

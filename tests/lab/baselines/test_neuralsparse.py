@@ -233,7 +233,7 @@ def test_several_graphs_train_in_batches():
     [
         ({"k": 0}, "`k` must be at least 1, got 0."),
         ({"temperature": 0.0}, "`temperature` must be above 0, got 0.0."),
-        ({"last_temperature": -1}, "`last_temperature` must be above 0, got -1."),
+        ({"last_temperature": -1.0}, "`last_temperature` must be above 0, got -1.0."),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, message):
