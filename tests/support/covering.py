@@ -20,7 +20,8 @@ def covering(
         indirect: Arguments that are fixtures.
     """
     places = list(itertools.product(*(range(len(values)) for values in axes.values())))
-    fast, met = set(), set()
+    fast: set[tuple[int, ...]] = set()
+    met: set[tuple[tuple[int, int], ...]] = set()
     # In a random order, always the same: no value is left to a few cases.
     for place in random.Random(0).sample(places, len(places)):
         pairs = set(itertools.combinations(enumerate(place), 2))
