@@ -56,7 +56,7 @@ def run(command, folder, monkeypatch):
     return {"sgat": main, "sgat-lab": lab_main}[program]([*words, *more])
 
 
-# A dozen trainings, for 22 seconds.
+# All commands of the guide: 22 seconds.
 @pytest.mark.promise
 @pytest.mark.slow
 def test_the_commands_run_in_their_order(folder, monkeypatch):

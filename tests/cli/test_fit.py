@@ -137,7 +137,7 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
     assert [line.split()[0] for line in lines[1:]] == ["1", *map(str, range(2, 21, 2))]
 
 
-# Three trainings each; the data of both are read in the same way.
+# Three trainings each, one of them in a process of its own.
 @pytest.mark.parametrize(
     "is_named", [True, pytest.param(False, marks=pytest.mark.slow)]
 )

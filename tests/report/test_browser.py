@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from sgat.report.build import write_report
 from sgat.training.files import read_records
 
-# A real browser draws in software, which takes seconds a test.
+# A real browser, which draws in software.
 pytestmark = [pytest.mark.promise, pytest.mark.slow]
 
 NUM_NODES = 61

@@ -9,7 +9,7 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 
 from sgat.report.graph_view import MOST_LINES
 
-# A real browser draws twenty thousand edges in software, which takes many seconds.
+# A real browser, which draws twenty thousand edges in software.
 pytestmark = pytest.mark.slow
 
 SLOW_FRAMES = """
