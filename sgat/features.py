@@ -27,13 +27,7 @@ def product(x: Tensor, weight: Tensor) -> Tensor:
 
 
 class ColumnOrder(NamedTuple):
-    """The entries of `SparseFeatures` once more, sorted by column and then by row.
-
-    Attributes:
-        ptr: Entries of column k stand at positions ptr[k] to ptr[k + 1], [K + 1].
-        row: Row of each entry in this order, [M].
-        entry: Position of each entry in the order by row, [M].
-    """
+    """The entries of `SparseFeatures` once more, sorted by column and then by row."""
 
     ptr: Tensor
     row: Tensor

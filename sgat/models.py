@@ -217,10 +217,6 @@ class SGAT(NodeClassifier):
                 model(x, graph)
 
         Judge again when features or edges change, or the model is trained anew.
-
-        Args:
-            x: Node features, dense or sparse, [N, K].
-            graph: The edges.
         """
         if self.judge is None or graph.log_odds is not None:
             return graph

@@ -60,16 +60,6 @@ def by_column(
     """The entries sorted by column and, within a column, by row.
 
     On a CPU they are counted and placed, in linear time; elsewhere they are sorted.
-
-    Args:
-        row_ptr: Pointers of the rows, [N + 1].
-        column: Column of each entry, [M].
-        num_columns: Number of columns K.
-
-    Returns:
-        Where the entries of each column begin, [K + 1]; the row of each entry in this
-        order, [M]; its position in the order by row, [M]. The last two are int32 if
-        there are less than 2³¹ rows and entries, each on its own.
     """
     num_rows, num_entries = len(row_ptr) - 1, len(column)
     if column.is_cpu:

@@ -12,17 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class MergedEdges(NamedTuple):
-    """Given edges, each once and in the order of a `Graph`.
-
-    Attributes:
-        key: Keys dst · N + src, ascending, [E] int64.
-        num_nodes: Number of nodes N.
-        weight: Weights, [E]; None if all are 1.
-        loop_weight: Weights of the self-loops, [N]; None if all are 1.
-        input_edge: Where each given edge went, [M]; -1 for a self-loop.
-        num_merged: How many given edges were duplicates of another.
-        feature: Features of each edge, [E, F]; None if there are none.
-    """
+    """Given edges, each once and in the order of a `Graph`."""
 
     key: Tensor
     num_nodes: int

@@ -18,13 +18,7 @@ from sgat.graph.edge_list import merged_edges, picked
 
 
 class SourceOrder(NamedTuple):
-    """The edges of a `Graph` once more, sorted by source and then by target.
-
-    Attributes:
-        ptr: Edges of source j stand at positions ptr[j] to ptr[j + 1], [N + 1].
-        dst: Target of each edge in this order, [E].
-        edge: Position of each edge in the order of the graph, [E].
-    """
+    """The edges of a `Graph` once more, sorted by source and then by target."""
 
     ptr: Tensor
     dst: Tensor
@@ -122,13 +116,7 @@ class Graph:
 
     @classmethod
     def from_keys(cls, key: Tensor, num_nodes: int, **fields: Any) -> Graph:
-        """The graph of edges with different, ascending keys dst · N + src, [E].
-
-        Args:
-            key: The keys, [E] int64.
-            num_nodes: Number of nodes N.
-            fields: Further attributes of the graph, in the order of the keys.
-        """
+        """The graph of edges with different, ascending keys dst · N + src, [E]."""
         dtype = index_type(num_nodes)
         dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
         src = key - dst * num_nodes
@@ -262,12 +250,7 @@ class Graph:
         return self.dst.long() * self.num_nodes + self.src
 
     def find(self, src: Tensor, dst: Tensor) -> Tensor:
-        """Position of each edge src → dst in the graph, -1 if it has none, [P] int64.
-
-        Args:
-            src: Source of each wanted edge, a node of the graph, [P].
-            dst: Target of each, [P].
-        """
+        """Position of each edge src → dst in the graph, -1 if there is none, [P]."""
         key, wanted = self.keys, dst.long() * self.num_nodes + src
         if not len(key):
             return torch.full_like(wanted, -1)

@@ -33,14 +33,6 @@ class Agreement:
     last term stands for the nodes that are no neighbours: without it, beliefs of many
     steps would all end in one class. Where the class of a is known, m_a→b is B_a.
     Messages are held for every edge and class: two tensors of [E, C].
-
-    Args:
-        belief: B, as of `class_beliefs`, [N, C].
-        compatible: M, as of `compatibility`, [C, C].
-        graph: The edges, both directions.
-        weight: How likely each edge is real by all but classes, the same in both
-            directions, [E].
-        is_known: Nodes whose class is known, [N] bool; None for none.
     """
 
     def __init__(

@@ -38,11 +38,6 @@ def measure_assortativity(
     edges, where a logistic regression on the features predicts the class of a node
     without a label. So few labels are enough, and the measure is nearer to 0 than the
     truth where features say little. 1 if edges join one class only, 0 as by chance.
-
-    Args:
-        example: The graph, with a label of at least one node.
-        num_classes: Number of classes C.
-        seed: Of the random pairs and of the search for axes.
     """
     graph, known = example.graph.undirected(), example.known
     label = F.one_hot(example.label.clamp(min=0), num_classes).double()

@@ -25,17 +25,7 @@ Pairs = tuple[Tensor, Tensor]
 
 
 def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> Tensor:
-    """A multinomial logistic regression from the nodes' vectors to their classes.
-
-    Args:
-        vector: Vector of each node, [N, R].
-        y: Class of each node, [N].
-        known: Nodes whose class may be looked at, at least one, [N] bool.
-        num_classes: Number of classes C.
-
-    Returns:
-        Weights, the constants in the last row, [R + 1, C].
-    """
+    """A multinomial logistic regression from the nodes' vectors to their classes."""
     # Coordinates of one size, so that the price of their weights is fair.
     scale = vector.double().cpu().std(dim=0, correction=0).clamp(min=1e-6)
     rows, labels = vector[known].double().cpu() / scale, y[known].cpu()
@@ -61,14 +51,7 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
 def class_beliefs(
     vector: Tensor, weight: Tensor, label: Tensor | None = None
 ) -> Tensor:
-    """Probability of each class from a node's own features alone, [N, C].
-
-    Args:
-        vector: Vector of each node, [N, R].
-        weight: As of `fit_classes`, [R + 1, C].
-        label: Class of each node where it is known, for sure then, and -1 elsewhere,
-            [N]; None if none is.
-    """
+    """Probability of each class from a node's own features alone, [N, C]."""
     belief = (vector @ weight[:-1] + weight[-1]).softmax(dim=1)
     if label is None:
         return belief
@@ -87,13 +70,6 @@ def compatibility(
     would look like a choice of classes, so ratios are first pulled together by as much
     as chance drives them apart. Ones if edges do not surely choose classes more
     than with the beliefs permuted at random.
-
-    Args:
-        belief: Probability of each class, [N, C].
-        graph: The edges, both directions.
-        a: One end of each random pair, [P].
-        b: The other, [P].
-        seed: Of the deals.
     """
     belief = belief.double()
     if not graph.num_edges or not len(a):
@@ -167,12 +143,6 @@ def choose_classes(
 
     Either pairs of classes, or one class: the second is one number, and sure where the
     scatter of each of many pairs hides what all of one class have in common.
-
-    Args:
-        belief: Probability of each class, [N, C] float64.
-        edges: Nodes that edges join.
-        pairs: Nodes that none joins, drawn at random.
-        seed: Of the deals.
     """
     return any(
         _is_sure(measure, belief, edges, pairs, seed)

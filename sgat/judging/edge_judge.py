@@ -15,12 +15,8 @@ from sgat.judging.beliefs import class_beliefs, compatibility, fit_classes
 from sgat.judging.embedding import Embedding, fit_embedding
 from sgat.judging.example import Example
 from sgat.judging.known_nodes import KnownNodes
-from sgat.judging.mixture import Mixture, fit_mixture
-from sgat.judging.neighbourhood import (
-    NUM_FEATURES,
-    Neighbourhood,
-    random_pairs,
-)
+from sgat.judging.mixture import Mixture, fit_mixture, open_mixture
+from sgat.judging.neighbourhood import NUM_FEATURES, Neighbourhood, random_pairs
 
 EDGE_LIMIT = 10_000_000
 """Edges up to which graphs are judged unless asked for: judging works in memory, and
@@ -85,15 +81,8 @@ class EdgeJudge(nn.Module):
             getattr(self, name).zero_()
         self.compatible.fill_(1)
         self._resize_known(0)
-        open_ = Mixture(
-            mean=torch.zeros(NUM_FEATURES + 1),
-            std=torch.ones(NUM_FEATURES + 1),
-            coefficient=torch.zeros(NUM_FEATURES + 1),
-            constant=torch.tensor(8.0),
-            noise_share=torch.tensor(0.0),
-        )
         for number in range(ROUNDS + 1):
-            self._store(number, open_)
+            self._store(number, open_mixture(NUM_FEATURES + 1))
 
     @property
     def noise_share(self) -> float:
@@ -111,13 +100,10 @@ class EdgeJudge(nn.Module):
         return Mixture(mean, std, coefficient, row[-2], row[-1])
 
     def weights(self, odds: Tensor, number: int) -> Tensor:
-        """How likely edges are real by all but classes, in a round after the first.
+        """How likely edges are real by all but classes, from the second round on, [E].
 
-        [E], the same in both directions.
-
-        Args:
-            odds: Log-odds of the first round, which knows no classes, [E].
-            number: The round; the share of noise is that of the round before.
+        `odds` are those of the first round; the share of noise is that of the round
+        before. Both directions get the same.
         """
         shares = self.mixtures[[0, number - 1], -1].clamp(1e-4, 1 - 1e-4)
         first, last = shares.logit()
@@ -141,7 +127,7 @@ class EdgeJudge(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     @torch.no_grad()
-    def fit(self, examples: Sequence[Example], *, seed: int = 0) -> EdgeJudge:
+    def fit(self, examples: Sequence[Example], *, seed: int = 0) -> list[Tensor]:
         """Learn from graphs, and from the classes of their labelled nodes.
 
         Args:
@@ -149,58 +135,55 @@ class EdgeJudge(nn.Module):
             seed: Of the sample, of the random pairs and of the search for axes.
 
         Returns:
-            Itself.
+            Log-odds of the edges of each example, those of `log_odds`.
         """
-        views = [_View(part, number + seed) for number, part in enumerate(examples)]
         features = _joined([part.x for part in examples])
         embedding = fit_embedding(features, self.rank, seed=seed)
         for name, part in zip(embedding._fields, embedding, strict=True):
             getattr(self, name).copy_(part)
-        for view in views:
-            view.look(self._vectors(view.x))
-        self._fit_classes(views, seed)
+        views = [_View(self, part.x, part.graph) for part in examples]
+        for number, view in enumerate(views):
+            view.draw(number + seed)
+        self._fit_classes(views, torch.cat([part.label for part in examples]), seed)
         for number in range(ROUNDS + 1):
-            for view in views:
-                view.start_round(self, number)
-            seen = torch.cat([view.seen for view in views])
-            drawn = torch.cat([view.drawn for view in views])
+            if number and self.knows_classes:
+                for view in views:
+                    view.start_round(self, number)
+            seen = torch.cat([view.of_edges[view.sample] for view in views])
+            drawn = torch.cat([view.of_pairs for view in views])
             known = NUM_FEATURES if number else None
             self._store(number, fit_mixture(seen, drawn, known=known))
             if not number:
                 for view in views:
-                    view.odds = self._mixture(0).log_odds(view.edge_features)
-        return self
+                    view.first_odds = self._mixture(0).log_odds(view.of_edges)
+        pairs = zip(views, examples, strict=True)
+        return [self._final_odds(view, part.graph) for view, part in pairs]
 
-    def _fit_classes(self, views: Sequence[_View], seed: int) -> None:
+    def _fit_classes(self, views: Sequence[_View], label: Tensor, seed: int) -> None:
         """Learn the classes of vectors and which classes edges join."""
         self.compatible.fill_(1)
         self._resize_known(0)
-        label = torch.cat([view.label for view in views])
         known = label >= 0
         if not bool(known.any()):
             return
         vector = torch.cat([view.vector for view in views])
         num_classes = self.compatible.shape[0]
         self.class_weight.copy_(fit_classes(vector, label, known, num_classes))
-        features = _joined([view.x for view in views])
-        found = KnownNodes.of(features, label, known)
+        found = KnownNodes.of(_joined([view.x for view in views]), label, known)
         for name, part in zip(KNOWN, found, strict=True):
             setattr(self, name, part.to(getattr(self, name)))
         for view in views:
-            view.belief, view.is_known = self._beliefs(view.x, view.vector)
+            view.belief, view.is_known = self._beliefs(view)
         # Judged in one graph: several are joined by no edges, nor by random pairs.
         first = views[0]
         self.compatible.copy_(
             compatibility(first.belief, first.graph, *first.pairs, seed=seed)
         )
 
-    def _vectors(self, x: Features) -> Tensor:
-        return Embedding(self.scale, self.offset, self.centre, self.axes).vectors(x)
-
-    def _beliefs(self, x: Features, vector: Tensor) -> tuple[Tensor, Tensor]:
+    def _beliefs(self, view: _View) -> tuple[Tensor, Tensor]:
         """Beliefs in classes, [N, C], and which nodes are known, [N]."""
-        known = KnownNodes(self.known_fingerprint, self.known_label).labels(x)
-        return class_beliefs(vector, self.class_weight, known), known >= 0
+        known = KnownNodes(self.known_fingerprint, self.known_label).labels(view.x)
+        return class_beliefs(view.vector, self.class_weight, known), known >= 0
 
     @torch.no_grad()
     def log_odds(self, x: Features, graph: Graph) -> Tensor:
@@ -209,27 +192,23 @@ class EdgeJudge(nn.Module):
         They depend on all edges around an edge: those of a part of a graph, or of
         several graphs put side by side, are others.
         """
-        view = graph.undirected()
-        vector = self._vectors(x)
-        features = Neighbourhood.of(vector, view).features(
-            view.dst, view.src, are_edges=True
-        )
-        blank = features.new_zeros(len(features), 1)
-        first = self._mixture(0).log_odds(torch.cat([features, blank], dim=1))
-        odds = first
+        view = _View(self, x, graph)
+        view.first_odds = self._mixture(0).log_odds(view.of_edges)
         if self.knows_classes:
-            belief, is_known = self._beliefs(x, vector)
-            for number in range(1, ROUNDS + 1):
-                weight = self.weights(first, number)
-                agreement = Agreement(belief, self.compatible, view, weight, is_known)
-                column = agreement.of_edges()[:, None]
-                full = torch.cat([features, column], dim=1)
-                odds = self._mixture(number).log_odds(full)
+            view.belief, view.is_known = self._beliefs(view)
+            view.start_round(self, ROUNDS)
+        return self._final_odds(view, graph)
+
+    def _final_odds(self, view: _View, graph: Graph) -> Tensor:
+        """Log-odds of the edges of a graph, if its view is in the last round, [E]."""
+        odds = view.first_odds
+        if self.knows_classes:
+            odds = self._mixture(ROUNDS).log_odds(view.of_edges)
         # Both directions are the same to rounding, and now to the bit.
-        odds = (odds + odds[view.reverse_edge]) / 2
-        if view.num_edges == graph.num_edges:
+        odds = (odds + odds[view.graph.reverse_edge]) / 2
+        if view.graph.num_edges == graph.num_edges:
             return odds
-        return odds[view.find(graph.src, graph.dst)]
+        return odds[view.graph.find(graph.src, graph.dst)]
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -238,42 +217,42 @@ class EdgeJudge(nn.Module):
 
 
 class _View:
-    """A graph while a judge is fitted to it."""
+    """A graph in both directions, with the features of its edges in one round."""
 
-    belief: Tensor
-    is_known: Tensor
+    first_odds: Tensor  # log-odds of the first round, which knows no classes, [E]
+    belief: Tensor  # [N, C]
+    is_known: Tensor  # [N]
 
-    def __init__(self, example: Example, seed: int) -> None:
-        self.graph = example.graph.undirected()
-        self.x, self.label = example.x, example.label
+    def __init__(self, judge: EdgeJudge, x: Features, graph: Graph) -> None:
+        self.x, self.graph = x, graph.undirected()
+        axes = Embedding(judge.scale, judge.offset, judge.centre, judge.axes)
+        self.vector = axes.vectors(x)
+        self.around = Neighbourhood.of(self.vector, self.graph)
+        ends = self.graph.dst, self.graph.src
+        self.of_edges = _with_blank(self.around.features(*ends, are_edges=True))
+
+    def draw(self, seed: int) -> None:
+        """Draw the edges and the random pairs to learn from."""
         self.pairs = random_pairs(self.graph, MOST_PAIRS, seed=seed)
-        self.odds: Tensor | None = None
+        self.of_pairs = _with_blank(self.around.features(*self.pairs, are_edges=False))
         generator = torch.Generator().manual_seed(seed)
-        number = self.graph.num_edges
-        sample = torch.randperm(number, generator=generator)[:MOST_PAIRS]
+        sample = torch.randperm(self.graph.num_edges, generator=generator)[:MOST_PAIRS]
         self.sample = sample.to(self.graph.device)
 
-    def look(self, vector: Tensor) -> None:
-        """Work out what does not change from round to round."""
-        self.vector = vector
-        around = Neighbourhood.of(vector, self.graph)
-        ends = self.graph.dst, self.graph.src
-        self.of_edges = around.features(*ends, are_edges=True)
-        self.of_pairs = around.features(*self.pairs, are_edges=False)
-
     def start_round(self, judge: EdgeJudge, number: int) -> None:
-        """The features of one round, of all edges and of the random pairs."""
-        edge, pair = self.of_edges[:, :1] * 0, self.of_pairs[:, :1] * 0
-        if number and judge.knows_classes:
-            assert self.odds is not None
-            weight = judge.weights(self.odds, number)
-            found = Agreement(
-                self.belief, judge.compatible, self.graph, weight, self.is_known
-            )
-            edge, pair = found.of_edges()[:, None], found.of_pairs(*self.pairs)[:, None]
-        self.edge_features = torch.cat([self.of_edges, edge], dim=1)
-        self.seen = self.edge_features[self.sample]
-        self.drawn = torch.cat([self.of_pairs, pair], dim=1)
+        """Fill in how well classes go together, in a round after the first."""
+        weight = judge.weights(self.first_odds, number)
+        found = Agreement(
+            self.belief, judge.compatible, self.graph, weight, self.is_known
+        )
+        self.of_edges[:, -1] = found.of_edges()
+        if hasattr(self, "pairs"):
+            self.of_pairs[:, -1] = found.of_pairs(*self.pairs)
+
+
+def _with_blank(features: Tensor) -> Tensor:
+    """Features with a column of zeros, the place of the agreement of classes."""
+    return torch.cat([features, features.new_zeros(len(features), 1)], dim=1)
 
 
 def _joined(parts: Sequence[Features]) -> Features:

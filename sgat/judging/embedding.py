@@ -27,12 +27,6 @@ class Embedding(NamedTuple):
 
     A bag of words is weighed by how rare its words are (scale = log N / N_k); other
     features are standardised, and those that never change are left out (scale = 0).
-
-    Attributes:
-        scale: Weight of each column, [K].
-        offset: Subtracted from each column, [K].
-        centre: Mean of the unit rows, [K].
-        axes: Directions of largest variance, [K, R]; those that do not exist are 0.
     """
 
     scale: Tensor
@@ -47,14 +41,7 @@ class Embedding(NamedTuple):
 
 
 def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
-    """Find the embedding of features; computed on the CPU, the same on every device.
-
-    Args:
-        x: Node features, [N, K].
-        rank: Length R of the vectors.
-        seed: Of the nodes that are looked at, if there are very many, and of the start
-            of the search for the axes.
-    """
+    """Find the embedding of features; computed on the CPU, the same on every device."""
     generator = torch.Generator().manual_seed(seed)
     if not isinstance(x, SparseFeatures) and len(x) > MOST_ROWS:
         x = x[torch.randperm(len(x), generator=generator)[:MOST_ROWS].to(x.device)]

@@ -12,13 +12,7 @@ from sgat.graph import Graph
 
 
 class Example(NamedTuple):
-    """A graph with features, and with labels as far as they may be looked at.
-
-    Attributes:
-        graph: The edges.
-        x: Node features, dense or sparse, [N, K].
-        label: Class of each node, -1 where it is unknown, [N] int64.
-    """
+    """A graph with features, and with labels as far as they may be looked at."""
 
     graph: Graph
     x: Features
@@ -32,15 +26,7 @@ class Example(NamedTuple):
         y: Tensor | None = None,
         train: Tensor | None = None,
     ) -> Example:
-        """An example that knows the classes of training nodes and no others.
-
-        Args:
-            graph: The edges.
-            x: Node features, [N, K].
-            y: Class of each node, -1 if unlabelled, [N]; None, or several labels per
-                node, [N, C], leave all classes unknown.
-            train: Nodes whose class may be looked at, [N] bool; None for all.
-        """
+        """An example that knows the classes of training nodes and no others."""
         label = torch.full((graph.num_nodes,), -1, device=graph.device)
         if y is not None and y.dim() == 1:
             label = y.long() if train is None else torch.where(train, y.long(), label)

@@ -72,6 +72,6 @@ def judge(
         )
     example = Example.of(graph, x, y, train)
     fitted = EdgeJudge(x.shape[1], num_classes).to(graph.device)
-    fitted.fit([example], seed=seed)
-    found = dataclasses.replace(graph, log_odds=fitted.log_odds(x, graph))
+    (odds,) = fitted.fit([example], seed=seed)
+    found = dataclasses.replace(graph, log_odds=odds)
     return JudgedGraph(found, fitted.noise_share, fitted)

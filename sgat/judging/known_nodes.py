@@ -19,12 +19,7 @@ UNKNOWN = -1
 
 
 class KnownNodes(NamedTuple):
-    """A table of nodes whose class is known.
-
-    Attributes:
-        fingerprint: Identifies each node, ascending, [T] int64.
-        label: Its class, [T] int64.
-    """
+    """A table of nodes whose class is known."""
 
     fingerprint: Tensor
     label: Tensor
@@ -34,11 +29,6 @@ class KnownNodes(NamedTuple):
         """The nodes with features of their own whose class may be looked at.
 
         Nodes that share their features, or have none, are left out.
-
-        Args:
-            x: Features of all nodes, [N, K].
-            y: Class of each node, [N].
-            known: Nodes whose class may be looked at, [N] bool.
         """
         fingerprint = fingerprints(x)
         kept = known & _is_single(fingerprint)

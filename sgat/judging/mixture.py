@@ -27,22 +27,15 @@ there can be two optima, of which one ignores them."""
 class Mixture(NamedTuple):
     """Edges as a mixture of real ones and of noise, which looks like any random pair.
 
-        observed density / density of random pairs = (1 - ρ) exp(η) + ρ,
-        η = w · φ + c,   log-odds of being real = η + log (1 - ρ) / ρ
-
-    Attributes:
-        mean: Mean of each feature over random pairs, [F].
-        std: Its standard deviation, [F].
-        coefficient: w, of features in standard deviations, [F].
-        constant: c + log (1 - ρ) / ρ, a scalar.
-        noise_share: ρ, a scalar.
+    observed density / density of random pairs = (1 - ρ) exp(η) + ρ,
+    η = w · φ + c,   log-odds of being real = η + log (1 - ρ) / ρ
     """
 
-    mean: Tensor
-    std: Tensor
-    coefficient: Tensor
-    constant: Tensor
-    noise_share: Tensor
+    mean: Tensor  # of each feature over random pairs, [F]
+    std: Tensor  # [F]
+    coefficient: Tensor  # w, of features in standard deviations, [F]
+    constant: Tensor  # c + log (1 - ρ) / ρ, a scalar
+    noise_share: Tensor  # ρ, a scalar
 
     def log_odds(self, features: Tensor) -> Tensor:
         """Log-odds that edges with these features, [P, F], are real, [P]."""
@@ -55,28 +48,25 @@ def _standard(features: Tensor, mean: Tensor, std: Tensor) -> Tensor:
     return ((features - mean) / std).clamp(-RANGE, RANGE)
 
 
+def open_mixture(width: int) -> Mixture:
+    """The mixture of so many features by which every edge counts as real."""
+    zero, one = torch.zeros(width), torch.ones(width)
+    return Mixture(zero, one, zero, torch.tensor(RANGE), torch.tensor(0.0))
+
+
 def fit_mixture(
     observed: Tensor, random: Tensor, *, known: int | None = None
 ) -> Mixture:
-    """Fit w, c and ρ that separate edges from random pairs (logistic loss).
+    """Fit w, c and ρ that separate edges, [P, F], from random pairs, [Q, F].
 
-    Args:
-        observed: Features of edges, [P, F].
-        random: Features of pairs that no edge joins, [Q, F].
-        known: Column that is a log-ratio of densities already, so that its coefficient
-            should be 1; None for none.
-
-    Returns:
-        The fitted mixture, in float32 on the device of the features. Without edges or
-        random pairs every edge counts as real.
+    The loss is logistic. Column `known` is a log-ratio of densities already, so that
+    its coefficient should be 1. Without edges or pairs every edge counts as real.
     """
     device = observed.device
     observed, random = observed.detach().double().cpu(), random.detach().double().cpu()
     width = observed.shape[1]
     if not len(observed) or not len(random):
-        zero, one = torch.zeros(width), torch.ones(width)
-        parts = (zero, one, zero, torch.tensor(RANGE), torch.tensor(0.0))
-        return Mixture(*(part.to(device) for part in parts))
+        return Mixture(*(part.to(device) for part in open_mixture(width)))
     mean = random.mean(dim=0)
     std = random.std(dim=0, correction=0)
     # A feature that does not vary says nothing.
@@ -103,12 +93,7 @@ def _descent(
 ) -> tuple[float, Tensor, Tensor, Tensor]:
     """The loss where it is least near a start, and w, c and the logit of ρ there.
 
-    Args:
-        seen: Features of edges, in standard deviations, [P, F].
-        drawn: Those of random pairs, [Q, F].
-        ridge: Price of a squared distance from `goal`, [F].
-        goal: Preferred value of w, and its start, [F].
-        start: The logit of ρ at first.
+    `ridge` is the price of a squared distance of w from `goal`, [F], where it starts.
     """
     weight = goal.clone().requires_grad_()
     constant = torch.zeros((), dtype=torch.float64, requires_grad=True)

@@ -24,14 +24,7 @@ def neighbour_sum(x: Tensor, graph: Graph) -> Tensor:
 
 
 class Neighbourhood(NamedTuple):
-    """The nodes of an undirected graph and what surrounds them.
-
-    Attributes:
-        vector: Vector u of each node, [N, R].
-        sum: Sum of the vectors of the neighbours, [N, R].
-        degree: Number of neighbours, [N].
-        graph: Who they are.
-    """
+    """The nodes of an undirected graph and what surrounds them."""
 
     vector: Tensor
     sum: Tensor
@@ -53,15 +46,6 @@ class Neighbourhood(NamedTuple):
         with m_a the mean vector (with one 0 added) of the neighbours of a other than b,
         l_a the logarithm of their number plus 1, and the sum over common neighbours k,
         d_k their degree. All are the same for (b, a).
-
-        Args:
-            a: One end of each pair, [P].
-            b: The other, [P].
-            are_edges: Whether the pairs are edges of the graph, which are left out of
-                their own surroundings; no pair is otherwise.
-
-        Returns:
-            The features, [P, 6].
         """
         if not len(a):
             return self.sum.new_empty(0, NUM_FEATURES)

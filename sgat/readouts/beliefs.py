@@ -22,12 +22,6 @@ class BeliefReadout(nn.Module):
     found h steps from which, alike or not. As all H_h start at 0, training starts at a
     classifier that uses no edges, and it is one where all gates close: a node without
     neighbours loses nothing.
-
-    Args:
-        channels: Width of the features that f is read from.
-        out_channels: Number of classes C.
-        steps: How far beliefs travel.
-        init_gain: Scale of the initial weights.
     """
 
     def __init__(
@@ -55,13 +49,7 @@ class BeliefReadout(nn.Module):
     def forward(
         self, own: Tensor, opened: OpenEdges, *, seed: Seed | None = None
     ) -> Tensor:
-        """Class scores.
-
-        Args:
-            own: Class scores f of each node by itself, [N, C].
-            opened: The open edges.
-            seed: Key of the noise of training, of which there is none here.
-        """
+        """Class scores."""
         graph = opened.graph
         loop = graph.loop_weights.to(own)[:, None]
         root = graph.in_degree.clamp(min=1).to(own).sqrt()[:, None]

@@ -22,14 +22,6 @@ class DiffusionReadout(nn.Module):
     steps away arrive, and the node's own scores keep their share. In training each step
     drops other coefficients. (Gasteiger, Bojchevski, Günnemann: Predict then propagate,
     ICLR 2019.)
-
-    Args:
-        channels: Width of the features that f is read from.
-        out_channels: Number of classes C.
-        steps: How far scores travel, 0 or more.
-        restart: r, in [0, 1].
-        attention_dropout: Share of coefficients a_ij to drop in training.
-        init_gain: Scale of the initial weights.
     """
 
     def __init__(
@@ -73,13 +65,7 @@ class DiffusionReadout(nn.Module):
     def forward(
         self, own: Tensor, opened: OpenEdges, *, seed: Seed | None = None
     ) -> Tensor:
-        """Class scores.
-
-        Args:
-            own: Class scores f of each node by itself, [N, C].
-            opened: The open edges.
-            seed: Key of the dropout noise; None drops nothing.
-        """
+        """Class scores."""
         logits = own
         for step in range(self.steps):
             received = ops.aggregate(

@@ -23,9 +23,6 @@ class EvidenceScorer(nn.Module):
     threshold of evaluation, so that it keeps the edges that are rather real than noise:
     scale is 1 and shift 0, unless a share of the edges is to be kept (`spread`).
     Training leaves both as they are.
-
-    Args:
-        threshold: τ of the gates.
     """
 
     scale: Tensor
@@ -51,10 +48,6 @@ class EvidenceScorer(nn.Module):
 
             scale = max(1, LEAST_MARGIN / (mean odds of the best share - their least))
             shift = (1 - scale) · mean odds of all
-
-        Args:
-            log_odds: Of the edges to train on, [E].
-            keep: Share of the edges that training is to keep; None if it is free.
         """
         self.reset_parameters()
         if keep is None or not len(log_odds):
@@ -66,11 +59,7 @@ class EvidenceScorer(nn.Module):
         self.shift.copy_((1 - scale) * found.mean())
 
     def forward(self, h: Tensor, graph: Graph) -> Scores:
-        """Score every edge of a judged graph.
-
-        Raises:
-            ValueError: If the graph was not judged.
-        """
+        """Score every edge of a judged graph."""
         if graph.log_odds is None:
             raise ValueError(
                 "`graph` must have `log_odds`, for gates go by them; judge it first,"

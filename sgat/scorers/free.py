@@ -13,9 +13,6 @@ class FreeScorer(nn.Module):
     """The paper's transductive gate (eq. 12): one free parameter log α per edge.
 
     It knows the edges of one graph only and cannot score others.
-
-    Args:
-        num_edges: Number of edges E of the graph.
     """
 
     def __init__(self, num_edges: int) -> None:

@@ -29,18 +29,7 @@ SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
 def make_scorer(
     name: str, channels: int, rank: int, *, init_gain: float = 1.0
 ) -> nn.Module:
-    """The scorer of this name.
-
-    Args:
-        name: A key of `SCORERS`.
-        channels: Width D of the projected features.
-        rank: Length of the vectors of "cosine" and "bilinear", width of the hidden
-            layer of "gatv2".
-        init_gain: Scale of the initial weights.
-
-    Raises:
-        ValueError: If there is none of this name.
-    """
+    """The scorer of this name."""
     if name not in SCORERS:
         names = ", ".join((*SCORERS, "evidence"))
         raise ValueError(f"Unknown scorer {name!r}; choose one of {names}.")
@@ -57,20 +46,7 @@ def choose_scorer(
     threshold: float,
     init_gain: float = 1.0,
 ) -> nn.Module | None:
-    """The scorer of a model; None for the additive one, which a layer makes itself.
-
-    Args:
-        scorer: A module, "evidence", a key of `SCORERS`, or None.
-        gate_mode: "transductive" takes a free score for each edge and no scorer.
-        num_edges: Number of edges; needed by "transductive" only.
-        channels: As of `make_scorer`.
-        rank: As of `make_scorer`.
-        threshold: Threshold τ of the gates, for "evidence".
-        init_gain: As of `make_scorer`.
-
-    Raises:
-        ValueError: If the arguments contradict each other.
-    """
+    """The scorer of a model; None for the additive one, which a layer makes itself."""
     if gate_mode not in get_args(GateMode):
         raise ValueError(
             f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."

@@ -46,9 +46,6 @@ def symmetrised(scores: Scores, graph: Graph) -> Scores:
     numbers in both directions. Vectors become twice as long, unless query and key are
     one tensor and the product symmetric already. The graph must be undirected: its
     order by source then lists the reverse of each edge.
-
-    Raises:
-        ValueError: If the vectors would become longer than the kernels take.
     """
     node = (scores.dst + scores.src) / 2
     edge, query, key = scores[2:]

@@ -15,13 +15,7 @@ from sgat.scorers.scores import Scores
 
 
 class Structure(NamedTuple):
-    """What the shape of a graph says of its nodes and edges, directions left aside.
-
-    Attributes:
-        degree: log(1 + number of neighbours) of each node, [N].
-        common: Of each edge log(1 + common neighbours of its ends), log(1 + their
-            Adamic-Adar index Σ 1 / log degree) and their Jaccard index, [E, 3].
-    """
+    """What the shape of a graph says of its nodes and edges, directions left aside."""
 
     degree: Tensor
     common: Tensor

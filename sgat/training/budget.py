@@ -30,23 +30,12 @@ MARGIN = 1e-3
 class EdgeBudget:
     """State of the constraint on the share of open edges.
 
-    Nothing here waits for the device.
-
-    Args:
-        keep: Share of the edges to keep in the end, in (0, 1].
-        warmup: Number of epochs over which the target falls from 1 to `keep`.
-        device: Where the multiplier lives.
-
-    Attributes:
-        multiplier: μ, what one more unit of open share is worth to the data loss.
+    The target falls from 1 to `keep` over `warmup` epochs. Nothing here waits for the
+    device.
     """
 
     def __init__(
-        self,
-        keep: float,
-        *,
-        warmup: int = 0,
-        device: torch.device | str = "cpu",
+        self, keep: float, *, warmup: int = 0, device: torch.device | str = "cpu"
     ) -> None:
         self.keep = keep
         self.warmup = warmup
@@ -59,16 +48,7 @@ class EdgeBudget:
         return 1 - (1 - self.keep) * (epoch + 1) / (self.warmup + 1)
 
     def backward(self, data_loss: Tensor, share: Tensor, bias: Tensor) -> Tensor:
-        """Run the backward pass of the Lagrangian and take the bias out of it.
-
-        Args:
-            data_loss: Loss on the labels.
-            share: Expected share of open edges, differentiable.
-            bias: The gate bias; its gradient is used up and set to 0.
-
-        Returns:
-            ∂ share / ∂b, for `step`.
-        """
+        """Run the backward pass, leave the bias out of it and return ∂share / ∂b."""
         (slope,) = torch.autograd.grad(share, bias, retain_graph=True)
         (data_loss + self.multiplier.to(share) * share).backward()
         assert bias.grad is not None
@@ -91,17 +71,8 @@ class EdgeBudget:
 def bias_shift(log_alpha: Tensor, num_kept: int | Tensor, gates: Gates) -> Tensor:
     """The shift of every log α with which evaluation keeps exactly so many edges.
 
-    Edges whose log α are equal up to rounding stay or go together, which is the only
-    way to miss it.
-
-    Args:
-        log_alpha: Gate locations of all edges, [E].
-        num_kept: Number of edges to keep, 0 to E. A tensor costs a sort, but its value
-            may change under a captured graph.
-        gates: Where the threshold comes from.
-
-    Returns:
-        A scalar; 0 without edges.
+    Only edges whose log α are equal up to rounding can miss it: they stay or go
+    together. A number in a tensor costs a sort, but may change under a captured graph.
     """
     num_edges = len(log_alpha)
     if num_edges == 0:

@@ -32,22 +32,14 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) 
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `save_tensors` wrote.
-
-    Raises:
-        ValueError: If the file is not one of ours.
-    """
+    """The tensors and the state that `save_tensors` wrote."""
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a handle, not a dict
         return tensors, _state_of(file)
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """Read the `state` of what `save_tensors` wrote, and no tensors.
-
-    Raises:
-        ValueError: If the file is not one of ours.
-    """
+    """Read the `state` of what `save_tensors` wrote, and no tensors."""
     with _opened(path) as file:
         return _state_of(file)
 
@@ -73,16 +65,7 @@ def _state_of(file: Any) -> dict[str, Any]:
 
 
 def check_format(found: Any, path: Path, advice: str) -> None:
-    """Refuse weights of another format.
-
-    Args:
-        found: The format that their file names.
-        path: Their file.
-        advice: The remedy, as the end of a sentence.
-
-    Raises:
-        ValueError: If it is not `MODEL_FORMAT`.
-    """
+    """Refuse weights of another format; `advice` ends the sentence."""
     if found != MODEL_FORMAT:
         raise ValueError(
             f"{path} was written by another version of sgat (format {found}, not"

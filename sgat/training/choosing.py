@@ -55,12 +55,7 @@ def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, 
 
 
 def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
-    """The settings of a network with those that depend on the data filled in.
-
-    Raises:
-        ValueError: If gates are to be symmetric on a directed graph, or beliefs are to
-            be in one class where nodes have several labels.
-    """
+    """The settings of a network with those that depend on the data filled in."""
     if model.readout == "beliefs" and any(data.is_multilabel for data in graphs):
         raise ValueError(
             "`readout` must not be beliefs where nodes have several labels: a belief is"

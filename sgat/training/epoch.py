@@ -43,14 +43,9 @@ class Role:
 class Epochs:
     """The moving parts of a training run, all on one device.
 
-    Attributes:
-        model: The network being trained.
-        optimiser: Adam over its parameters.
-        budget: The constraint on the share of open edges, None with a fixed λ.
-        estimator: Of the gradient by binary gates; None where autograd has it all.
-        best: The weights selected so far, by name.
-        best_val: Their validation score; -inf before any.
-        number: How many epochs were run, a scalar on the device.
+    There is no `budget` with a fixed λ, and no `estimator` where autograd has the whole
+    gradient. `best` are the weights selected so far, and `best_val` is their validation
+    score. `number` counts the epochs on the device.
     """
 
     def __init__(
@@ -99,12 +94,8 @@ class Epochs:
     def run(self, epoch: int | None) -> Tensor:
         """Train on every training graph once, evaluate, and keep the best weights.
 
-        Args:
-            epoch: Number of the epoch from 0; None under capture, where only the
-                device knows it.
-
-        Returns:
-            The row of the epoch, [len(COLUMNS)] float64 on the device.
+        Returns the row of the epoch, [len(COLUMNS)] float64 on the device. Under
+        capture `epoch` is None: only the device knows it.
         """
         self.model.train()
         if epoch is not None:
@@ -314,12 +305,7 @@ class CapturedEpochs:
     """One epoch as a CUDA graph, replayed into a table of rows."""
 
     def __init__(self, epochs: Epochs, length: int) -> None:
-        """Capture one epoch; at least one must have run before, to warm everything.
-
-        Args:
-            epochs: The epochs to replay.
-            length: Number of rows that are read at a time.
-        """
+        """Capture one epoch, after one has run; `length` rows are read at a time."""
         self.rows = torch.empty(
             length, len(COLUMNS), dtype=torch.float64, device=epochs.device
         )

@@ -44,13 +44,7 @@ def evaluate(
 ) -> list[Evaluation | None]:
     """Score a model with evaluation gates on the nodes of each role.
 
-    Args:
-        model: The model; it is put into evaluation mode.
-        graphs: The data, on the model's device.
-        roles: Of "train", "val" and "test".
-
-    Returns:
-        One evaluation per role, over all graphs together; None where no node has it.
+    Over all graphs together; None for a role that no node has.
     """
     model.eval()
     logits: dict[str, list[Tensor]] = {role: [] for role in roles}
@@ -78,16 +72,9 @@ def evaluate(
 def score_nodes(
     graphs: Sequence[NodeData], predictions: Sequence[Tensor], role: str | None = None
 ) -> tuple[float | None, int]:
-    """Score predictions on the nodes of a role, and count these nodes.
+    """Score of predictions on the nodes of a role, None without any; their number.
 
-    Args:
-        graphs: The data.
-        predictions: Of the nodes of each graph, see `sgat.training.metrics.decide`.
-        role: "train", "val" or "test"; None takes the test nodes, or all labelled nodes
-            where there are no test nodes.
-
-    Returns:
-        The score over all graphs together, None without a node; the number of nodes.
+    Without a role the test nodes count, or all labelled nodes if none is for testing.
     """
     has_test = any(bool(data.test.any()) for data in graphs)
     found, labels = [], []

@@ -48,11 +48,7 @@ def write_parquet(path: Path, table: Any) -> None:
 
 @contextlib.contextmanager
 def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
-    """A `pyarrow.parquet.ParquetFile`; `options` are its arguments.
-
-    Raises:
-        ValueError: If the file is missing or damaged, or lacks a column that is read.
-    """
+    """A `pyarrow.parquet.ParquetFile`; `options` are its arguments."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

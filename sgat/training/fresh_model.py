@@ -1,4 +1,4 @@
-"""Fresh models: what settings describe, with weights drawn from a seed."""
+"""Fresh models, as settings describe them, with weights drawn from a seed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ Build = Callable[[NodeData], NodeClassifier]
 def build_sgat(
     config: ModelConfig, in_channels: int, out_channels: int, num_edges: int
 ) -> SGAT:
-    """The network that settings describe, for data of these sizes.
-
-    Raises:
-        ValueError: If scorer or read-out are left to the data.
-    """
+    """The network that settings describe, for data of these sizes."""
     for name in ("scorer", "readout"):
         if getattr(config, name) == "auto":
             raise ValueError(f"`{name}` must not be auto here; see `resolved`.")
@@ -61,17 +57,7 @@ def fresh_model(
     train: TrainConfig,
     build: Build | None,
 ) -> NodeClassifier:
-    """A model with the weights of `train.seed`, on the CPU.
-
-    Args:
-        model: Settings of an SGAT, none left to the data.
-        graphs: The data, of which the sizes are taken.
-        train: How to train.
-        build: Makes another model; None for an SGAT.
-
-    Raises:
-        ValueError: If the settings contradict each other or the data.
-    """
+    """A model with the weights of `train.seed`, on the CPU: SGAT, unless `build`."""
     # Layers draw weights when they are made; torch's generator is not ours to move.
     with torch.random.fork_rng(devices=[]):
         if build is None:

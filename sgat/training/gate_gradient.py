@@ -1,4 +1,4 @@
-"""The gradient by binary gates in a training step: who estimates it, where it enters.
+"""The gradient by binary gates in a training step: its estimator, where it enters.
 
 `attach` adds an estimate to the gradient by log α, and the backward pass carries it on
 to the weights. The loss has its own derivative by the weights besides, and the penalty
@@ -14,23 +14,16 @@ from torch import Tensor
 
 from sgat.gates import BinaryGates, Gates
 from sgat.ops import OpenEdges, Seed, noise, reference
-from sgat.training.gate_estimators import Draw, Rebar, Reinforce
-from sgat.training.relax import Relax
+from sgat.training.gate_estimators import Draw, Estimator, Rebar, Reinforce, Relax
 
-Estimator = Reinforce | Rebar | Relax
+ESTIMATORS = {"reinforce": Reinforce, "rebar": Rebar, "relax": Relax}
 
 
 def estimator_for(gates: Gates, device: torch.device | str) -> Estimator | None:
     """The estimator that training with these gates needs, None for none."""
-    if not isinstance(gates, BinaryGates):
+    if not isinstance(gates, BinaryGates) or gates.gradient not in ESTIMATORS:
         return None
-    if gates.gradient == "reinforce":
-        return Reinforce(gates, device)
-    if gates.gradient == "rebar":
-        return Rebar(gates, device)
-    if gates.gradient == "relax":
-        return Relax(gates, device)
-    return None
+    return ESTIMATORS[gates.gradient](gates, device)
 
 
 def attach(
@@ -40,17 +33,9 @@ def attach(
     seed: Seed,
     loss_with: Callable[[OpenEdges], Tensor],
 ) -> Tensor:
-    """The same loss, with a gradient that also reaches log α by an estimate.
+    """The loss with the edges `opened`, whose gradient reaches log α by an estimate.
 
-    Args:
-        estimator: Estimates the gradient by log α.
-        loss: Loss on the labels with the edges `opened`, a scalar.
-        opened: Open edges of binary gates, drawn with `seed`.
-        seed: Key of the noise.
-        loss_with: The loss with other open edges, all else equal.
-
-    Returns:
-        A scalar of the same value.
+    `seed` drew them; `loss_with` is the loss with other edges, all else equal.
     """
     graph, penalty = opened.graph, opened.penalty
     assert opened.log_alpha is not None

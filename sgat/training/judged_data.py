@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.judging import Example
@@ -27,33 +28,32 @@ def observe(
     seed: int,
     keep: float | None = None,
 ) -> list[NodeData]:
-    """Where gates go by evidence, fit the judge of a model and judge every graph.
+    """The data as a model is to see it: judged, where gates go by evidence.
 
-    Args:
-        model: The model; its judge and the scale of its scores change.
-        graphs: The data, on the device of the model. Graphs with training nodes are
-            learned from; all are judged.
-        seed: Of all that is drawn.
-        keep: Share of the edges that training is to keep; None if it is free.
-
-    Returns:
-        The data as the model is to see it.
+    The judge is fitted to the graphs with training nodes, and the scale of the scores
+    to the share of the edges to `keep`.
     """
     if not isinstance(model, SGAT) or model.judge is None:
         return list(graphs)
-    model.judge.fit(examples(graphs), seed=seed)
-    judged = judge_anew(model, graphs)
+    odds = model.judge.fit(examples(graphs), seed=seed)
     scorer = model.gating.scorer
     assert isinstance(scorer, EvidenceScorer)
-    odds = [example.graph.log_odds for example in examples(judged)]
-    scorer.spread(torch.cat([part for part in odds if part is not None]), keep)
-    return judged
-
-
-def judge_anew(model: SGAT, graphs: Sequence[NodeData]) -> list[NodeData]:
-    """The data with each graph judged by itself, whatever log-odds it has."""
-    blank = [dataclasses.replace(data.graph, log_odds=None) for data in graphs]
+    scorer.spread(torch.cat(odds), keep)
+    left = iter(odds)
     return [
-        dataclasses.replace(data, graph=model.judged(data.x, graph))
-        for data, graph in zip(graphs, blank, strict=True)
+        _with_odds(data, next(left))
+        if bool(data.train.any())
+        else judge_anew(model, data)
+        for data in graphs
     ]
+
+
+def judge_anew(model: SGAT, data: NodeData) -> NodeData:
+    """The data with its graph judged, whatever log-odds it has."""
+    blank = _with_odds(data, None)
+    return dataclasses.replace(data, graph=model.judged(data.x, blank.graph))
+
+
+def _with_odds(data: NodeData, odds: Tensor | None) -> NodeData:
+    graph = dataclasses.replace(data.graph, log_odds=odds)
+    return dataclasses.replace(data, graph=graph)

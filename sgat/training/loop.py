@@ -132,11 +132,7 @@ class Training:
         )
 
     def run_epochs(self, most: int = 1) -> list[EpochRecord]:
-        """Run one epoch, or on a GPU up to `most` of a small graph at once.
-
-        Raises:
-            ValueError: If the loss is no longer a number.
-        """
+        """Run one epoch, or on a GPU up to `most` of a small graph at once."""
         start = time.perf_counter()
         if self._can_replay:
             number = min(most, self.config.epochs - self.epoch, REPLAYED)
@@ -220,12 +216,7 @@ class Training:
         checkpoint.save_tensors(path, tensors, state)
 
     def restore(self, path: Path) -> None:
-        """Go back to a checkpoint.
-
-        Raises:
-            ValueError: If the file is damaged or of another version, or the data is not
-                what it was.
-        """
+        """Go back to a checkpoint."""
         tensors, state = checkpoint.load_tensors(path)
         checkpoint.check_format(
             state.get("format"), path, "start anew without `resume`"
@@ -268,7 +259,7 @@ class Training:
             torch.equal(part, fitted[name]) for name, part in judge.state_dict().items()
         ):
             assert isinstance(self.model, SGAT)
-            self.graphs = judge_anew(self.model, self.graphs)
+            self.graphs = [judge_anew(self.model, data) for data in self.graphs]
             self.epochs = Epochs(self.model, self.graphs, self.config)
 
 

@@ -18,25 +18,14 @@ def probabilities(logits: Tensor, is_multilabel: bool) -> Tensor:
 
 
 def accuracy(prediction: Tensor, y: Tensor) -> Tensor:
-    """Share of nodes whose predicted class is theirs, [N] each; NaN without nodes.
-
-    Returns:
-        A scalar on the device of the predictions, in float64.
-    """
+    """Share of nodes whose predicted class is theirs, [N] each; NaN without nodes."""
     return (prediction == y).double().mean()
 
 
 def micro_f1(prediction: Tensor, y: Tensor) -> Tensor:
-    """F1 of all (node, label) decisions together; NaN without nodes.
+    """F1 of all (node, label) decisions together, [N, C]; NaN without nodes.
 
-        F1 = 2 TP / (2 TP + FP + FN)
-
-    Args:
-        prediction: Predicted labels, [N, C] bool.
-        y: True labels, 0 or 1, [N, C].
-
-    Returns:
-        A scalar on the device of the predictions, in float64.
+    F1 = 2 TP / (2 TP + FP + FN)
     """
     if not len(y):
         return torch.full((), torch.nan, dtype=torch.float64, device=y.device)

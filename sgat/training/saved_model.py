@@ -30,17 +30,11 @@ LARGEST_HEADER = 100_000_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A trained network and what comes with it.
-
-    Attributes:
-        config: All settings.
-        model: The network, in evaluation mode, on the CPU.
-        header: See `model_header`.
-    """
+    """A trained network, in evaluation mode on the CPU, and what comes with it."""
 
     config: Config
     model: SGAT
-    header: dict[str, Any]
+    header: dict[str, Any]  # see `model_header`
 
 
 def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
@@ -57,12 +51,7 @@ def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
 
 
 def check_fits(data: NodeData, config: Config, header: dict[str, Any]) -> None:
-    """Make sure that a trained model can read a graph.
-
-    Raises:
-        ValueError: If features are not finite or not as many as in training, or the
-            gates know the edges of another graph only.
-    """
+    """Make sure that a trained model can read a graph."""
     if data.num_features != header["num_features"]:
         raise ValueError(
             f"`data` must have the {header['num_features']} features the model"
@@ -103,11 +92,7 @@ def is_model(path: Path) -> bool:
 
 
 def read_model(folder: Path) -> SavedModel:
-    """Read the network of a folder.
-
-    Raises:
-        ValueError: If the folder holds none, or a damaged one.
-    """
+    """Read the network of a folder."""
     for name in (CONFIG, MODEL):
         if not (folder / name).exists():
             raise ValueError(
@@ -132,10 +117,6 @@ def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> No
     """Write a network with the table of its epochs and of its edges, or nothing at all.
 
     An earlier folder of this function is replaced.
-
-    Raises:
-        ValueError: If the folder holds a run of `sgat fit` or other files of these
-            names, or the classes cannot be written.
     """
     _check_free(folder)
     for name in saved.header["classes"]:

@@ -41,7 +41,8 @@ def fitted(*graphs: NodeData, **options) -> EdgeJudge:
     first = graphs[0]
     found = EdgeJudge(first.num_features, first.num_classes, rank=11)
     examples = [Example.of(d.graph, d.x, d.y, d.train) for d in graphs]
-    return found.fit(examples, **options)
+    found.fit(examples, **options)
+    return found
 
 
 def odds_of(data: NodeData) -> Tensor:
@@ -220,12 +221,24 @@ def test_training_nodes_are_known_in_a_part_of_the_graph(
     edges = new[data.graph.edge_index]
     inside = (edges >= 0).all(dim=0)
     part = Graph.from_edges(edges[:, inside], len(left))
-    belief, is_known = known._beliefs(data.x[left], known._vectors(data.x[left]))
+    belief, is_known = known._beliefs(edge_judge._View(known, data.x[left], part))
     assert torch.equal(is_known, data.train[left])
     assert torch.equal(belief[is_known].argmax(dim=1), data.y[left][is_known])
     odds = known.log_odds(data.x[left], part)[part.input_edge]
     whole = known.log_odds(data.x, data.graph)[inside]
     assert ((odds > 0) == (whole > 0)).float().mean() > 0.95
+
+
+@pytest.mark.parametrize("has_classes", [True, False])
+def test_fitting_gives_the_odds_of_its_graphs(noisy: Block, has_classes: bool):
+    data = noisy[0]
+    one_way = data.graph.select(data.graph.src < data.graph.dst)
+    graphs = [data.graph, one_way]
+    label = data.y if has_classes else None
+    examples = [Example.of(graph, data.x, label, data.train) for graph in graphs]
+    judge = EdgeJudge(data.num_features, data.num_classes, rank=11)
+    for graph, odds in zip(graphs, judge.fit(examples), strict=True):
+        assert torch.equal(odds, judge.log_odds(data.x, graph))
 
 
 @pytest.mark.gpu

@@ -21,10 +21,9 @@ from sgat.gates import BinaryGates, HardConcrete
 from sgat.graph import Graph
 from sgat.training.evaluate import evaluate
 from sgat.training.fresh_model import build_sgat
-from sgat.training.gate_estimators import Rebar, Reinforce
+from sgat.training.gate_estimators import Rebar, Reinforce, Relax
 from sgat.training.gate_gradient import estimator_for
 from sgat.training.loop import Training, fit
-from sgat.training.relax import Relax
 
 BINARY = ["reinforce", "gumbel", "rebar", "relax"]
 

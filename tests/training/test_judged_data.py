@@ -52,13 +52,13 @@ def several() -> list[NodeData]:
 def judged_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Number of edges of each graph that is judged."""
     sizes: list[int] = []
-    log_odds = EdgeJudge.log_odds
+    final_odds = EdgeJudge._final_odds
 
-    def counted(self, x, graph) -> Tensor:
+    def counted(self, view, graph) -> Tensor:
         sizes.append(graph.num_edges)
-        return log_odds(self, x, graph)
+        return final_odds(self, view, graph)
 
-    monkeypatch.setattr(EdgeJudge, "log_odds", counted)
+    monkeypatch.setattr(EdgeJudge, "_final_odds", counted)
     return sizes
 
 
@@ -116,7 +116,7 @@ def test_odds_of_another_judge_are_replaced(data: NodeData):
     expected = Training([data], MODEL, TRAIN).graphs[0].graph.log_odds
     found = Training([given], MODEL, TRAIN)
     assert torch.equal(found.graphs[0].graph.log_odds, expected)
-    (again,) = judge_anew(found.model, [given])
+    again = judge_anew(found.model, given)
     assert torch.equal(again.graph.log_odds, expected)
     assert torch.equal(given.graph.log_odds, wrong)
 
@@ -153,7 +153,8 @@ def test_training_fits_the_judge_first_and_leaves_it_as_it_is(
     training = Training([data], MODEL, TRAIN)
     judge, scorer = training.model.judge, training.model.gating.scorer
     before = {name: part.clone() for name, part in judge.state_dict().items()}
-    alone = EdgeJudge(13, 3).fit(examples([data]), seed=TRAIN.seed)
+    alone = EdgeJudge(13, 3)
+    alone.fit(examples([data]), seed=TRAIN.seed)
     for name, part in alone.state_dict().items():
         assert torch.equal(before[name], part), name
     while not training.is_done:
@@ -161,7 +162,7 @@ def test_training_fits_the_judge_first_and_leaves_it_as_it_is(
     for name, part in judge.state_dict().items():
         assert torch.equal(before[name], part), name
     assert (float(scorer.scale), float(scorer.shift)) == (1, 0)
-    assert len(judged_sizes) == 1
+    assert len(judged_sizes) == 2, "by training once, and by the other judge"
     kept = training.records[-1].kept_share
     odds = alone.log_odds(data.x, data.graph)
     bias = training.model.gating.gate_bias

@@ -14,8 +14,14 @@ from support.exact_gradient import (
 
 from sgat.gates import BinaryGates
 from sgat.ops import noise
-from sgat.training.gate_estimators import Draw, Rebar, conditional_logit
-from sgat.training.relax import STEPS, Relax, surrogate
+from sgat.training.gate_estimators import (
+    STEPS,
+    Draw,
+    Rebar,
+    Relax,
+    conditional_logit,
+    surrogate,
+)
 
 DOUBLE = torch.float64
 
