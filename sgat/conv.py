@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -149,30 +148,6 @@ class SGATConv(nn.Module):
         reset = getattr(self.scorer, "reset_parameters", None)
         if reset is not None:
             reset(generator)
-
-    @overload
-    def forward(
-        self,
-        x: Features,
-        edge_index: Tensor | Graph,
-        edge_weight: Tensor | None = None,
-        *,
-        opened: OpenEdges | None = None,
-        seed: Seed | None = None,
-        return_opened: Literal[False] = False,
-    ) -> Tensor: ...
-
-    @overload
-    def forward(
-        self,
-        x: Features,
-        edge_index: Tensor | Graph,
-        edge_weight: Tensor | None = None,
-        *,
-        opened: OpenEdges | None = None,
-        seed: Seed | None = None,
-        return_opened: Literal[True],
-    ) -> tuple[Tensor, OpenEdges]: ...
 
     def forward(
         self,

@@ -29,9 +29,9 @@ def product(x: Tensor, weight: Tensor) -> Tensor:
 class ColumnOrder(NamedTuple):
     """The entries of `SparseFeatures` once more, sorted by column and then by row."""
 
-    ptr: Tensor
-    row: Tensor
-    entry: Tensor
+    ptr: Tensor  # entries of column k stand at positions ptr[k] to ptr[k + 1], [K + 1]
+    row: Tensor  # row of each entry in this order, [M]
+    entry: Tensor  # position of each entry in the order by row, [M]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class SparseFeatures:
         column: Column of each entry, ascending within a row, [M] int64.
         value: Value of each entry, [M].
         num_columns: Width K of the matrix.
-        derived: What was worked out from where the entries stand, by name; it goes with
+        derived: Results worked out from where the entries stand, by name; they go with
             the matrix (see `sgat.graph.compressed_rows.once`).
     """
 

@@ -39,8 +39,8 @@ class SGAT(NodeClassifier):
     others send class scores along the edges instead of features: `DiffusionReadout`,
     and `BeliefReadout` for graphs whose neighbours are often of another class.
 
-    Defaults are those of `ModelConfig`. What it leaves to the data, a network cannot
-    choose: read-out and scorer are the paper's, and gates are not symmetric.
+    Defaults are those of `ModelConfig`. Of the options that it leaves to the data,
+    read-out and scorer are the paper's here, and gates are not symmetric.
 
     Args:
         in_channels: Number of input features K.
@@ -59,7 +59,7 @@ class SGAT(NodeClassifier):
         gate_mode: "inductive" scores edges from features and works on any graph;
             "transductive" learns one free log α for each edge of one graph.
         num_edges: Number of edges of that graph; needed by "transductive" only.
-        scorer: What inductive gates look at: a name of `sgat.scorers.SCORERS`, or a
+        scorer: Source of inductive gates: a name of `sgat.scorers.SCORERS`, or a
             module; None for the additive scorer of the paper. With "evidence" gates go
             by `Graph.log_odds`, see `judged`.
         rank: Length of the vectors, or width, of a scorer chosen by name.

@@ -1,4 +1,4 @@
-"""NodeClassifier: what the trainer asks of a model, SGAT and every baseline alike."""
+"""NodeClassifier: the interface of a model to the trainer, SGAT and baselines alike."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class NodeClassifier(nn.Module):
         *,
         seed: Seed | None = None,
     ) -> Output:
-        """Class scores and what else one pass gives.
+        """Class scores, and all else that one pass gives.
 
         Args:
             x: Node features, dense or sparse, [N, K].

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def once(known: dict[str, Any], name: str, work_out: Callable[[], T]) -> T:
-    """What `work_out` returns, from `known` if it is there, else kept there.
+    """The result of `work_out`, from `known` if it is there, else kept there.
 
     As `functools.cached_property`, which a compiler does not look into. What is worked
     out in inference mode can be trained with later.
@@ -60,6 +60,9 @@ def by_column(
     """The entries sorted by column and, within a column, by row.
 
     On a CPU they are counted and placed, in linear time; elsewhere they are sorted.
+    Returns where the entries of each column begin, [K + 1]; the row of each entry in
+    this order, [M]; its position in the order by row, [M]. The last two are int32 if
+    there are less than 2³¹ rows and entries, each on its own.
     """
     num_rows, num_entries = len(row_ptr) - 1, len(column)
     if column.is_cpu:

@@ -14,13 +14,13 @@ logger = logging.getLogger(__name__)
 class MergedEdges(NamedTuple):
     """Given edges, each once and in the order of a `Graph`."""
 
-    key: Tensor
+    key: Tensor  # dst · N + src, ascending, [E] int64
     num_nodes: int
-    weight: Tensor | None
-    loop_weight: Tensor | None
-    input_edge: Tensor
-    num_merged: int
-    feature: Tensor | None
+    weight: Tensor | None  # [E]; None if all are 1
+    loop_weight: Tensor | None  # [N]; None if all are 1
+    input_edge: Tensor  # where each given edge went, -1 for a self-loop, [M]
+    num_merged: int  # given edges that were duplicates of another
+    feature: Tensor | None  # [E, F]
 
 
 def _checked_edge_index(edge_index: Tensor) -> Tensor:
@@ -97,7 +97,7 @@ def _loop_weights(node: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor
 
 
 def _merging(is_weighted: bool, is_undirected: bool) -> str:
-    """What became of the weights of edges that are given more than once."""
+    """A clause on the weights of edges that are given more than once."""
     if is_undirected:
         return "the largest weight counts" if is_weighted else "each pair counts once"
     if is_weighted:

@@ -16,21 +16,24 @@ from torch import Tensor
 from sgat.graph.compressed_rows import by_column, index_type, once, pointers, to_scipy
 from sgat.graph.edge_list import merged_edges, picked
 
+FILLED = {"weight": "edge_weight", "loop_weight": "loop_weights", "degree": "in_degree"}
+"""Attributes that may be None, and those that have a value for every edge or node."""
+
 
 class SourceOrder(NamedTuple):
     """The edges of a `Graph` once more, sorted by source and then by target."""
 
-    ptr: Tensor
-    dst: Tensor
-    edge: Tensor
+    ptr: Tensor  # edges of source j stand at positions ptr[j] to ptr[j + 1], [N + 1]
+    dst: Tensor  # target of each edge in this order, [E]
+    edge: Tensor  # position of each edge in the order of the graph, [E]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Graph:
     """Directed edges src → dst without loops or duplicates, sorted by (dst, src).
 
-    Every node has a self-loop with the weight `loop_weight` and a gate
-    fixed at 1. Loops are never among the edges, so nothing per edge ever counts them.
+    Every node also gets its own message: the self-loop has the weight `loop_weight` and
+    a gate fixed at 1. Loops are never among the edges, so nothing per edge counts them.
     Build one with `Graph.from_edges`, which validates; the constructor does not.
 
     Attributes:
@@ -42,7 +45,7 @@ class Graph:
         weight: Edge weights A_ij ≥ 0, [E]; None if all are 1.
         loop_weight: Weights A_ii ≥ 0, [N]; None if all are 1.
         input_edge: Where each edge given to `from_edges` went, [M]; -1 for a self-loop.
-        node_id: What names a node in the noise, [N] int64; None for 0 … N-1. The low 32
+        node_id: Name of each node in the noise, [N] int64; None for 0 … N-1. The low 32
             bits number the node within its graph, the high bits number the graph.
         num_merged: How many given edges were duplicates of another and added their
             weight to it.
@@ -52,7 +55,7 @@ class Graph:
             was not judged (see `sgat.judging`).
         degree: Number of edges into each node before closed ones were left out, [N];
             None if all are there.
-        derived: What was worked out from this graph, by name; it goes with the graph
+        derived: Results worked out from this graph, by name; they go with the graph
             (see `sgat.graph.compressed_rows.once`).
     """
 
@@ -116,7 +119,10 @@ class Graph:
 
     @classmethod
     def from_keys(cls, key: Tensor, num_nodes: int, **fields: Any) -> Graph:
-        """The graph of edges with different, ascending keys dst · N + src, [E]."""
+        """The graph of edges with different, ascending keys dst · N + src, [E] int64.
+
+        `fields` are further attributes of the graph, in the order of the keys.
+        """
         dtype = index_type(num_nodes)
         dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
         src = key - dst * num_nodes
@@ -138,32 +144,9 @@ class Graph:
         """
         if not graphs:
             raise ValueError("`graphs` must hold at least one graph, got none.")
-        node_offset, edge_offset = 0, 0
-        dst, src, row_ptr, node_id, input_edge = [], [], [graphs[0].row_ptr[:1]], [], []
-        named = [graph.node_id for graph in graphs if graph.node_id is not None]
-        # Graphs that have no name yet get the first numbers that are not taken.
-        taken = {int(n) for ids in named for n in (ids >> 32).unique()}
-        free = (number for number in itertools.count() if number not in taken)
-        for graph in graphs:
-            dst.append(graph.dst + node_offset)
-            src.append(graph.src + node_offset)
-            row_ptr.append(graph.row_ptr[1:] + edge_offset)
-            node_id.append(
-                graph.noise_id
-                if graph.node_id is not None
-                else graph.noise_id + (next(free) << 32)
-            )
-            if graph.input_edge is not None:
-                given = graph.input_edge
-                input_edge.append(torch.where(given < 0, given, given + edge_offset))
-            node_offset += graph.num_nodes
-            edge_offset += graph.num_edges
-        weighted = any(graph.weight is not None for graph in graphs)
-        looped = any(graph.loop_weight is not None for graph in graphs)
         features = [graph.feature for graph in graphs if graph.feature is not None]
-        if len({part.shape[1] for part in features}) > 1 or (
-            0 < len(features) < len(graphs)
-        ):
+        widths = {part.shape[1] for part in features}
+        if len(widths) > 1 or 0 < len(features) < len(graphs):
             raise ValueError(
                 "`graphs` must all have the same number of features of each edge, or"
                 " none of them any."
@@ -174,17 +157,36 @@ class Graph:
                 "`graphs` must all have `log_odds`, or none of them; got"
                 f" {len(odds)} of {len(graphs)} with."
             )
+        node = list(itertools.accumulate((g.num_nodes for g in graphs), initial=0))
+        edge = itertools.accumulate((g.num_edges for g in graphs), initial=0)
+        placed = list(zip(graphs, node, edge, strict=False))
+        named = [graph.node_id for graph in graphs if graph.node_id is not None]
+        # Graphs that have no name yet get the first numbers that are not taken.
+        taken = {int(n) for ids in named for n in (ids >> 32).unique()}
+        free = (number for number in itertools.count() if number not in taken)
+        node_id = [
+            graph.noise_id + (0 if graph.node_id is not None else next(free) << 32)
+            for graph in graphs
+        ]
+        fields = {
+            name: torch.cat([getattr(graph, filled) for graph in graphs])
+            for name, filled in FILLED.items()
+            if any(getattr(graph, name) is not None for graph in graphs)
+        }
+        input_edge = [
+            torch.where(
+                graph.input_edge < 0, graph.input_edge, graph.input_edge + start
+            )
+            for g, _, start in placed
+            if g.input_edge is not None
+        ]
         return cls(
-            num_nodes=node_offset,
-            dst=torch.cat(dst),
-            src=torch.cat(src),
-            row_ptr=torch.cat(row_ptr),
-            weight=torch.cat([graph.edge_weight for graph in graphs])
-            if weighted
-            else None,
-            loop_weight=torch.cat([graph.loop_weights for graph in graphs])
-            if looped
-            else None,
+            num_nodes=node[-1],
+            dst=torch.cat([graph.dst + start for graph, start, _ in placed]),
+            src=torch.cat([graph.src + start for graph, start, _ in placed]),
+            row_ptr=torch.cat(
+                [node_id[0].new_zeros(1), *(g.row_ptr[1:] + n for g, _, n in placed)]
+            ),
             input_edge=torch.cat(input_edge)
             if len(input_edge) == len(graphs)
             else None,
@@ -192,9 +194,7 @@ class Graph:
             num_merged=sum(graph.num_merged for graph in graphs),
             feature=torch.cat(features) if features else None,
             log_odds=torch.cat(odds) if odds else None,
-            degree=torch.cat([graph.in_degree for graph in graphs])
-            if any(graph.degree is not None for graph in graphs)
-            else None,
+            **fields,
         )
 
     @property
@@ -215,20 +215,16 @@ class Graph:
     @property
     def edge_weight(self) -> Tensor:
         """Weight A_ij of each edge, ones where none were given, [E]."""
-        return (
-            self.weight
-            if self.weight is not None
-            else _ones(self.num_edges, self.loop_weight, self.device)
-        )
+        if self.weight is not None:
+            return self.weight
+        return _ones(self.num_edges, self.loop_weight, self.device)
 
     @property
     def loop_weights(self) -> Tensor:
         """Weight A_ii of each node's self-loop, ones where none were given, [N]."""
-        return (
-            self.loop_weight
-            if self.loop_weight is not None
-            else _ones(self.num_nodes, self.weight, self.device)
-        )
+        if self.loop_weight is not None:
+            return self.loop_weight
+        return _ones(self.num_nodes, self.weight, self.device)
 
     @property
     def in_degree(self) -> Tensor:
@@ -237,12 +233,10 @@ class Graph:
 
     @property
     def noise_id(self) -> Tensor:
-        """What names each node in the noise, [N] int64."""
-        return (
-            self.node_id
-            if self.node_id is not None
-            else torch.arange(self.num_nodes, device=self.device)
-        )
+        """Name of each node in the noise, [N] int64."""
+        if self.node_id is not None:
+            return self.node_id
+        return torch.arange(self.num_nodes, device=self.device)
 
     @property
     def keys(self) -> Tensor:

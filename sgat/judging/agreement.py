@@ -33,6 +33,10 @@ class Agreement:
     last term stands for the nodes that are no neighbours: without it, beliefs of many
     steps would all end in one class. Where the class of a is known, m_a→b is B_a.
     Messages are held for every edge and class: two tensors of [E, C].
+
+    B is `belief` as of `class_beliefs`, [N, C], and M is `compatible` as of
+    `compatibility`, [C, C]. The graph has both directions of each edge, with one weight
+    w, [E]: how likely the edge is real by all but classes.
     """
 
     def __init__(

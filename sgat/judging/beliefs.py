@@ -25,7 +25,10 @@ Pairs = tuple[Tensor, Tensor]
 
 
 def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> Tensor:
-    """A multinomial logistic regression from the nodes' vectors to their classes."""
+    """A multinomial logistic regression from vectors [N, R] to the known classes.
+
+    Returns its weights, the constants in the last row, [R + 1, C].
+    """
     # Coordinates of one size, so that the price of their weights is fair.
     scale = vector.double().cpu().std(dim=0, correction=0).clamp(min=1e-6)
     rows, labels = vector[known].double().cpu() / scale, y[known].cpu()
@@ -51,7 +54,10 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
 def class_beliefs(
     vector: Tensor, weight: Tensor, label: Tensor | None = None
 ) -> Tensor:
-    """Probability of each class from a node's own features alone, [N, C]."""
+    """Probability of each class from a node's own features alone, [N, C].
+
+    A `label` is sure, where it is not -1.
+    """
     belief = (vector @ weight[:-1] + weight[-1]).softmax(dim=1)
     if label is None:
         return belief

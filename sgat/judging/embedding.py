@@ -21,7 +21,7 @@ ENTRIES_AT_ONCE = 1 << 18
 
 
 class Embedding(NamedTuple):
-    """How features become vectors.
+    """The way from features to vectors.
 
         z = unit(x ⊙ scale - offset) - centre,   u = unit(z · axes)
 
@@ -29,10 +29,10 @@ class Embedding(NamedTuple):
     features are standardised, and those that never change are left out (scale = 0).
     """
 
-    scale: Tensor
-    offset: Tensor
-    centre: Tensor
-    axes: Tensor
+    scale: Tensor  # [K]
+    offset: Tensor  # [K]
+    centre: Tensor  # mean of the unit rows, [K]
+    axes: Tensor  # directions of largest variance, 0 where there is none, [K, R]
 
     def vectors(self, x: Features) -> Tensor:
         """The vector of each node, of length 1 or 0, [N, R] in float32."""

@@ -15,8 +15,8 @@ class Example(NamedTuple):
     """A graph with features, and with labels as far as they may be looked at."""
 
     graph: Graph
-    x: Features
-    label: Tensor
+    x: Features  # [N, K]
+    label: Tensor  # class of each node, -1 where it is unknown, [N] int64
 
     @classmethod
     def of(
@@ -26,7 +26,10 @@ class Example(NamedTuple):
         y: Tensor | None = None,
         train: Tensor | None = None,
     ) -> Example:
-        """An example that knows the classes of training nodes and no others."""
+        """An example that knows the classes of training nodes, of all without `train`.
+
+        Several labels per node, [N, C], leave all classes unknown.
+        """
         label = torch.full((graph.num_nodes,), -1, device=graph.device)
         if y is not None and y.dim() == 1:
             label = y.long() if train is None else torch.where(train, y.long(), label)

@@ -21,8 +21,8 @@ UNKNOWN = -1
 class KnownNodes(NamedTuple):
     """A table of nodes whose class is known."""
 
-    fingerprint: Tensor
-    label: Tensor
+    fingerprint: Tensor  # ascending, [T] int64
+    label: Tensor  # [T] int64
 
     @classmethod
     def of(cls, x: Features, y: Tensor, known: Tensor) -> KnownNodes:

@@ -1,4 +1,4 @@
-"""Neighbourhood: what the surroundings of two nodes say of an edge between them."""
+"""Neighbourhood: features of an edge from the surroundings of its two nodes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def neighbour_sum(x: Tensor, graph: Graph) -> Tensor:
 class Neighbourhood(NamedTuple):
     """The nodes of an undirected graph and what surrounds them."""
 
-    vector: Tensor
-    sum: Tensor
-    degree: Tensor
+    vector: Tensor  # u of each node, [N, R]
+    sum: Tensor  # of the vectors of the neighbours, [N, R]
+    degree: Tensor  # number of neighbours, [N]
     graph: Graph
 
     @classmethod
@@ -38,14 +38,15 @@ class Neighbourhood(NamedTuple):
         return cls(vector, neighbour_sum(vector, graph), degree, graph)
 
     def features(self, a: Tensor, b: Tensor, *, are_edges: bool) -> Tensor:
-        """Features of an edge between a and b, as if that edge were not there.
+        """Features of an edge between a and b, as if that edge were not there, [P, 6].
 
             u_a · u_b,   u_a · m_b + u_b · m_a,   m_a · m_b,
             l_a + l_b,   |l_a - l_b|,   log (1 + 10 Σ_k 1 / d_k)
 
         with m_a the mean vector (with one 0 added) of the neighbours of a other than b,
         l_a the logarithm of their number plus 1, and the sum over common neighbours k,
-        d_k their degree. All are the same for (b, a).
+        d_k their degree. All are the same for (b, a). Either all pairs are edges, or
+        none is.
         """
         if not len(a):
             return self.sum.new_empty(0, NUM_FEATURES)

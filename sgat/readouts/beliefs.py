@@ -14,7 +14,7 @@ from sgat.ops import OpenEdges, Seed
 class BeliefReadout(nn.Module):
     """Class scores of a node by itself, corrected by the beliefs around it.
 
-        p = softmax(f) - 1 / C                   what each node believes to be
+        p = softmax(f) - 1 / C                   belief of each node by itself
         n⁰ = p,   n^h_i = Σ_j A_ij z_ij n^(h-1)_j / √d_i        h = 1 … steps
         logits = f + Σ_h n^h H_h                 H_h [C, C], 0 at the start
 
@@ -49,7 +49,7 @@ class BeliefReadout(nn.Module):
     def forward(
         self, own: Tensor, opened: OpenEdges, *, seed: Seed | None = None
     ) -> Tensor:
-        """Class scores."""
+        """Class scores from those of each node by itself, f, [N, C]."""
         graph = opened.graph
         loop = graph.loop_weights.to(own)[:, None]
         root = graph.in_degree.clamp(min=1).to(own).sqrt()[:, None]

@@ -18,10 +18,10 @@ class DiffusionReadout(nn.Module):
         y⁰ = f,   y^k = (1 - r) Σ_j a_ij y^(k-1)_j + r f        k = 1 … steps
 
     with f the class scores of each node by itself, a_ij the attention of open edges and
-    self-loops, and r the share of the restarts. Scores from many
-    steps away arrive, and the node's own scores keep their share. In training each step
-    drops other coefficients. (Gasteiger, Bojchevski, Günnemann: Predict then propagate,
-    ICLR 2019.)
+    self-loops, and r the share `restart`. Scores from many steps away arrive, and the
+    node's own scores keep their share. In training each step drops other coefficients,
+    a share `attention_dropout`. (Gasteiger, Bojchevski, Günnemann: Predict then
+    propagate, ICLR 2019.)
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class DiffusionReadout(nn.Module):
     def forward(
         self, own: Tensor, opened: OpenEdges, *, seed: Seed | None = None
     ) -> Tensor:
-        """Class scores."""
+        """Class scores from those of each node by itself, f, [N, C]."""
         logits = own
         for step in range(self.steps):
             received = ops.aggregate(

@@ -45,7 +45,14 @@ class AdditiveScorer(nn.Module):
 
 
 class PairScorer(nn.Module):
-    """The part that scorers of pairs share: additive scores beside their own."""
+    """The part that scorers of pairs share: additive scores beside their own.
+
+    Args:
+        channels: Width D of the projected features.
+        additive: Add the scores of the paper's gate, so that all edges of a node can
+            open or close together.
+        init_gain: Scale of the initial weights.
+    """
 
     def __init__(self, channels: int, *, additive: bool, init_gain: float) -> None:
         super().__init__()

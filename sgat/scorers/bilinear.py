@@ -14,11 +14,7 @@ from sgat.scorers.scores import Scores, check_rank
 class BilinearScorer(PairScorer):
     """A product of projections: log α_ij = (Q h_i) · (K h_j) + s_i + t_j.
 
-    Args:
-        channels: Width D of the projected features.
-        rank: Length R of the vectors, 1 to 64.
-        additive: Add the scores of the paper's gate.
-        init_gain: Scale of the initial weights.
+    The vectors have the length `rank`, 1 to 64; see `PairScorer` for the rest.
     """
 
     def __init__(

@@ -17,15 +17,9 @@ from sgat.scorers.scores import Scores, check_rank
 class CosineScorer(PairScorer):
     """Similarity of projected nodes: log α_ij = scale · cos(P h_i, P h_j) + s_i + t_j.
 
-    The scale is positive and learned. The similarity is the product of one vector for
-    each node, so the kernels compute it.
-
-    Args:
-        channels: Width D of the projected features.
-        rank: Length R of the vectors, 1 to 64.
-        additive: Add the scores of the paper's gate.
-        init_scale: Where the scale starts.
-        init_gain: Scale of the initial weights.
+    The scale is positive and learned, from `init_scale` on. The similarity is the
+    product of one vector for each node, of length `rank`, 1 to 64, so the kernels
+    compute it. Further arguments are as of `PairScorer`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class EvidenceScorer(nn.Module):
         log α_ij = scale · log_odds_ij + shift + τ
 
     with the log-odds of a judged graph (`Graph.log_odds`, see `sgat.judging`) and τ the
-    threshold of evaluation, so that it keeps the edges that are rather real than noise:
+    threshold of evaluation, so that it keeps the edges more likely real than noise:
     scale is 1 and shift 0, unless a share of the edges is to be kept (`spread`).
     Training leaves both as they are.
     """

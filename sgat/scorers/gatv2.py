@@ -84,13 +84,8 @@ class GATv2Scorer(PairScorer):
     """A hidden layer of each edge: log α_ij = a · LeakyReLU(L h_i + R h_j) + s_i + t_j.
 
     No product of two vectors can say this, so it costs a number for each edge. On a GPU
-    its gradient adds in any order and does not repeat bit for bit.
-
-    Args:
-        channels: Width D of the projected features.
-        width: Width W of the hidden layer.
-        additive: Add the scores of the paper's gate.
-        init_gain: Scale of the initial weights.
+    its gradient adds in any order and does not repeat bit for bit. `width` is that of
+    the hidden layer; further arguments are as of `PairScorer`.
     """
 
     def __init__(

@@ -29,7 +29,11 @@ SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
 def make_scorer(
     name: str, channels: int, rank: int, *, init_gain: float = 1.0
 ) -> nn.Module:
-    """The scorer of this name."""
+    """The scorer of a name in `SCORERS`.
+
+    `rank` is the length of the vectors of "cosine" and "bilinear", and the width of the
+    hidden layer of "gatv2".
+    """
     if name not in SCORERS:
         names = ", ".join((*SCORERS, "evidence"))
         raise ValueError(f"Unknown scorer {name!r}; choose one of {names}.")
@@ -46,7 +50,11 @@ def choose_scorer(
     threshold: float,
     init_gain: float = 1.0,
 ) -> nn.Module | None:
-    """The scorer of a model; None for the additive one, which a layer makes itself."""
+    """The scorer of a model; None for the additive one, which a layer makes itself.
+
+    `scorer` is a module, "evidence", a key of `SCORERS` or None. The transductive mode
+    takes a free score for each of `num_edges` edges, and no scorer.
+    """
     if gate_mode not in get_args(GateMode):
         raise ValueError(
             f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."

@@ -15,10 +15,14 @@ from sgat.scorers.scores import Scores
 
 
 class Structure(NamedTuple):
-    """What the shape of a graph says of its nodes and edges, directions left aside."""
+    """Numbers from the shape of a graph, directions left aside.
 
-    degree: Tensor
-    common: Tensor
+    The columns of `common` are log(1 + common neighbours of both ends), log(1 + their
+    Adamic-Adar index Σ 1 / log degree) and their Jaccard index.
+    """
+
+    degree: Tensor  # log(1 + number of neighbours) of each node, [N]
+    common: Tensor  # of each edge, [E, 3]
 
 
 def structure_of(graph: Graph) -> Structure:
@@ -61,12 +65,8 @@ class StructureScorer(PairScorer):
 
     d is the degree of a node and f_ij counts common neighbours, see `Structure`. What a
     graph says of its edges is worked out at the first pass over it, in time about the
-    sum over edges of the smaller degree of their ends.
-
-    Args:
-        channels: Width D of the projected features.
-        additive: Add the scores of the paper's gate.
-        init_gain: Scale of the initial weights.
+    sum over edges of the smaller degree of their ends. Arguments are as of
+    `PairScorer`.
     """
 
     def __init__(
