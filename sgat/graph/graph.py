@@ -174,9 +174,7 @@ class Graph:
             if any(getattr(graph, name) is not None for graph in graphs)
         }
         input_edge = [
-            torch.where(
-                graph.input_edge < 0, graph.input_edge, graph.input_edge + start
-            )
+            torch.where(g.input_edge < 0, g.input_edge, g.input_edge + start)
             for g, _, start in placed
             if g.input_edge is not None
         ]
