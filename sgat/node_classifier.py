@@ -15,21 +15,14 @@ from sgat.ops import OpenEdges, Seed
 class Output(NamedTuple):
     """The result of one pass of a model.
 
-    Attributes:
-        logits: Class scores, [N, C].
-        embedding: Penultimate features, the input of the read-out, [N, D].
-        opened: The open edges of all layers, with the penalty; None without gates.
-        extra_loss: A scalar that the model adds to the loss on the labels in training,
-            its price included; None for nothing.
-        num_used: Number of edges that the pass used, a scalar; None for those of
-            `opened`, or all.
+    `extra_loss` is added to the loss on the labels in training, its price included.
     """
 
-    logits: Tensor
-    embedding: Features
-    opened: OpenEdges | None = None
-    extra_loss: Tensor | None = None
-    num_used: Tensor | None = None
+    logits: Tensor  # class scores, [N, C]
+    embedding: Features  # penultimate features, the input of the read-out, [N, D]
+    opened: OpenEdges | None = None  # of all layers; None without gates
+    extra_loss: Tensor | None = None  # a scalar; None for nothing
+    num_used: Tensor | None = None  # edges used; None for those of `opened`, or all
 
     def used_edges(self, graph: Graph) -> Tensor:
         """Number of edges of the graph that the pass used, a scalar."""

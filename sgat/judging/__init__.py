@@ -9,9 +9,8 @@ from sgat.judging.assortativity import (
     is_assortative,
     measure_assortativity,
 )
-from sgat.judging.edge_judge import EDGE_LIMIT, EdgeJudge
-from sgat.judging.example import Example
-from sgat.judging.judged_graph import JudgedGraph, judge
+from sgat.judging.edge_judge import EDGE_LIMIT, EdgeJudge, JudgedGraph, judge
+from sgat.judging.known_nodes import Example
 
 __all__ = [
     "EDGE_LIMIT",

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sgat.judging.beliefs import choose_classes, class_beliefs, fit_classes, joint
 from sgat.judging.embedding import fit_embedding
-from sgat.judging.example import Example
+from sgat.judging.known_nodes import Example
 from sgat.judging.neighbourhood import random_pairs
 
 RANK = 64

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -150,32 +148,21 @@ def choose_classes(
     Either pairs of classes, or one class: the second is one number, and sure where the
     scatter of each of many pairs hides what all of one class have in common.
     """
-    return any(
-        _is_sure(measure, belief, edges, pairs, seed)
-        for measure in (_distance, _excess)
-    )
-
-
-def _is_sure(
-    measure: Callable[[Tensor, Pairs, Pairs], float],
-    belief: Tensor,
-    edges: Pairs,
-    pairs: Pairs,
-    seed: int,
-) -> bool:
-    """Whether a measure is surely larger than with the beliefs permuted at random."""
-    generator = torch.Generator().manual_seed(seed)
-    kept = torch.randperm(len(edges[0]), generator=generator)[:MOST_DEALT]
-    kept = kept.to(belief.device)
-    edges = edges[0][kept], edges[1][kept]
-    found = measure(belief, edges, pairs)
-    deals = []
-    for _ in range(DEALS):
-        dealt = torch.randperm(len(belief), generator=generator).to(belief.device)
-        deals.append(measure(belief[dealt], edges, pairs))
-    by_chance = torch.tensor(deals)
-    # Beliefs that are all alike differ by rounding.
-    return found > max(float(by_chance.mean() + SURE * by_chance.std()), 1e-9)
+    for measure in (_distance, _excess):
+        generator = torch.Generator().manual_seed(seed)
+        kept = torch.randperm(len(edges[0]), generator=generator)[:MOST_DEALT]
+        kept = kept.to(belief.device)
+        looked_at = edges[0][kept], edges[1][kept]
+        deals = []
+        for _ in range(DEALS):
+            dealt = torch.randperm(len(belief), generator=generator).to(belief.device)
+            deals.append(measure(belief[dealt], looked_at, pairs))
+        by_chance = torch.tensor(deals)
+        # Beliefs that are all alike differ by rounding.
+        most = max(float(by_chance.mean() + SURE * by_chance.std()), 1e-9)
+        if measure(belief, looked_at, pairs) > most:
+            return True
+    return False
 
 
 def _distance(belief: Tensor, edges: Pairs, pairs: Pairs) -> float:

@@ -1,7 +1,7 @@
-"""KnownNodes: training nodes, and their classes, are found again by their features.
+"""Example and KnownNodes: nodes whose class is known, here and in other graphs.
 
 The number of a node means nothing in another graph, or in a part of this one. Its
-features are the same wherever it stands.
+features are the same wherever it stands, so known nodes are found again by them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,41 @@ import torch
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
+from sgat.graph import Graph
 
 ENTRIES_AT_ONCE = 1 << 22
 """Entries of a feature matrix that are worked on together."""
 UNKNOWN = -1
+
+
+class Example(NamedTuple):
+    """A graph with features, and with labels as far as they may be looked at."""
+
+    graph: Graph
+    x: Features  # [N, K]
+    label: Tensor  # class of each node, -1 where it is unknown, [N] int64
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        x: Features,
+        y: Tensor | None = None,
+        train: Tensor | None = None,
+    ) -> Example:
+        """An example that knows the classes of training nodes, of all without `train`.
+
+        Several labels per node, [N, C], leave all classes unknown.
+        """
+        label = torch.full((graph.num_nodes,), -1, device=graph.device)
+        if y is not None and y.dim() == 1:
+            label = y.long() if train is None else torch.where(train, y.long(), label)
+        return cls(graph, x, label)
+
+    @property
+    def known(self) -> Tensor:
+        """Nodes whose class is known, [N] bool."""
+        return self.label >= 0
 
 
 class KnownNodes(NamedTuple):

@@ -6,13 +6,12 @@ products the kernels compute; the score per edge is for what neither can say.
 """
 
 from sgat.scorers.additive import AdditiveScorer
-from sgat.scorers.bilinear import BilinearScorer
-from sgat.scorers.cosine import CosineScorer
 from sgat.scorers.edge_feature import EdgeFeatureScorer
 from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.named import SCORERS, choose_scorer, make_scorer
+from sgat.scorers.products import BilinearScorer, CosineScorer
 from sgat.scorers.scores import Scores, symmetrised
 from sgat.scorers.structure import StructureScorer
 

@@ -9,11 +9,10 @@ from torch import nn
 
 from sgat.config.sections import GateMode
 from sgat.scorers.additive import AdditiveScorer
-from sgat.scorers.bilinear import BilinearScorer
-from sgat.scorers.cosine import CosineScorer
 from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
+from sgat.scorers.products import BilinearScorer, CosineScorer
 from sgat.scorers.structure import StructureScorer
 
 SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {

@@ -12,21 +12,13 @@ from sgat.ops import MAX_RANK
 
 
 class Scores(NamedTuple):
-    """The parts of log α_ij = dst_i + src_j + query_i · key_j + edge_ij.
+    """The parts of log α_ij = dst_i + src_j + query_i · key_j + edge_ij; None is 0."""
 
-    Attributes:
-        dst: Score s of each node as a target, [N].
-        src: Score t of each node as a source, [N].
-        edge: Further score c of each edge in the order of the graph, [E]; None for 0.
-        query: Vector q of each node as a target, [N, R]; None for 0.
-        key: Vector k of each node as a source, [N, R]; None if `query` is.
-    """
-
-    dst: Tensor
-    src: Tensor
-    edge: Tensor | None = None
-    query: Tensor | None = None
-    key: Tensor | None = None
+    dst: Tensor  # score s of each node as a target, [N]
+    src: Tensor  # score t of each node as a source, [N]
+    edge: Tensor | None = None  # score c of each edge in the order of the graph, [E]
+    query: Tensor | None = None  # vector q of each node as a target, [N, R]
+    key: Tensor | None = None  # vector k of each node as a source, [N, R]
 
 
 def check_rank(rank: int) -> int:

@@ -23,7 +23,7 @@ from sgat.data.node_data import NodeData, merge
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import OpenEdges, noise
-from sgat.training import gate_gradient, metrics
+from sgat.training import checkpoint, gate_gradient, metrics
 from sgat.training.budget import EdgeBudget, bias_shift
 from sgat.training.evaluate import loss_on
 
@@ -55,18 +55,14 @@ class Epochs:
         self.model = model
         self.config = config
         self.device = graphs[0].graph.device
-        self.budget = (
-            None
-            if config.keep is None
-            else EdgeBudget(
-                config.keep, warmup=config.warmup_epochs, device=self.device
-            )
-        )
-        self.estimator = (
-            gate_gradient.estimator_for(model.gating.gates, self.device)
-            if isinstance(model, SGAT) and model.reach
-            else None
-        )
+        self.budget: EdgeBudget | None = None
+        if config.keep is not None:
+            warmup = config.warmup_epochs
+            self.budget = EdgeBudget(config.keep, warmup=warmup, device=self.device)
+        self.estimator: gate_gradient.Estimator | None = None
+        if isinstance(model, SGAT) and model.reach:
+            gates = model.gating.gates
+            self.estimator = gate_gradient.estimator_for(gates, self.device)
         self.optimiser = self._optimiser()
         self.training = [data for data in graphs if bool(data.train.any())]
         # Graphs that only test are not looked at before the end.
@@ -90,6 +86,16 @@ class Epochs:
         size = self.config.batch_size
         one_step = size is None or size >= len(self.training)
         return self.device.type == "cuda" and one_step and self.model.can_replay
+
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """Tensors of a checkpoint besides model and optimiser; change them in place."""
+        state = {**checkpoint.pack("best", self.best), "best_val": self.best_val}
+        if self.budget is not None:
+            state["multiplier"] = self.budget.multiplier
+        if self.estimator is not None:
+            state |= checkpoint.pack("gate_gradient", self.estimator.state)
+        return state
 
     def run(self, epoch: int | None) -> Tensor:
         """Train on every training graph once, evaluate, and keep the best weights.
@@ -142,10 +148,8 @@ class Epochs:
         if self.device.type == "cuda":
             options["capturable"] = True
         if self.budget is None:
-            decay = config.weight_decay
-            return torch.optim.Adam(
-                self.model.parameters(), weight_decay=decay, **options
-            )
+            options["weight_decay"] = config.weight_decay
+            return torch.optim.Adam(self.model.parameters(), **options)
         # The budget moves the bias itself, and sets the level of the scores, which L2
         # would pull back to 0.
         gating = self._gating
@@ -290,10 +294,10 @@ class Epochs:
         """Take over the weights if they are the best so far; a boolean scalar."""
         if self.config.select == "last" or not self.has_val:
             is_best = torch.ones_like(val, dtype=torch.bool)
-        elif self.config.ties == "latest":
-            is_best = (val >= self.best_val) & self._now(self.candidates)
         else:
-            is_best = (val > self.best_val) & self._now(self.candidates)
+            latest = self.config.ties == "latest"
+            better = val >= self.best_val if latest else val > self.best_val
+            is_best = better & self._now(self.candidates)
         self.best_val.copy_(torch.where(is_best, val, self.best_val))
         for name, tensor in self.model.state_dict().items():
             best = self.best[name]

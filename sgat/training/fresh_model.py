@@ -58,28 +58,28 @@ def fresh_model(
     build: Build | None,
 ) -> NodeClassifier:
     """A model with the weights of `train.seed`, on the CPU: SGAT, unless `build`."""
+    first = graphs[0]
     # Layers draw weights when they are made; torch's generator is not ours to move.
     with torch.random.fork_rng(devices=[]):
         if build is None:
-            fresh: NodeClassifier = _fresh_sgat(model, graphs, train)
+            _check_sgat(model, graphs, train)
+            sizes = first.num_features, first.num_classes, first.graph.num_edges
+            fresh: NodeClassifier = build_sgat(model, *sizes)
         else:
-            fresh = _fresh_other(build, graphs, train)
+            given = {"keep": train.keep, "snapshots": train.snapshots}
+            for name, value in given.items():
+                if value:
+                    raise ValueError(
+                        f"`{name}` must be left out with `build`, got {value}."
+                    )
+            fresh = build(first)
     fresh.reset_parameters(torch.Generator().manual_seed(train.seed))
     return fresh
 
 
-def _fresh_other(
-    build: Build, graphs: Sequence[NodeData], train: TrainConfig
-) -> NodeClassifier:
-    for name, value in {"keep": train.keep, "snapshots": train.snapshots}.items():
-        if value:
-            raise ValueError(f"`{name}` must be left out with `build`, got {value}.")
-    return build(graphs[0])
-
-
-def _fresh_sgat(
+def _check_sgat(
     model: ModelConfig, graphs: Sequence[NodeData], train: TrainConfig
-) -> SGAT:
+) -> None:
     if model.gate_mode == "transductive" and len(graphs) > 1:
         raise ValueError(
             "`gate_mode` must be inductive to train on several graphs:"
@@ -90,7 +90,3 @@ def _fresh_sgat(
             "`gate_bias` must be true with `keep`: training to a share of edges moves"
             " the gate bias."
         )
-    first = graphs[0]
-    return build_sgat(
-        model, first.num_features, first.num_classes, first.graph.num_edges
-    )

@@ -195,16 +195,11 @@ class Training:
         epochs = self.epochs
         tensors = {
             **checkpoint.pack("model", self.model.state_dict()),
-            **checkpoint.pack("best", epochs.best),
             **checkpoint.pack("adam", checkpoint.optimiser_tensors(epochs.optimiser)),
+            **epochs.state,
             **{f"log_alpha.{s.epoch}": s.log_alpha for s in self.snapshots},
             **{f"logits.{s.epoch}": s.logits for s in self.snapshots},
-            "best_val": epochs.best_val,
         }
-        if epochs.budget is not None:
-            tensors["multiplier"] = epochs.budget.multiplier
-        if epochs.estimator is not None:
-            tensors |= checkpoint.pack("gate_gradient", epochs.estimator.state)
         state = {
             "format": checkpoint.MODEL_FORMAT,
             "data": self.fingerprint,
@@ -227,17 +222,10 @@ class Training:
             )
         self._load(checkpoint.unpack("model", tensors), path)
         epochs = self.epochs
-        for name, tensor in checkpoint.unpack("best", tensors).items():
-            epochs.best[name].copy_(tensor)
-        checkpoint.restore_optimiser(
-            epochs.optimiser, checkpoint.unpack("adam", tensors)
-        )
-        epochs.best_val.copy_(tensors["best_val"])
-        if epochs.budget is not None:
-            epochs.budget.multiplier.copy_(tensors["multiplier"])
-        if epochs.estimator is not None:
-            for name, tensor in checkpoint.unpack("gate_gradient", tensors).items():
-                epochs.estimator.state[name].copy_(tensor)
+        adam = checkpoint.unpack("adam", tensors)
+        checkpoint.restore_optimiser(epochs.optimiser, adam)
+        for name, tensor in epochs.state.items():
+            tensor.copy_(tensors[name])
         self.snapshots = [
             Snapshot(epoch, tensors[f"log_alpha.{epoch}"], tensors[f"logits.{epoch}"])
             for epoch in state["snapshots"]

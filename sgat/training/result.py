@@ -14,47 +14,27 @@ from sgat.node_classifier import NodeClassifier
 
 @dataclasses.dataclass(frozen=True)
 class EpochRecord:
-    """The numbers of one epoch of training.
+    """The numbers of one epoch of training; scores are those of evaluation gates."""
 
-    Attributes:
-        epoch: Number of the epoch, from 1.
-        loss: Data loss plus penalty, mean over the steps of the epoch.
-        data_loss: Loss on the training labels.
-        open_share: Share of edges whose drawn gate was open in training.
-        expected_open: Expected share of open gates, mean of P(z ≠ 0).
-        kept_share: Share of edges that evaluation keeps.
-        train: Score on the training nodes with evaluation gates.
-        val: Score on the validation nodes; None without any.
-        val_loss: Loss on the validation nodes; None without any.
-        price: λ, or the multiplier of the edge budget divided by the number of edges.
-        seconds: Time since training began, pauses left out.
-    """
-
-    epoch: int
-    loss: float
-    data_loss: float
-    open_share: float
-    expected_open: float
-    kept_share: float
-    train: float
-    val: float | None
-    val_loss: float | None
-    price: float
-    seconds: float
+    epoch: int  # from 1
+    loss: float  # data loss plus penalty, mean over the steps of the epoch
+    data_loss: float  # on the training labels
+    open_share: float  # share of edges whose drawn gate was open in training
+    expected_open: float  # mean of P(z ≠ 0)
+    kept_share: float  # share of edges that evaluation keeps
+    train: float  # score on the training nodes
+    val: float | None  # score on the validation nodes; None without any
+    val_loss: float | None  # loss on the validation nodes; None without any
+    price: float  # λ, or the multiplier of the budget divided by the number of edges
+    seconds: float  # since training began, pauses left out
 
 
 class Snapshot(NamedTuple):
-    """Scores and predictions on the first graph at one epoch.
+    """Scores and predictions on the first graph at one epoch."""
 
-    Attributes:
-        epoch: Number of the epoch, from 1.
-        log_alpha: Gate location of every edge, [E].
-        logits: Class scores of every node, [N, C].
-    """
-
-    epoch: int
-    log_alpha: Tensor
-    logits: Tensor
+    epoch: int  # from 1
+    log_alpha: Tensor  # gate location of every edge, [E]
+    logits: Tensor  # class scores of every node, [N, C]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sgat.ops import noise, reference
 from sgat.training.epoch import Epochs, Role
 from sgat.training.evaluate import loss_on
 from sgat.training.fresh_model import build_sgat
-from sgat.training.gate_estimators import Draw
+from sgat.training.gate_gradient import Draw
 
 EDGES = torch.tensor([[1, 2, 0, 3, 1, 4, 3], [0, 0, 1, 1, 2, 3, 4]])
 LOG_ALPHA = "convs.0.scorer.log_alpha"

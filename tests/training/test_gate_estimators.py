@@ -14,7 +14,7 @@ from support.exact_gradient import (
 
 from sgat.gates import BinaryGates
 from sgat.ops import noise
-from sgat.training.gate_estimators import (
+from sgat.training.gate_gradient import (
     Rebar,
     Reinforce,
     RunningMean,

@@ -21,8 +21,7 @@ from sgat.gates import BinaryGates, HardConcrete
 from sgat.graph import Graph
 from sgat.training.evaluate import evaluate
 from sgat.training.fresh_model import build_sgat
-from sgat.training.gate_estimators import Rebar, Reinforce, Relax
-from sgat.training.gate_gradient import estimator_for
+from sgat.training.gate_gradient import Rebar, Reinforce, Relax, estimator_for
 from sgat.training.loop import Training, fit
 
 BINARY = ["reinforce", "gumbel", "rebar", "relax"]

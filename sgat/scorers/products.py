@@ -1,4 +1,7 @@
-"""CosineScorer: gates open between nodes that are alike."""
+"""CosineScorer and BilinearScorer: gates from a product of vectors of both ends.
+
+Tested by tests/scorers/test_cosine.py and tests/scorers/test_bilinear.py.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,43 @@ class CosineScorer(PairScorer):
         """Give every node its vector, of length √scale; a node of zeros gets zeros."""
         vector = F.normalize(h @ self.weight, dim=1) * (self.log_scale / 2).exp()
         return self.node_scores(h, graph)._replace(query=vector, key=vector)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.channels}, {self.rank}"
+
+
+class BilinearScorer(PairScorer):
+    """A product of projections: log α_ij = (Q h_i) · (K h_j) + s_i + t_j.
+
+    The vectors have the length `rank`, 1 to 64; see `PairScorer` for the rest.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        rank: int = ModelConfig.rank,
+        *,
+        additive: bool = True,
+        init_gain: float = 1.0,
+    ) -> None:
+        super().__init__(channels, additive=additive, init_gain=init_gain)
+        self.rank = check_rank(rank)
+        self.query_weight = nn.Parameter(torch.empty(channels, rank))
+        self.key_weight = nn.Parameter(torch.empty(channels, rank))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights, smaller for longer vectors: a product adds R terms."""
+        super().reset_parameters(generator)
+        gain = self.init_gain / self.rank**0.25
+        nn.init.xavier_normal_(self.query_weight, gain, generator)
+        nn.init.xavier_normal_(self.key_weight, gain, generator)
+
+    def forward(self, h: Tensor, graph: Graph) -> Scores:
+        """Give every node a vector as a target and one as a source."""
+        query, key = h @ self.query_weight, h @ self.key_weight
+        return self.node_scores(h, graph)._replace(query=query, key=key)
 
     def extra_repr(self) -> str:
         """The sizes."""
