@@ -33,7 +33,7 @@ from benchmarks.measure import append, measure, table
 from benchmarks.ops import csr_matrix, location
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
-from sgat.training.evaluate import loss_on
+from sgat.training.metrics import loss_on
 from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 
 COLUMNS = [

@@ -103,8 +103,14 @@ class SGATConv(nn.Module):
         backend: Backend = "auto",
     ) -> None:
         super().__init__()
-        _check_sizes(in_channels=in_channels, out_channels=out_channels, heads=heads)
-        _check_rates(dropout=dropout, attention_dropout=attention_dropout)
+        sizes = {"in_channels": in_channels, "out_channels": out_channels}
+        for name, size in {**sizes, "heads": heads}.items():
+            if size < 1:
+                raise ValueError(f"`{name}` must be at least 1, got {size}.")
+        rates = {"dropout": dropout, "attention_dropout": attention_dropout}
+        for name, rate in rates.items():
+            if not 0 <= rate < 1:
+                raise ValueError(f"`{name}` must be in [0, 1), got {rate}.")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.heads = heads
@@ -253,15 +259,3 @@ def _xavier(weight: Tensor, gain: float, generator: torch.Generator | None) -> N
     with torch.no_grad():
         std = gain * math.sqrt(2 / sum(weight.shape))
         weight.normal_(0.0, std, generator=generator)
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"`{name}` must be at least 1, got {size}.")
-
-
-def _check_rates(**rates: float) -> None:
-    for name, rate in rates.items():
-        if not 0 <= rate < 1:
-            raise ValueError(f"`{name}` must be in [0, 1), got {rate}.")

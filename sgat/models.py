@@ -179,10 +179,7 @@ class SGAT(NodeClassifier):
 
     @property
     def noise_share(self) -> float | None:
-        """Estimated share of noise among the edges seen before training.
-
-        None where gates do not go by evidence.
-        """
+        """Estimated share of noise before training; None without gates by evidence."""
         return None if self.judge is None else self.judge.noise_share
 
     @property

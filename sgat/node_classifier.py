@@ -36,11 +36,9 @@ class Output(NamedTuple):
 class NodeClassifier(nn.Module):
     """A model from node features and a graph to class scores.
 
-    Attributes:
-        can_replay: Whether a pass never waits for the device and takes its seed as a
-            tensor, so that a CUDA graph can replay it.
-        progress: Share of the training that is done, in [0, 1); the trainer sets it
-            before every epoch, for what changes as training goes on.
+    A CUDA graph can replay a pass (`can_replay`) that never waits for the device and
+    takes its seed as a tensor. The trainer sets `progress` before every epoch: the share
+    of the training that is done, in [0, 1).
     """
 
     can_replay = False
@@ -58,14 +56,7 @@ class NodeClassifier(nn.Module):
         *,
         seed: Seed | None = None,
     ) -> Output:
-        """Class scores, and all else that one pass gives.
-
-        Args:
-            x: Node features, dense or sparse, [N, K].
-            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`.
-            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
-            seed: Key of all noise in training mode; None draws one from torch.
-        """
+        """Class scores, and all else that one pass gives; see `SGAT.compute`."""
         raise NotImplementedError
 
     def forward(

@@ -17,7 +17,7 @@ from sgat.gates import Gates
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.training import metrics
-from sgat.training.evaluate import score_nodes
+from sgat.training.metrics import score_nodes
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph

@@ -23,7 +23,7 @@ from sgat.scored import (
     score_graphs,
     score_table,
 )
-from sgat.training.evaluate import evaluate
+from sgat.training.metrics import evaluate
 
 GATES = HardConcrete()
 

@@ -14,7 +14,7 @@ from sgat.models import SGAT
 from sgat.scored import ScoredGraph
 from sgat.training import metrics
 from sgat.training.budget import bias_shift
-from sgat.training.evaluate import score_nodes
+from sgat.training.metrics import score_nodes
 
 STEPS = 20
 

@@ -297,14 +297,9 @@ class Graph:
 
     def to(self, device: torch.device | str) -> Graph:
         """The same graph on another device; itself if it is there."""
-        fields = [field.name for field in dataclasses.fields(self)]
-        given = {name: getattr(self, name) for name in fields}
-        moved: dict[str, Any] = {
-            name: value.to(device)
-            for name, value in given.items()
-            if isinstance(value, Tensor)
-        }
-        if all(value is given[name] for name, value in moved.items()):
+        given = {k: v for k, v in vars(self).items() if isinstance(v, Tensor)}
+        moved: dict[str, Any] = {name: part.to(device) for name, part in given.items()}
+        if all(part is given[name] for name, part in moved.items()):
             return self
         return dataclasses.replace(self, **moved)
 

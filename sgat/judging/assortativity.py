@@ -68,6 +68,10 @@ def _same(belief: Tensor, ends: tuple[Tensor, Tensor]) -> float:
     return float(total.diagonal().sum() / total.sum().clamp(min=1e-12))
 
 
+def _first_labelled(examples: Sequence[Example]) -> Example | None:
+    return next((part for part in examples if bool(part.known.any())), None)
+
+
 def is_assortative(
     examples: Sequence[Example], num_classes: int, *, seed: int = 0
 ) -> bool:
@@ -76,15 +80,15 @@ def is_assortative(
     The first graph with labels decides. It is unknown without classes, and with few
     labels where features say nothing about the class.
     """
-    for example in examples:
-        if not bool(example.known.any()):
-            continue
-        if measure_assortativity(example, num_classes, seed=seed) >= LEAST:
-            return True
-        known = example.known
-        both = known[example.graph.dst.long()] & known[example.graph.src.long()]
-        return int(both.sum()) < FEW_EDGES
-    return True
+    example = _first_labelled(examples)
+    if (
+        example is None
+        or measure_assortativity(example, num_classes, seed=seed) >= LEAST
+    ):
+        return True
+    known = example.known
+    both = known[example.graph.dst.long()] & known[example.graph.src.long()]
+    return int(both.sum()) < FEW_EDGES
 
 
 def edges_ignore_classes(
@@ -95,20 +99,19 @@ def edges_ignore_classes(
     So it is if many edges join labelled nodes and do not choose their classes more than
     with the labels permuted at random. The first graph with labels decides.
     """
-    for example in examples:
-        if not bool(example.known.any()):
-            continue
-        graph, known = example.graph.undirected(), example.known
-        place = known.long().cumsum(0) - 1
-        ends = graph.dst.long(), graph.src.long()
-        pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
-        of_edges, of_pairs = (
-            (place[a[both]], place[b[both]])
-            for a, b in (ends, pairs)
-            for both in [known[a] & known[b]]
-        )
-        if len(of_edges[0]) < MANY_EDGES or not len(of_pairs[0]):
-            return False
-        label = F.one_hot(example.label[known], num_classes).double()
-        return not choose_classes(label, of_edges, of_pairs, seed=seed)
-    return False
+    example = _first_labelled(examples)
+    if example is None:
+        return False
+    graph, known = example.graph.undirected(), example.known
+    place = known.long().cumsum(0) - 1
+    ends = graph.dst.long(), graph.src.long()
+    pairs = random_pairs(graph, NUM_PAIRS, seed=seed)
+    of_edges, of_pairs = (
+        (place[a[both]], place[b[both]])
+        for a, b in (ends, pairs)
+        for both in [known[a] & known[b]]
+    )
+    if len(of_edges[0]) < MANY_EDGES or not len(of_pairs[0]):
+        return False
+    label = F.one_hot(example.label[known], num_classes).double()
+    return not choose_classes(label, of_edges, of_pairs, seed=seed)

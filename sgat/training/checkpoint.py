@@ -33,35 +33,31 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the state that `save_tensors` wrote."""
-    with _opened(path) as file:
+    with _opened(path) as (file, state):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a handle, not a dict
-        return tensors, _state_of(file)
+        return tensors, state
 
 
 def load_state(path: Path) -> dict[str, Any]:
     """Read the `state` of what `save_tensors` wrote, and no tensors."""
-    with _opened(path) as file:
-        return _state_of(file)
+    with _opened(path) as (_, state):
+        return state
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
-            yield file
+            state = json.loads((file.metadata() or {})["state"])
+            if not isinstance(state, dict):
+                raise ValueError("its state is no table of entries")
+            yield file, state
     except (SafetensorError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged or was not written by sgat: {error}."
         ) from None
-
-
-def _state_of(file: Any) -> dict[str, Any]:
-    state = json.loads((file.metadata() or {})["state"])
-    if not isinstance(state, dict):
-        raise ValueError("its state is no table of entries")
-    return state
 
 
 def check_format(found: Any, path: Path, advice: str) -> None:

@@ -25,7 +25,6 @@ from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import OpenEdges, noise
 from sgat.training import checkpoint, gate_gradient, metrics
 from sgat.training.budget import EdgeBudget, bias_shift
-from sgat.training.evaluate import loss_on
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
 COLUMNS = (*STEP_COLUMNS, "kept_share", "train", "val", "val_loss", "is_best")
@@ -196,29 +195,25 @@ class Epochs:
             assert isinstance(self.model, SGAT)
             return self.model.compute(data.x, opened, seed=seed)
 
-    def _with_gate_gradient(
-        self, loss: Tensor, output: Output, seed: Tensor, data: NodeData, role: Role
-    ) -> Tensor:
-        """The loss of a step with an estimated gradient by its binary gates."""
-
-        def loss_with(opened: OpenEdges) -> Tensor:
-            logits = self._compute(data, seed, opened).logits
-            return loss_on(logits[role.node].float(), role.y)
-
-        assert self.estimator is not None and output.opened is not None
-        return gate_gradient.attach(
-            self.estimator, loss, output.opened, seed, loss_with
-        )
-
     def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
+        def loss_of(found: Output) -> Tensor:
+            return metrics.loss_on(found.logits[role.node].float(), role.y)
+
         self.optimiser.zero_grad(set_to_none=False)
         output = self._compute(data, seed)
-        data_loss = loss_on(output.logits[role.node].float(), role.y)
+        data_loss = loss_of(output)
         num_edges = max(data.graph.num_edges, 1)
         open_share = output.used_edges(data.graph) / num_edges
         opened = output.opened
         if self.estimator is not None:
-            data_loss = self._with_gate_gradient(data_loss, output, seed, data, role)
+            assert opened is not None
+            data_loss = gate_gradient.attach(
+                self.estimator,
+                data_loss,
+                opened,
+                seed,
+                lambda edges: loss_of(self._compute(data, seed, edges)),
+            )
         if opened is None:
             share, price = open_share, torch.zeros_like(data_loss)
             loss = data_loss
@@ -263,7 +258,7 @@ class Epochs:
             val, val_loss = torch.full_like(train, torch.nan), train
             if self.has_val:
                 val = metrics.score(found["val"], labels["val"])
-                val_loss = loss_on(found["val"], labels["val"]).double()
+                val_loss = metrics.loss_on(found["val"], labels["val"]).double()
             is_best = self._select(val)
         share = kept.double() / max(self.num_seen_edges, 1)
         return torch.stack([share, train, val, val_loss, is_best.double()])

@@ -29,14 +29,11 @@ def stop_requests() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     # Ignored signals stay ignored (nohup, a shell's background jobs), and a handler
     # that was not set from Python (None) could not be put back.
-    before = {
-        number: handler
-        for number, handler in handlers.items()
-        if handler not in (signal.SIG_IGN, None)
-    }
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    skipped = (signal.SIG_IGN, None)
+    before = {number: old for number, old in handlers.items() if old not in skipped}
 
     def restore() -> None:
         for number, handler in before.items():

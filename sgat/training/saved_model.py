@@ -21,9 +21,8 @@ from sgat.training.files import write_parquet, write_records
 from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import chosen_device
 
-CONFIG, MODEL, METRICS, EDGES = (
-    *("config.toml", "model.safetensors", "metrics.jsonl", "edges.parquet"),
-)
+CONFIG, MODEL = "config.toml", "model.safetensors"
+METRICS, EDGES = "metrics.jsonl", "edges.parquet"
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
 

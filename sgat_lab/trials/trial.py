@@ -18,7 +18,7 @@ from sgat.data.configured import load_configured
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.runs.provenance import device_name, versions
-from sgat.training.evaluate import evaluate
+from sgat.training.metrics import evaluate
 from sgat.training.result import Result
 from sgat_lab.baselines import fit, prepare
 from sgat_lab.config import LabConfig, MadeDataConfig

@@ -13,9 +13,9 @@ from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.ops import noise, reference
 from sgat.training.epoch import Epochs, Role
-from sgat.training.evaluate import loss_on
 from sgat.training.fresh_model import build_sgat
 from sgat.training.gate_gradient import Draw
+from sgat.training.metrics import loss_on
 
 EDGES = torch.tensor([[1, 2, 0, 3, 1, 4, 3], [0, 0, 1, 1, 2, 3, 4]])
 LOG_ALPHA = "convs.0.scorer.log_alpha"

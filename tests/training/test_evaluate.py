@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from support.small_data import block_graph, several_graphs
 
 from sgat.models import SGAT
-from sgat.training.evaluate import _cross_entropy, evaluate, loss_on, score_nodes
+from sgat.training.metrics import _cross_entropy, evaluate, loss_on, score_nodes
 
 
 def test_roles_are_scored_apart_and_missing_ones_are_none():

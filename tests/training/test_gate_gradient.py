@@ -19,10 +19,10 @@ from support.small_data import block_graph, several_graphs
 from sgat.config import ModelConfig, TrainConfig
 from sgat.gates import BinaryGates, HardConcrete
 from sgat.graph import Graph
-from sgat.training.evaluate import evaluate
 from sgat.training.fresh_model import build_sgat
 from sgat.training.gate_gradient import Rebar, Reinforce, Relax, estimator_for
 from sgat.training.loop import Training, fit
+from sgat.training.metrics import evaluate
 
 BINARY = ["reinforce", "gumbel", "rebar", "relax"]
 

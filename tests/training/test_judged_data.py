@@ -16,9 +16,9 @@ from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge, edge_judge
 from sgat.training import checkpoint
-from sgat.training.evaluate import evaluate
 from sgat.training.judged_data import examples, judge_anew, observe
 from sgat.training.loop import Training, fit
+from sgat.training.metrics import evaluate
 
 MODEL = paper_model(hidden=5, heads=2, scorer="evidence")
 TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)

@@ -13,8 +13,8 @@ from sgat.data.karate import load_karate
 from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.training import checkpoint
-from sgat.training.evaluate import evaluate
 from sgat.training.loop import Training, fit
+from sgat.training.metrics import evaluate
 
 SMALL = paper_model(hidden=7)
 

@@ -10,7 +10,7 @@ from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
-from sgat.training.evaluate import evaluate
+from sgat.training.metrics import evaluate
 from sgat_lab.baselines import METHODS, find_method, fit
 from sgat_lab.baselines import prepare as prepare_all
 from sgat_lab.baselines.method import Method

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from sgat.config import TrainConfig
 from sgat.graph import Graph
-from sgat.training.evaluate import evaluate
 from sgat.training.loop import Training
+from sgat.training.metrics import evaluate
 from sgat_lab.baselines.gat import GAT
 from sgat_lab.baselines.gat_topk import METHOD, GATTopK, fit, is_among_smallest
 from sgat_lab.config import MethodConfig
