@@ -39,7 +39,7 @@ from sgat.data import load
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.judging import Example, judge, measure_assortativity
-from sgat.training.choosing import chosen_readout
+from sgat.training.fresh_model import chosen_readout
 from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
 
 PLANTED = "planted"

@@ -20,8 +20,8 @@ from sgat.data.node_data import NodeData, check
 from sgat.pruning import Rules, apply_rules
 from sgat.scored import ScoredGraph, edge_table, node_score, score_graphs
 from sgat.training import saved_model
-from sgat.training.choosing import resolved
 from sgat.training.files import read_parquet, read_records
+from sgat.training.fresh_model import resolved
 from sgat.training.loop import chosen_device, fit
 from sgat.training.result import EpochRecord
 from sgat.training.saved_model import SavedModel

@@ -37,8 +37,8 @@ class NodeClassifier(nn.Module):
     """A model from node features and a graph to class scores.
 
     A CUDA graph can replay a pass (`can_replay`) that never waits for the device and
-    takes its seed as a tensor. The trainer sets `progress` before every epoch: the share
-    of the training that is done, in [0, 1).
+    takes its seed as a tensor. Before every epoch the trainer sets `progress`: the
+    share of the training that is done, in [0, 1).
     """
 
     can_replay = False

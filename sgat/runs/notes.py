@@ -8,7 +8,7 @@ from typing import Any
 from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.judging import EDGE_LIMIT
-from sgat.training.choosing import is_large
+from sgat.training.fresh_model import is_large
 
 MOST_MISSED = 0.02
 """Difference of the kept share from the one asked for that is not worth a word."""

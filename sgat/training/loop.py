@@ -18,9 +18,8 @@ from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import checkpoint
-from sgat.training.choosing import resolved
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
-from sgat.training.fresh_model import Build, fresh_model
+from sgat.training.fresh_model import Build, fresh_model, resolved
 from sgat.training.interrupt import stop_requests
 from sgat.training.judged_data import judge_anew, observe
 from sgat.training.result import EpochRecord, Result, Snapshot
@@ -109,8 +108,8 @@ class Training:
         """Train to the end, or until asked to stop; see `fit`."""
         if resume and checkpoint_path is not None and checkpoint_path.exists():
             self.restore(checkpoint_path)
-            for record in self.records:
-                if on_epoch is not None:
+            if on_epoch is not None:
+                for record in self.records:
                     on_epoch(record)
         every = self.config.checkpoint_every
         with stop_requests() as stop:

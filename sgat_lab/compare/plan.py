@@ -14,7 +14,7 @@ from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
 from sgat.data.node_data import NodeData, check, fingerprint
 from sgat.judging import EDGE_LIMIT
-from sgat.training.choosing import chosen_scorer, is_large
+from sgat.training.fresh_model import chosen_scorer, is_large
 from sgat_lab.compare.pruners import (
     ATTENTION,
     PRUNERS,

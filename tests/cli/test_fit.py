@@ -534,7 +534,7 @@ def test_data_choose_gates_and_read_out_unless_settings_say_which(csv_files):
 
 
 def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
-    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", 29)
+    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 29)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "r"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
     assert len(told) == 1 and told[0].startswith("note: gates are additive")
@@ -544,7 +544,7 @@ def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
     again = ["--scorer", "evidence", "--out", "e"]
     assert main(["fit", *csv_files, "--epochs", "2", *again]) == 0
     assert "additive" not in capsys.readouterr().err
-    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", 30)
+    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 30)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "s"]) == 0
     assert "additive" not in capsys.readouterr().err
     assert Config.from_toml(Path("s/config.toml")).model.scorer == "evidence"

@@ -46,7 +46,7 @@ def test_nodes_that_hear_nobody_are_told_unless_asked_for(readout, layers, is_to
 def test_a_graph_too_large_for_evidence_is_told(scorer, is_told, monkeypatch):
     data, model = block_graph(), ModelConfig(scorer=scorer)
     assert scorer_note(model, [data, data]) == ()
-    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", data.graph.num_edges)
+    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", data.graph.num_edges)
     notes = scorer_note(model, [data, data])
     assert len(notes) == is_told
     assert not is_told or f"there are {2 * data.graph.num_edges:,};" in notes[0]

@@ -11,7 +11,7 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments
 from sgat.data.node_data import NodeData
 from sgat.pruning import row_scores
-from sgat.training.choosing import chosen_scorer, is_large, resolved
+from sgat.training.fresh_model import chosen_scorer, is_large, resolved
 from sgat.training.loop import fit
 
 
@@ -19,7 +19,7 @@ from sgat.training.loop import fit
 def test_edges_of_all_graphs_count(most, monkeypatch):
     graphs = several_graphs()
     edges = sum(data.graph.num_edges for data in graphs)
-    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", edges + most)
+    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", edges + most)
     assert is_large(graphs) == (most < 0)
     wanted = "additive" if most < 0 else "evidence"
     assert chosen_scorer(ModelConfig(), graphs) == wanted

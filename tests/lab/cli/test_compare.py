@@ -114,7 +114,7 @@ def test_files_are_compared(tmp_path, csv_files, capsys, monkeypatch):
 
 def test_too_many_edges_for_evidence_are_told(tmp_path, csv_files, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", 29)
+    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 29)
     loud = [part for part in SMALL if part != "--quiet"]
     call = ["compare", *csv_files, *loud, "--only", "sgat-recommended", "--runs", "1"]
     assert main(call) == 0

@@ -10,7 +10,7 @@ from support.small_data import block_graph
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
 from sgat.data.karate import load_karate
-from sgat.training.choosing import resolved
+from sgat.training.fresh_model import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select
 from sgat_lab.trials.probes import unpacked
@@ -115,7 +115,7 @@ def test_a_graph_too_large_for_evidence_gets_the_gates_that_fit_gives_it(monkeyp
     graphs, made = [load_karate()], comparison(epochs=None)
     own = request_for({"edges": "e.csv", "label": "y"}).settings()
     for most, scorer in {156: "evidence", 155: "additive"}.items():
-        monkeypatch.setattr("sgat.training.choosing.EDGE_LIMIT", most)
+        monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", most)
         assert resolved(own.model, graphs).scorer == scorer
         for budget in (None, 0.2):
             assert made.config("sgat-recommended", 3, budget).model.scorer == scorer

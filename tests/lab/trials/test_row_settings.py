@@ -2,7 +2,7 @@ import pytest
 from support.small_data import block_graph
 
 from sgat.config import ModelConfig, find_config
-from sgat.training.choosing import resolved
+from sgat.training.fresh_model import resolved
 from sgat_lab.config import LabConfig
 from sgat_lab.trials import row_settings as module
 from sgat_lab.trials.row_settings import settings, unsearched
