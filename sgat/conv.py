@@ -36,9 +36,11 @@ def as_graph(
     return graph
 
 
-def draw_seed() -> Tensor:
-    """A seed from torch's global generator, so that `torch.manual_seed` rules it."""
-    return torch.randint(2**62, (1,))
+def noise_seed(seed: Seed | None, is_training: bool) -> Seed | None:
+    """The seed in training mode, drawn from torch's global generator if it is None."""
+    if is_training and seed is None:
+        return torch.randint(2**62, (1,))
+    return seed if is_training else None
 
 
 class SGATConv(nn.Module):
@@ -180,10 +182,7 @@ class SGATConv(nn.Module):
             New features, [N, H · D] or [N, D]; and the open edges on request.
         """
         graph = as_graph(edge_index, x.shape[0], edge_weight)
-        if not self.training:
-            seed = None
-        elif seed is None:
-            seed = draw_seed()
+        seed = noise_seed(seed, self.training)
         h = self.project(x, self.weight, graph, seed)
         if opened is None:
             opened = self.open_edges(h, graph, seed)
@@ -210,7 +209,12 @@ class SGATConv(nn.Module):
         return self._score(self.project(x, self.weight, graph, None), graph)
 
     def project(
-        self, x: Features, weight: Tensor, graph: Graph, seed: Seed | None
+        self,
+        x: Features,
+        weight: Tensor,
+        graph: Graph,
+        seed: Seed | None,
+        layer: int | None = None,
     ) -> Tensor:
         """Features times weights, some dropped in training: h = (m ⊙ x) W, [N, D]."""
         return ops.project(
@@ -218,7 +222,7 @@ class SGATConv(nn.Module):
             weight,
             dropout=self.dropout,
             seed=seed,
-            layer=self.layer,
+            layer=self.layer if layer is None else layer,
             node_id=graph.node_id,
             backend=self.backend,
         )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from sgat import ops
 from sgat.config import ModelConfig
 from sgat.config.sections import Activation, FixedReadout, GateMode
-from sgat.conv import SGATConv, as_graph, draw_seed
+from sgat.conv import SGATConv, as_graph, noise_seed
 from sgat.features import Features
 from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
@@ -165,7 +165,6 @@ class SGAT(NodeClassifier):
             self.classifier = BeliefReadout(
                 width, out_channels, hops, init_gain=init_gain
             )
-        self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
         self.can_replay = not isinstance(gates, BinaryGates) and backend != "reference"
         self.reset_parameters()
@@ -245,27 +244,22 @@ class SGAT(NodeClassifier):
         graph = as_graph(edge_index, x.shape[0], edge_weight)
         if opened is None:
             graph = self.judged(x, graph)
-        if not self.training:
-            seed = None
-        elif seed is None:
-            seed = draw_seed()
+        seed = noise_seed(seed, self.training)
         if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
             return self._from_scores(self.classifier, x, graph, opened, seed)
         activation = ACTIVATIONS[self.activation]
         hidden: Features = x
         num_hidden = len(self.convs) - (self.classifier is None)
-        for conv in self.convs[:num_hidden]:
-            out, opened = conv(
+        for number, conv in enumerate(self.convs):
+            logits, opened = conv(
                 hidden, graph, opened=opened, seed=seed, return_opened=True
             )
-            hidden = activation(out)
-        if self.classifier is None:
-            logits, opened = self.convs[-1](
-                hidden, graph, opened=opened, seed=seed, return_opened=True
-            )
-        else:
-            weight = self.classifier.weight.T
-            logits = self.classifier.bias + self._read(hidden, weight, graph, seed)
+            if number < num_hidden:
+                hidden = activation(logits)
+        if self.classifier is not None:
+            weight, layer = self.classifier.weight.T, len(self.convs)
+            logits = self.gating.project(hidden, weight, graph, seed, layer)
+            logits = self.classifier.bias + logits
         assert opened is not None
         return Output(logits, hidden, opened)
 
@@ -285,23 +279,11 @@ class SGAT(NodeClassifier):
         if gating.bias is not None:
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
-        own = self._read(hidden, readout.weight, graph, seed) + readout.bias
+        own = gating.project(hidden, readout.weight, graph, seed, len(self.convs))
+        own = own + readout.bias
         # Scores travel in full precision, also under autocast.
         wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
         return Output(readout(wide, opened, seed=seed), hidden, opened)
-
-    def _read(
-        self, hidden: Features, weight: Tensor, graph: Graph, seed: Seed | None
-    ) -> Tensor:
-        return ops.project(
-            hidden,
-            weight,
-            dropout=self.dropout,
-            seed=seed,
-            layer=len(self.convs),
-            node_id=graph.node_id,
-            backend=self.gating.backend,
-        )
 
     @torch.no_grad()
     def prune(

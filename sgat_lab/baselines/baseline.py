@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sgat import ops
-from sgat.conv import as_graph, draw_seed
+from sgat.conv import as_graph
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
@@ -54,10 +54,9 @@ class Baseline(NodeClassifier):
     ) -> Output:
         """See `NodeClassifier.compute`."""
         graph = as_graph(edge_index, x.shape[0], edge_weight)
-        if not self.training:
-            return self.run(x, graph, None)
+        seed = noise_seed(seed, self.training)
         if seed is None:
-            seed = draw_seed()
+            return self.run(x, graph, None)
         with seeded(seed, graph.device):
             return self.run(x, graph, seed)
 
