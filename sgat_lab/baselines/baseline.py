@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sgat import ops
-from sgat.conv import as_graph
+from sgat.conv import as_graph, noise_seed
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.node_classifier import NodeClassifier, Output
