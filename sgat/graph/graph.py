@@ -32,8 +32,8 @@ class SourceOrder(NamedTuple):
 class Graph:
     """Directed edges src → dst without loops or duplicates, sorted by (dst, src).
 
-    Every node also gets its own message: the self-loop has the weight `loop_weight` and
-    a gate fixed at 1. Loops are never among the edges, so nothing per edge counts them.
+    Every node has a self-loop with the weight `loop_weight` and a gate fixed at 1.
+    Loops are never among the edges, so nothing per edge ever counts them.
     Build one with `Graph.from_edges`, which validates; the constructor does not.
 
     Attributes:
