@@ -21,7 +21,7 @@ BATCH = 1 << 20
 ROW_GROUP = 122_880
 MOST_ROWS = 2**40
 """Rows that one file has at most."""
-GLOB = re.compile(r"[*?\[\]{}]")
+GLOB = re.compile(r"[*?\[{}]")
 FILE_SIZE = "512MB"
 """How large one file of a folder may get."""
 PATIENCE = 0.1
@@ -48,7 +48,6 @@ class DuckDB:
     place: str | None = "place"
 
     def __init__(self, scratch: Path, memory: int) -> None:
-        self.scratch = scratch
         self.reads: Path | None = None
         self.connection = duckdb.connect()
         for setting in (
@@ -69,7 +68,9 @@ class DuckDB:
 
     def read(self, name: str, table: StoredTable) -> None:
         """Name a stored table; its columns are c0, c1 and so on."""
-        files = ", ".join(_text(self._plain(file, table)) for file in table.files)
+        # Letters that stand for others mean themselves in brackets.
+        paths = (GLOB.sub(r"[\g<0>]", str(file.absolute())) for file in table.files)
+        files = ", ".join(map(_text, paths))
         if table.format == "parquet":
             names = ", ".join(
                 f"{_name(c)} AS c{k}" for k, c in enumerate(table.columns)
@@ -171,15 +172,6 @@ class DuckDB:
             concurrent.futures.wait([done])
             raise
         return done.result()
-
-    def _plain(self, file: Path, table: StoredTable) -> Path:
-        """A path to a file without letters that stand for others."""
-        if not GLOB.search(str(file)):
-            return file.absolute()
-        link = self.scratch / f"input-{abs(hash(table.path))}"
-        if not link.is_symlink():
-            link.symlink_to(table.path.absolute())
-        return link if file == table.path else link / file.relative_to(table.path)
 
 
 def _name(column: str) -> str:

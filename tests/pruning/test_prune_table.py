@@ -459,12 +459,15 @@ def test_a_symmetric_model_needs_no_search_for_pairs(tmp_path):
     assert set(zip(found["src"], found["dst"], strict=True)) == set(expected)
 
 
-def test_paths_and_names_with_odd_letters(tmp_path):
+@pytest.mark.parametrize("source", [".parquet", ".csv", ""])
+def test_paths_and_names_with_odd_letters(source, tmp_path):
     nodes, ends = node_scores(), pairs()
     frame = edge_table(nodes, ends).rename(columns={"src": 'a"b', "dst": "c;'`"})
-    folder = tmp_path / "it's [1] {x}*"
+    folder = tmp_path / "it's [1] {x,y}*?"
     folder.mkdir()
-    table = write(frame, folder / "edges 'a'.parquet")
+    table = write(frame, folder / f"edges 'a'{source or '.parquet'}")
+    if not source:
+        table = open_table(folder)
     task = nodes.task(table, Rules(), src='a"b', dst="c;'`")
     prune(task, folder / "out's.parquet")
     expected, _ = in_memory(nodes, ends, Rules())
