@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +62,13 @@ def explain(
 
     root = None if data_root is None else str(data_root)
     found: NodeExplanation | GraphExplanation
+    show: Callable[[Any], None]
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.explaining.graph_explanation import explain_graph
         from sgat.explaining.node_explanation import explain_node
+        from sgat.explaining.node_picture import draw_node
+        from sgat.explaining.removal_picture import draw_removal
         from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
@@ -74,17 +78,24 @@ def explain(
         check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
         how: dict[str, Any] = {"graph": graph, "top": top, "progress": count}
         if node is None:
-            found = explain_graph(opened.model, opened.scored, **how)
+            whole = explain_graph(opened.model, opened.scored, **how)
+            found, show = whole, lambda console: _show_graph(console, whole)
+            if picture is not None:
+                draw_removal(whole.removal, picture, whole.graph)
         else:
-            found = explain_node(opened.model, opened.scored, node, **how)
+            one = explain_node(opened.model, opened.scored, node, **how)
+            found, show = one, lambda console: _show_node(console, one, top)
+            if picture is not None:
+                draw_node(one, picture)
         if out is not None:
             write_table(found.table, out)
-        if picture is not None:
-            _draw(found, picture)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
-        _show(found, top)
+        from rich.console import Console
+
+        width = None if sys.stdout.isatty() else WIDTH
+        show(Console(width=width, markup=False, highlight=False))
         written = [str(path) for path in (out, picture) if path is not None]
         if written:
             typer.echo(f"\nwritten to {', '.join(written)}")
@@ -109,68 +120,36 @@ def write_table(table: Any, path: Path) -> None:
     write_arrow(arrow_table(table), path)
 
 
-def _draw(found: NodeExplanation | GraphExplanation, path: Path) -> None:
-    from sgat.explaining.node_explanation import NodeExplanation
-
-    if isinstance(found, NodeExplanation):
-        from sgat.explaining.node_picture import draw_node
-
-        draw_node(found, path)
-    else:
-        from sgat.explaining.removal_picture import draw_removal
-
-        draw_removal(found.removal, path, found.graph)
-
-
-def _show(found: NodeExplanation | GraphExplanation, top: int) -> None:
-    from rich.console import Console
-
-    from sgat.explaining.node_explanation import NodeExplanation
-
-    is_terminal = sys.stdout.isatty()
-    console = Console(width=None if is_terminal else WIDTH, markup=False)
-    if isinstance(found, NodeExplanation):
-        _show_node(console, found, top)
-    else:
-        _show_graph(console, found)
-
-
 def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
-    table, kept = found.table, found.num_kept
+    table, kept, dropped = found.table, found.num_kept, found.dropped
     removed = len(table) - kept
-    role = "no split" if found.split is None else found.split
-    said, alone = found.verdict, found.alone
     label = "none" if found.label is None else _words(found.label)
     lines = [
-        f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(said)}",
-        f"label {label}, {role}",
+        f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(found.verdict)}",
+        f"label {label}, {found.split or 'no split'}",
         _sources(found),
-        f"without any edge: {_said(alone)}",
-        "",
+        f"without any edge: {_said(found.alone)}\n",
     ]
-    console.print("\n".join(lines), highlight=False, soft_wrap=True)
-    shown = table.groupby("kept", sort=False).head(top)
+    console.print("\n".join(lines), soft_wrap=True)
     # On a narrow terminal, what follows from log α makes room.
-    is_narrow = console.width < NARROW
-    left_out = {"probability"} if is_narrow else set()
-    if not found.dropped:
+    left_out = {"probability"} if console.width < NARROW else set()
+    if not dropped:
         left_out |= {"change", "becomes", "change_of"}
     heads = [name for name in table.columns if name not in left_out]
     if len(table):
+        shown = table.groupby("kept", sort=False).head(top)
         _print_table(console, heads, shown[heads].to_numpy().tolist())
-    notes = []
-    if kept > found.dropped:
-        notes.append(
-            f"only the {found.dropped:,} of {kept:,} kept edges with the most attention"
-            " were dropped in turn; more with --top"
+    if kept > dropped:
+        console.print(
+            f"only the {dropped:,} of {kept:,} kept edges with the most attention were"
+            " dropped in turn; more with --top",
+            soft_wrap=True,
         )
     if removed > top:
-        notes.append(f"{top:,} of {removed:,} removed edges are shown")
-    if found.dropped:
+        console.print(f"{top:,} of {removed:,} removed edges are shown")
+    if dropped:
         of = "the label it moves most" if "change_of" in heads else "the prediction"
-        notes.append(f"change: in the probability of {of}, if this edge were gone")
-    for note in notes:
-        console.print(note, highlight=False, soft_wrap=True)
+        console.print(f"change: in the probability of {of}, if this edge were gone")
 
 
 def _sources(found: NodeExplanation) -> str:
@@ -183,26 +162,23 @@ def _sources(found: NodeExplanation) -> str:
 
 
 def _show_graph(console: Any, found: GraphExplanation) -> None:
-    removal = found.removal
+    removal, important = found.removal, found.important
     before, after = removal.before.numbers, removal.after.numbers
-    console.print(f"{_cell(found.graph)}\n", highlight=False)
+    console.print(f"{_cell(found.graph)}\n")
     rows = [
         [title, _count(value), _count(after[name][1])]
         for name, (title, value) in before.items()
     ]
     _print_table(console, ["graph", "before", "after"], rows)
-    mark = {True: " *", False: ""}
     contrasts = [
-        [contrast.title + mark[contrast.is_sampled], contrast.kept, contrast.removed]
-        for contrast in removal.contrasts
+        [f"{c.title} *" if c.is_sampled else c.title, c.kept, c.removed]
+        for c in removal.contrasts
     ]
     _print_table(console, ["mean over edges", "kept", "removed"], contrasts)
     if any(contrast.is_sampled for contrast in removal.contrasts):
-        note = f"* over a sample of at most {removal.sample:,} edges of either kind"
-        console.print(note + "\n", highlight=False)
-    important = found.important
+        console.print(f"* over a sample of {removal.sample:,} edges of either kind\n")
     if not found.reach:
-        console.print("the model uses no edges, so no edge matters", highlight=False)
+        console.print("the model uses no edges, so no edge matters")
     if not len(important):
         return
     heads = ["source", "target", *important.columns[2:]]
@@ -212,7 +188,7 @@ def _show_graph(console: Any, found: GraphExplanation) -> None:
         " turn; change: in the probability of what is predicted, summed over the nodes"
         " reached; flips: predictions that become others"
     )
-    console.print(note, highlight=False, soft_wrap=True)
+    console.print(note, soft_wrap=True)
 
 
 def _print_table(console: Any, heads: list[str], rows: list[list[Any]]) -> None:

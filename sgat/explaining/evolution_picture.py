@@ -177,12 +177,7 @@ def _legend(data: NodeData) -> list[Any]:
             label="wrong",
             **point,
         ),
-        Line2D(
-            [],
-            [],
-            color="#333333",
-            label="kept",
-        ),
+        Line2D([], [], color="#333333", label="kept"),
         Line2D([], [], color="#9a9a9a", linestyle=(0, (2, 2)), label="removed"),
     ]
 

@@ -12,7 +12,6 @@ from sgat.data.files.atomic import replacing
 from sgat.explaining.evolution_picture import COLOURS
 from sgat.explaining.node_explanation import NodeExplanation
 
-FORMATS = ("png", "svg")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h", "<")
 """Shapes of the classes, so that nobody needs the colours."""
 MOST_DRAWN = 24
@@ -23,21 +22,9 @@ LONGEST = 18
 """Characters of an id that fit beside a node."""
 
 
-def picture_format(path: Path) -> str:
-    """Format of a picture by the suffix of its file.
-
-    Raises:
-        ValueError: If it is neither PNG nor SVG.
-    """
-    format = path.suffix.lower().removeprefix(".")
-    if format not in FORMATS:
-        raise ValueError(f"`--picture` must end in .png or .svg, got {path}.")
-    return format
-
-
 def save_picture(figure: Any, path: Path) -> None:
-    """Write a figure as PNG or SVG, in full or not at all."""
-    format = picture_format(path)
+    """Write a figure as PNG or SVG, by its suffix, in full or not at all."""
+    format = path.suffix.lower().removeprefix(".")
     with replacing(path) as temporary, warnings.catch_warnings():
         # A letter the font does not have is drawn as a box, and that is all.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")

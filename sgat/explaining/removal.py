@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -171,13 +171,18 @@ def describe_removal(
         )
     src, dst = graph.src.long().numpy(force=True), graph.dst.long().numpy(force=True)
     mask = kept.numpy(force=True)
-    neighbours = _neighbours(graph)
+    neighbours = graph.undirected().to_scipy(np.float32)
     degree = np.diff(neighbours.indptr)
     contrasts = [_agreement("label", data.y, src, dst, mask)]
     if prediction is not None:
         contrasts.append(_agreement("prediction", prediction, src, dst, mask))
     for end, node in (("source", src), ("target", dst)):
-        contrasts.append(_degree_contrast(end, degree[node], mask))
+        # The geometric mean, which a few hubs do not decide.
+        title = f"degree of the {end} (geometric mean)"
+        log = _contrast(f"{end}_degree", title, np.log(degree[node]), mask)
+        logs = log.kept, log.removed
+        one, other = (None if mean is None else float(np.exp(mean)) for mean in logs)
+        contrasts.append(Contrast(log.name, title, one, other))
     edge, is_sampled = _sampled(mask, sample)
     few = src[edge], dst[edge]
     compared = (
@@ -225,11 +230,6 @@ def _homophily(data: NodeData, graph: Graph) -> tuple[float | None, float | None
     return int(same.sum()) / int(both.sum()), float(share[known > 0].mean())
 
 
-def _neighbours(graph: Graph) -> Any:
-    """Neighbours of each node in either direction, as 0/1 rows without loops."""
-    return graph.undirected().to_scipy(np.float32)
-
-
 def _agreement(
     what: str, value: Tensor, src: Array, dst: Array, mask: Array
 ) -> Contrast:
@@ -246,21 +246,6 @@ def _agreement(
     union = count[src] + count[dst] - common
     alike = np.divide(common, union, out=np.full(len(src), np.nan), where=union > 0)
     return _contrast(f"same_{what}", f"share of common {what}s", alike, mask)
-
-
-def _degree_contrast(end: str, degree: Array, mask: Array) -> Contrast:
-    """The geometric mean, which a few hubs do not decide."""
-    mean = _contrast(
-        f"{end}_degree",
-        f"degree of the {end} (geometric mean)",
-        np.log(degree),
-        mask,
-    )
-    return dataclasses.replace(
-        mean,
-        kept=None if mean.kept is None else float(np.exp(mean.kept)),
-        removed=None if mean.removed is None else float(np.exp(mean.removed)),
-    )
 
 
 def _contrast(
@@ -291,15 +276,15 @@ def _sampled(mask: Array, most: int) -> tuple[Array, bool]:
 
 
 def _products(rows: Any, one: Array, other: Array) -> Array:
-    """Inner products of pairs of sparse rows, [L], some million entries at a time."""
-    length = np.diff(rows.indptr)
-    work = np.cumsum(length[one] + length[other])
-
-    def inner(start: int, stop: int) -> Array:
-        left, right = rows[one[start:stop]], rows[other[start:stop]]
-        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
-
-    return _in_blocks(work, inner)
+    """Inner products of pairs of rows, dense or sparse, [L], a part at a time."""
+    is_sparse = sparse.issparse(rows)
+    length = np.diff(rows.indptr) if is_sparse else np.full(*rows.shape)
+    block = np.cumsum(length[one] + length[other]) // BLOCK
+    cuts = np.flatnonzero(np.diff(block)) + 1
+    pairs = zip(np.split(one, cuts), np.split(other, cuts), strict=True)
+    return np.concatenate(
+        [(rows[a].astype(np.float64) * rows[b]).sum(axis=1) for a, b in pairs]
+    )
 
 
 def _cosines(x: Features, one: Array, other: Array) -> Array | None:
@@ -307,39 +292,13 @@ def _cosines(x: Features, one: Array, other: Array) -> Array | None:
 
     None where no two nodes can be alike: identity features, or no features.
     """
-    if not isinstance(x, SparseFeatures):
-        return _dense_cosines(x, one, other) if x.numel() else None
-    column = x.column.numpy(force=True)
-    if len(np.unique(column)) == len(column):
+    if isinstance(x, SparseFeatures):
+        is_alone = len(x.column.unique()) == len(x.column)
+        rows = x.to_scipy(np.float64)
+    else:
+        is_alone, rows = not x.numel(), x.numpy(force=True)
+    if is_alone:
         return None
-    rows = x.to_scipy(np.float64)
-    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    return _ratio(_products(rows, one, other), length[one] * length[other])
-
-
-def _dense_cosines(x: Tensor, one: Array, other: Array) -> Array:
-    rows = x.numpy(force=True)
-
-    def cosines(start: int, stop: int) -> Array:
-        left = rows[one[start:stop]].astype(np.float64)
-        right = rows[other[start:stop]].astype(np.float64)
-        length = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-        return _ratio(np.einsum("lk,lk->l", left, right), length)
-
-    return _in_blocks(np.arange(1, len(one) + 1) * 2 * x.shape[1], cosines)
-
-
-def _ratio(value: Array, scale: Array) -> Array:
-    nothing = np.zeros(len(value))
-    return np.asarray(np.divide(value, scale, out=nothing, where=scale > 0))
-
-
-def _in_blocks(work: Array, inner: Callable[[int, int], Array]) -> Array:
-    """The parts of a result one after the other, each of at most BLOCK work."""
-    parts, start = [], 0
-    while start < len(work):
-        done = work[start - 1] if start else 0
-        stop = max(int(np.searchsorted(work, done + BLOCK, side="right")), start + 1)
-        parts.append(inner(start, stop))
-        start = stop
-    return np.concatenate(parts) if parts else np.zeros(0)
+    scale = np.sqrt(_products(rows, one, one) * _products(rows, other, other))
+    product = _products(rows, one, other)
+    return np.asarray(np.divide(product, scale, out=0 * scale, where=scale > 0))

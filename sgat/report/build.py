@@ -119,7 +119,7 @@ def _view(content: Content, place: int) -> GraphView:
         content.scored[place],
         content.summary["threshold"],
         is_symmetric=bool(content.config.model.symmetric),
-        hears_edges=content.summary["reach"] > 0,
+        uses_edges=content.summary["reach"] > 0,
         snapshots=content.snapshots if place == 0 else None,
     )
     number = len(content.scored)

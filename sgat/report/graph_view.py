@@ -59,7 +59,7 @@ def build_view(
     threshold: float,
     *,
     is_symmetric: bool,
-    hears_edges: bool,
+    uses_edges: bool,
     snapshots: Path | None = None,
     most_lines: int = MOST_LINES,
     most_edges: int = MOST_EDGES,
@@ -71,7 +71,7 @@ def build_view(
         scored: The graph with its scores.
         threshold: The log α above which an edge is kept.
         is_symmetric: Whether both directions of an edge have one score.
-        hears_edges: Whether the model passes messages over the edges it keeps.
+        uses_edges: Whether the model passes messages over the edges it keeps.
         snapshots: Scores and predictions over the epochs, where they were kept.
         most_lines: Lines, and nodes, up to which the graph is drawn whole.
         most_edges: Edges that go into the page at most.
@@ -115,7 +115,7 @@ def build_view(
     payload = {
         "whole": is_whole,
         "symmetric": is_symmetric,
-        "hearsEdges": hears_edges,
+        "usesEdges": uses_edges,
         "threshold": threshold,
         "classes": [str(name) for name in data.classes],
         "multilabel": data.is_multilabel,

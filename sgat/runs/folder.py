@@ -30,86 +30,42 @@ from sgat.data.files.atomic import write_text
 from sgat.report.page import is_report
 from sgat.training.saved_model import is_model
 
-FILES = (
-    *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
-    *("edges.parquet", "encoding.json", "removal.json", "snapshots.npz"),
-    "summary.json",
-)
-"""Names of the files of a run; there may be `evolution.*` as well."""
+
+class _File:
+    """The path of a name in a run folder."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: RunFolder, kind: type) -> Path:
+        return folder.path / self.name
 
 
 @dataclasses.dataclass(frozen=True)
 class RunFolder:
-    """The files of one run."""
+    """The files of one run; the head of this module says what each holds."""
 
     path: Path
 
-    @property
-    def config(self) -> Path:
-        """The settings."""
-        return self.path / "config.toml"
-
-    @property
-    def model(self) -> Path:
-        """The weights."""
-        return self.path / "model.safetensors"
-
-    @property
-    def metrics(self) -> Path:
-        """The records of the epochs."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def nodes(self) -> Path:
-        """The predictions."""
-        return self.path / "nodes.parquet"
-
-    @property
-    def edges(self) -> Path:
-        """The scores of the edges."""
-        return self.path / "edges.parquet"
-
-    @property
-    def summary(self) -> Path:
-        """The numbers of the run."""
-        return self.path / "summary.json"
-
-    @property
-    def encoding(self) -> Path:
-        """How the user's files were encoded."""
-        return self.path / "encoding.json"
-
-    @property
-    def removal(self) -> Path:
-        """The graph before and after edges were removed."""
-        return self.path / "removal.json"
-
-    @property
-    def snapshots(self) -> Path:
-        """Scores and predictions over the epochs."""
-        return self.path / "snapshots.npz"
-
-    @property
-    def tensorboard(self) -> Path:
-        """The folder of the events that TensorBoard shows, if asked for."""
-        return self.path / "tensorboard"
+    config = _File("config.toml")
+    model = _File("model.safetensors")
+    metrics = _File("metrics.jsonl")
+    nodes = _File("nodes.parquet")
+    edges = _File("edges.parquet")
+    encoding = _File("encoding.json")
+    removal = _File("removal.json")
+    snapshots = _File("snapshots.npz")
+    summary = _File("summary.json")
+    tensorboard = _File("tensorboard")
+    report = _File("report.html")
+    checkpoint = _File("checkpoint/state.safetensors")
 
     @property
     def events(self) -> list[Path]:
-        """The files in it; a link is somebody else's."""
+        """The files for TensorBoard; those behind a link are somebody else's."""
         if self.tensorboard.is_symlink():
             return []
         return sorted(self.tensorboard.glob("events.out.tfevents.*"))
-
-    @property
-    def report(self) -> Path:
-        """The page on the run."""
-        return self.path / "report.html"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The state of training under way."""
-        return self.path / "checkpoint" / "state.safetensors"
 
     @property
     def draft(self) -> RunFolder:
@@ -132,12 +88,17 @@ class RunFolder:
         return self.is_under_way or (self.config.exists() and is_model(self.model))
 
     @property
+    def _named(self) -> list[Path]:
+        """The files of a run that have a fixed name, the summary last."""
+        first = self.config, self.model, self.metrics, self.nodes, self.edges
+        return [*first, self.encoding, self.removal, self.snapshots, self.summary]
+
+    @property
     def files(self) -> list[Path]:
         """The files of a run that are here, the summary last."""
-        named = (self.config, self.model, self.metrics, self.nodes, self.edges)
-        drawn = (*sorted(self.path.glob("evolution.*")), *self.events)
-        more = (self.encoding, self.removal, self.snapshots, *drawn, self.summary)
-        return [file for file in (*named, *more) if is_there(file)]
+        *named, summary = self._named
+        drawn = sorted(self.path.glob("evolution.*"))
+        return list(filter(is_there, (*named, *drawn, *self.events, summary)))
 
     @property
     def foreign(self) -> Path | None:
@@ -156,8 +117,9 @@ class RunFolder:
         own = (self.draft.path.name, self.tensorboard.name)
         if any(target.is_relative_to(folder / name) for name in own):
             return True
+        names = [file.name for file in self._named]
         if target.parent == folder and (
-            target.name in FILES or target.name.startswith("evolution.")
+            target.name in names or target.name.startswith("evolution.")
         ):
             return True
         return target.exists() and any(target.samefile(file) for file in self.files)

@@ -35,7 +35,7 @@ def mine(trained, tmp_path, monkeypatch):
     return "mine"
 
 
-def heard(run: str, *, kept: bool) -> tuple[str, str]:
+def edge_ends(run: str, *, kept: bool) -> tuple[str, str]:
     """Ends, with plain names, of an edge that is kept, or removed."""
     edges = pd.read_parquet(f"{run}/edges.parquet")
     is_plain = (edges["src"] != HOSTILE) & (edges["dst"] != HOSTILE)
@@ -43,8 +43,8 @@ def heard(run: str, *, kept: bool) -> tuple[str, str]:
     return row["src"], row["dst"]
 
 
-def test_a_node_is_shown_with_whom_it_hears(mine, capsys):
-    src, dst = heard(mine, kept=True)
+def test_a_node_is_shown_with_its_edges(mine, capsys):
+    src, dst = edge_ends(mine, kept=True)
     capsys.readouterr()
     assert main(["explain", mine, dst]) == 0
     shown = capsys.readouterr().out
@@ -58,8 +58,8 @@ def test_a_node_is_shown_with_whom_it_hears(mine, capsys):
     assert "without any edge: predicted" in shown
 
 
-def test_a_node_that_hears_nobody_has_no_changes(mine, capsys):
-    src, dst = heard(mine, kept=False)
+def test_a_node_without_messages_has_no_changes(mine, capsys):
+    src, dst = edge_ends(mine, kept=False)
     capsys.readouterr()
     assert main(["explain", mine, dst]) == 0
     shown = capsys.readouterr().out
@@ -67,11 +67,11 @@ def test_a_node_that_hears_nobody_has_no_changes(mine, capsys):
     assert "change" not in shown and "becomes" not in shown
 
 
-def test_where_nobody_is_heard_it_says_so(csv_files, tmp_path, monkeypatch, capsys):
+def test_where_no_messages_travel_it_says_so(csv_files, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     alone = ["--readout", "beliefs", "--layers", "0", "--epochs", "2", "--keep", "0.5"]
     assert main(["fit", *csv_files, *alone, "--out", "deaf", "--quiet"]) == 0
-    _, dst = heard("deaf", kept=True)
+    _, dst = edge_ends("deaf", kept=True)
     capsys.readouterr()
     assert main(["explain", "deaf", dst]) == 0
     shown = capsys.readouterr().out
@@ -83,7 +83,7 @@ def test_where_nobody_is_heard_it_says_so(csv_files, tmp_path, monkeypatch, caps
 
 
 def test_json_tells_the_same_and_more(mine, capsys):
-    _, dst = heard(mine, kept=False)
+    _, dst = edge_ends(mine, kept=False)
     capsys.readouterr()
     assert main(["explain", mine, dst, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -96,7 +96,7 @@ def test_json_tells_the_same_and_more(mine, capsys):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "md"])
 def test_tables_are_written(mine, suffix, capsys):
-    src, dst = heard(mine, kept=True)
+    src, dst = edge_ends(mine, kept=True)
     assert main(["explain", mine, dst, "--out", f"t.{suffix}"]) == 0
     assert f"written to t.{suffix}" in capsys.readouterr().out
     if suffix == "md":

@@ -16,7 +16,7 @@ from sgat.explaining.node_explanation import explain_node
         (0, 0.25, "uses no edges", "kept, not used"),
     ],
 )
-def test_a_picture_says_whether_kept_edges_are_heard(reach, own, title, key):
+def test_a_picture_says_whether_kept_edges_are_used(reach, own, title, key):
     settings = {"hidden": 3, "epochs": 1, "scorer": "additive", "device": "cpu"}
     fitted = sgat.SGATClassifier(**settings, readout="linear").fit(
         block_graph(num_nodes=61)

@@ -197,7 +197,7 @@ def test_search_finds_a_node_and_shows_its_neighbourhood(browser, page_of, hosti
 
 
 @pytest.mark.parametrize("name", ["hostile_run", "undirected_run", "deaf_run"])
-def test_a_node_listens_to_nobody_where_nobody_is_heard(
+def test_a_node_receives_nothing_where_no_messages_travel(
     name, browser, page_of, request
 ):
     run = request.getfixturevalue(name)

@@ -26,7 +26,7 @@ def view_of(data, **options):
     log_alpha = torch.randn(data.graph.num_edges, generator=generator) - 1.6
     scores = EdgeScores.from_log_alpha(log_alpha, data.graph, HardConcrete())
     logits = torch.randn(data.num_nodes, data.num_classes, generator=generator)
-    settings = {"is_symmetric": False, "hears_edges": True, **options}
+    settings = {"is_symmetric": False, "uses_edges": True, **options}
     several = data.is_multilabel
     prediction = metrics.decide(logits, several)
     probability = metrics.probabilities(logits, several)

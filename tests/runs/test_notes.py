@@ -25,7 +25,7 @@ def test_a_share_that_is_missed_is_told(keep, removed, edges, told):
     ("keep", "gate", "is_told"),
     [(0.3, 0.24, True), (0.3, 0.25, False), (None, 0.1, False), (0.3, None, False)],
 )
-def test_kept_edges_that_are_hardly_heard_are_told(keep, gate, is_told):
+def test_kept_edges_that_are_nearly_closed_are_told(keep, gate, is_told):
     notes = weak_note({"keep": keep, "mean_gate": gate})
     assert len(notes) == is_told
     assert not is_told or "mean gate of 0.24, so their gates" in notes[0]
@@ -35,7 +35,7 @@ def test_kept_edges_that_are_hardly_heard_are_told(keep, gate, is_told):
     ("readout", "layers", "is_told"),
     [("auto", 0, True), ("auto", 2, False), ("beliefs", 0, False)],
 )
-def test_nodes_that_hear_nobody_are_told_unless_asked_for(readout, layers, is_told):
+def test_nodes_without_messages_are_told_unless_asked_for(readout, layers, is_told):
     asked = ModelConfig(readout=readout)
     notes = readout_note(asked, ModelConfig(readout="beliefs", layers=layers))
     assert len(notes) == is_told

@@ -16,7 +16,7 @@ class GraphData {
     Object.assign(this, {
       isWhole: view.whole,
       isSymmetric: view.symmetric,
-      hearsEdges: view.hearsEdges,
+      usesEdges: view.usesEdges,
       isMultilabel: view.multilabel,
       // Scores are 32-bit numbers; the threshold is compared as one, as in training.
       threshold: Math.fround(view.threshold),

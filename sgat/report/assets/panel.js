@@ -50,19 +50,19 @@ class Panel {
       close,
       element("h3", {}, named(data.id(node), 60)),
       this.#facts(node, into, from, kept),
-      ...this.#list(this.#listens(kept), into, (e) => data.src[e], threshold, drawing),
-      ...this.#list(this.#isHeard(data.countKept(threshold, from)), from, (e) => data.dst[e], threshold, drawing),
+      ...this.#list(this.#sources(kept), into, (e) => data.src[e], threshold, drawing),
+      ...this.#list(this.#targets(data.countKept(threshold, from)), from, (e) => data.dst[e], threshold, drawing),
     );
     this.root.hidden = false;
   }
 
-  #listens(kept) {
-    if (!this.data.hearsEdges || !kept) return "No messages from";
+  #sources(kept) {
+    if (!this.data.usesEdges || !kept) return "No messages from";
     return this.data.isSymmetric ? "Neighbours" : "Messages from";
   }
 
-  #isHeard(kept) {
-    return this.data.hearsEdges && kept ? "Messages to" : "No messages to";
+  #targets(kept) {
+    return this.data.usesEdges && kept ? "Messages to" : "No messages to";
   }
 
   #facts(node, into, from, kept) {
