@@ -165,6 +165,7 @@ class SGAT(NodeClassifier):
             self.classifier = BeliefReadout(
                 width, out_channels, hops, init_gain=init_gain
             )
+        self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
         self.can_replay = not isinstance(gates, BinaryGates) and backend != "reference"
         self.reset_parameters()
