@@ -230,7 +230,7 @@ def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
     """A value as printable text of one line, cut if it is long."""
     import pandas as pd
 
-    from sgat.explaining.node_picture import short
+    from sgat.explaining.drawing import short
 
     if value is None or value is pd.NA or value != value:
         return ""

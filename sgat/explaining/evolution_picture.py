@@ -10,16 +10,12 @@ import numpy as np
 
 from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData
+from sgat.explaining.drawing import COLOURS, DASHES, edge_key, node_key, save_picture
 from sgat.gates import Gates
 from sgat.training.result import Snapshot
 
 LARGEST_GRAPH = 500
 """Number of nodes beyond which a drawing says nothing."""
-
-COLOURS = (
-    *("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#eeca3b"),
-    *("#72b7b2", "#e45756", "#9d755d", "#bab0ac", "#ff9da6"),
-)
 
 
 def draw_evolution(
@@ -47,8 +43,7 @@ def draw_evolution(
     figure.legend(
         handles=_legend(data), loc="outside lower center", ncols=6, frameon=False
     )
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=130)
+    save_picture(figure, path)
 
 
 def animate_evolution(
@@ -115,7 +110,7 @@ class _Scene:
             LineCollection(
                 self.halves[~kept],
                 colors="#9a9a9a",
-                linestyles=[(0, (2, 2))],
+                linestyles=[DASHES],
                 linewidths=0.8,
             )
         )
@@ -156,29 +151,14 @@ class _Scene:
 
 
 def _legend(data: NodeData) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    point: dict[str, Any] = {"linestyle": "none", "markersize": 9}
-    classes = [
-        Line2D(
-            [], [], marker="o", color=COLOURS[n % len(COLOURS)], label=str(c), **point
-        )
-        for n, c in enumerate(data.classes[: len(COLOURS)])
-    ]
+    named = zip(data.classes, COLOURS, strict=False)
+    ring = {"markeredgecolor": "#d62728", "markeredgewidth": 2}
     return [
-        *classes,
-        Line2D([], [], marker="s", color="#777777", label="label given", **point),
-        Line2D(
-            *([], []),
-            marker="o",
-            color="#ffffff",
-            markeredgecolor="#d62728",
-            markeredgewidth=2,
-            label="wrong",
-            **point,
-        ),
-        Line2D([], [], color="#333333", label="kept"),
-        Line2D([], [], color="#9a9a9a", linestyle=(0, (2, 2)), label="removed"),
+        *(node_key(str(name), marker="o", color=colour) for name, colour in named),
+        node_key("label given", marker="s", color="#777777"),
+        node_key("wrong", marker="o", color="#ffffff", **ring),
+        edge_key("kept", "#333333"),
+        edge_key("removed", "#9a9a9a", linestyle=DASHES),
     ]
 
 

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sgat.data.files.atomic import replacing
-from sgat.explaining.evolution_picture import COLOURS
+from sgat.explaining.drawing import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    edge_key,
+    node_key,
+    save_picture,
+    short,
+)
 from sgat.explaining.node_explanation import NodeExplanation
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h", "<")
-"""Shapes of the classes, so that nobody needs the colours."""
 MOST_DRAWN = 24
 """Most kept, and most removed, neighbours in a picture."""
 MOST_LEVEL = 14
 """Neighbours whose ids can be written without turning them."""
-LONGEST = 18
-"""Characters of an id that fit beside a node."""
-
-
-def save_picture(figure: Any, path: Path) -> None:
-    """Write a figure as PNG or SVG, by its suffix, in full or not at all."""
-    format = path.suffix.lower().removeprefix(".")
-    with replacing(path) as temporary, warnings.catch_warnings():
-        # A letter the font does not have is drawn as a box, and that is all.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure.savefig(temporary, format=format, dpi=150)
-
-
-def short(value: Any, longest: int = LONGEST) -> str:
-    """An id as one line of printable text, cut if it is long."""
-    text = "".join(c if c.isprintable() else "\ufffd" for c in str(value))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def draw_node(explanation: NodeExplanation, path: Path) -> None:
@@ -69,17 +56,10 @@ def draw_node(explanation: NodeExplanation, path: Path) -> None:
         _name(panel, place, angle, short(row.neighbour), turns=turns)
     verdict = explanation.verdict
     style.point(panel, (0, 0), verdict.prediction, explanation.label, 420)
-    panel.annotate(
-        short(explanation.node),
-        (0, 0),
-        bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85},
-        parse_math=False,
-        ha="center",
-        va="center",
-        fontsize=9,
-        weight="bold",
-        zorder=4,
-    )
+    box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
+    text: dict[str, Any] = {"fontsize": 9, "weight": "bold", "parse_math": False}
+    text |= {"ha": "center", "va": "center", "zorder": 4, "bbox": box}
+    panel.annotate(short(explanation.node), (0, 0), **text)
     panel.set_xlim(-1.75, 1.75)
     panel.set_ylim(-1.6, 1.6)
     panel.set_title(_title(explanation, shown), fontsize=11, parse_math=False)
@@ -100,65 +80,42 @@ class _Style:
         self.seen: set[int] = set()
         self.kept = "kept, wider is more" if explanation.reach else "kept, not used"
 
+    def look(self, number: int) -> dict[str, Any]:
+        """Shape and colour of a class by its number."""
+        shape, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
+        return {"marker": shape, "color": colour}
+
     def point(
         self, panel: Any, place: Any, prediction: Any, label: Any, size: float
     ) -> None:
         number = 0 if self.is_multilabel else self.number[prediction]
         self.seen.add(number)
         wrong = not self.is_multilabel and label is not None and label != prediction
-        panel.scatter(
-            *place,
-            s=size,
-            marker=MARKERS[number % len(MARKERS)],
-            c=COLOURS[number % len(COLOURS)],
-            edgecolors="#000000",
-            linewidths=3.0 if wrong else 0.8,
-            zorder=3,
-        )
+        ring = {"edgecolors": "#000000", "linewidths": 3.0 if wrong else 0.8}
+        panel.scatter(*place, s=size, **self.look(number), **ring, zorder=3)
 
     def legend(self) -> list[Any]:
-        from matplotlib.lines import Line2D
-
         named = {number: name for name, number in self.number.items()}
-        point: dict[str, Any] = {"linestyle": "none", "markersize": 9}
-        classes = [
-            Line2D(
-                *([], []),
-                marker=MARKERS[number % len(MARKERS)],
-                color=COLOURS[number % len(COLOURS)],
+        keys = [
+            node_key(
+                f"predicted {short(named[number])}".replace("$", r"\$"),
                 markeredgecolor="#000",
-                label=f"predicted {short(named[number])}".replace("$", r"\$"),
-                **point,
+                **self.look(number),
             )
-            for number in sorted(self.seen)
-            if number in named
+            for number in sorted(self.seen & named.keys())
         ]
-        wrong = Line2D(
-            *([], []),
-            marker="o",
-            markerfacecolor="#ffffff",
-            markeredgecolor="#000",
-            markeredgewidth=3,
-            label="wrong",
-            **point,
-        )
-        return [
-            *classes,
-            *([] if self.is_multilabel else [wrong]),
-            Line2D([], [], color="#222222", lw=3, label=self.kept),
-            Line2D([], [], color="#888888", ls=(0, (3, 3)), label="removed"),
-        ]
+        if not self.is_multilabel:
+            ring = {"markeredgecolor": "#000", "markeredgewidth": 3}
+            keys.append(node_key("wrong", marker="o", markerfacecolor="#fff", **ring))
+        removed = edge_key("removed", "#888888", ls=DASHES)
+        return [*keys, edge_key(self.kept, "#222222", lw=3), removed]
 
 
 def _line(panel: Any, place: Any, row: Any, scale: float) -> None:
     """The message from a neighbour to the node in the middle."""
+    drawn: dict[str, Any] = {"color": "#888888", "lw": 1.0, "ls": DASHES}
     if row.kept:
-        drawn: dict[str, Any] = {
-            "color": "#222222",
-            "lw": 0.6 + scale * row.attention,
-        }
-    else:
-        drawn = {"color": "#888888", "lw": 1.0, "ls": (0, (3, 3))}
+        drawn = {"color": "#222222", "lw": 0.6 + scale * row.attention}
     panel.plot([place[0], 0], [place[1], 0], zorder=1, **drawn)
 
 
@@ -183,12 +140,9 @@ def _name(panel: Any, place: Any, angle: float, text: str, *, turns: bool) -> No
 
 def _title(explanation: NodeExplanation, shown: list[Any]) -> str:
     kept = explanation.num_kept
-    removed = len(explanation.table) - kept
+    numbers = {"kept": kept, "removed": len(explanation.table) - kept}
     counts = []
-    for number, drawn, what in (
-        (kept, len(shown[0]), "kept"),
-        (removed, len(shown[1]), "removed"),
-    ):
+    for (what, number), drawn in zip(numbers.items(), map(len, shown), strict=True):
         part = f", {drawn} drawn" if drawn < number else ""
         counts.append(f"{number} {what}{part}")
     if not explanation.reach:

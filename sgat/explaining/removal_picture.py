@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sgat.explaining.node_picture import save_picture
+from sgat.explaining.drawing import save_picture
 from sgat.explaining.removal import Removal
 
 DARK, LIGHT = "#1f3b57", "#f2a65a"
 """Far apart in black and white, too; hatches and markers say the same."""
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13)}
+"""Where a legend is."""
 
 
 def draw_removal(removal: Removal, path: Path, title: str) -> None:
@@ -56,53 +58,38 @@ def _degrees(panel: Any, removal: Removal) -> None:
         panel.set_yscale("log")
     panel.set_xlabel("in-degree d")
     panel.set_ylabel("share of the nodes with at least d edges into them")
-    panel.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.13))
+    panel.legend(frameon=False, **BELOW)
     panel.spines[["top", "right"]].set_visible(False)
 
 
 def _contrasts(panel: Any, removal: Removal) -> None:
     """A pair of bars per property, each pair on a scale of its own."""
-    known = [
-        contrast
-        for contrast in removal.contrasts
-        if contrast.kept is not None or contrast.removed is not None
+    from matplotlib.patches import Patch
+
+    known = [c for c in removal.contrasts if (c.kept, c.removed) != (None, None)]
+    looks: list[dict[str, Any]] = [
+        {"facecolor": DARK, "edgecolor": "#222222"},
+        {"facecolor": LIGHT, "edgecolor": "#222222", "hatch": "///"},
     ]
     for row, contrast in enumerate(known):
         pair = (contrast.kept, contrast.removed)
         scale = max((abs(value) for value in pair if value is not None), default=0) or 1
-        for place, value, colour, hatch in (
-            (row - 0.19, pair[0], DARK, ""),
-            (row + 0.19, pair[1], LIGHT, "///"),
+        for place, value, look in zip(
+            (row - 0.19, row + 0.19), pair, looks, strict=True
         ):
-            if value is None:
-                panel.annotate("none", (0.01, place), va="center", fontsize=8)
-                continue
-            width = abs(value) / scale
-            panel.barh(
-                place, width, 0.36, color=colour, hatch=hatch, edgecolor="#222222"
-            )
-            panel.annotate(
-                f"{value:.3g}", (width + 0.015, place), va="center", fontsize=8
-            )
+            width = 0.0 if value is None else abs(value) / scale
+            text = "none" if value is None else f"{value:.3g}"
+            if value is not None:
+                panel.barh(place, width, 0.36, **look)
+            panel.annotate(text, (width + 0.015, place), va="center", fontsize=8)
     panel.set_yticks(range(len(known)), [_title(contrast) for contrast in known])
     panel.invert_yaxis()
     panel.set_xlim(0, 1.16)
     panel.set_xticks([])
     panel.spines[["top", "right", "bottom"]].set_visible(False)
-    from matplotlib.patches import Patch
-
-    panel.legend(
-        handles=[
-            Patch(facecolor=DARK, edgecolor="#222222", label="kept edges"),
-            Patch(
-                facecolor=LIGHT, edgecolor="#222222", hatch="///", label="removed edges"
-            ),
-        ],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.13),
-        ncols=2,
-        frameon=False,
-    )
+    names = ("kept edges", "removed edges")
+    keys = [Patch(label=name, **look) for name, look in zip(names, looks, strict=True)]
+    panel.legend(handles=keys, ncols=2, frameon=False, **BELOW)
 
 
 def _title(contrast: Any) -> str:
