@@ -70,21 +70,17 @@ def logits_without(
     data = scored.data
     reached = torch.zeros(data.num_nodes, dtype=torch.bool)
     reached[node] = True
-    field, position = _receptive_field(scored, reached, model.reach)
+    nodes, field, position = _receptive_field(scored, reached, model.reach)
     device = next(model.parameters()).device
-    here = int(torch.searchsorted(field.nodes, node))
-    size = max(MOST_ENTRIES // _num_entries(model, field.data), 1)
+    here = int(torch.searchsorted(nodes, node))
+    size = max(MOST_ENTRIES // _num_entries(model, field), 1)
     parts = []
     for start in range(0, len(dropped), size):
-        graphs = []
-        for edges in dropped[start : start + size]:
-            place = position[edges]
-            stays = torch.ones(field.data.graph.num_edges, dtype=torch.bool)
-            stays[place[place >= 0]] = False
-            graphs.append(field.data.graph.select(stays))
-        x = concatenate([field.data.x] * len(graphs)).to(device)
+        part = dropped[start : start + size]
+        graphs = [_without(field.graph, position[edges]) for edges in part]
+        x = concatenate([field.x] * len(graphs)).to(device)
         logits = _evaluate(model, x, Graph.merge(graphs).to(device))
-        parts.append(logits[here :: field.data.num_nodes].cpu())
+        parts.append(logits[here :: field.num_nodes].cpu())
         if progress is not None:
             progress(min(start + size, len(dropped)))
     return torch.cat(parts) if parts else torch.zeros(0, data.num_classes)
@@ -158,15 +154,12 @@ def effect_without(model: SGAT, scored: ScoredGraph, dropped: Tensor) -> Effect:
     reached[dst[dropped]] = True
     for _ in range(layers - 1):
         reached[dst[scores.kept & reached[src]]] = True
-    field, position = _receptive_field(scored, reached, layers)
-    stays = torch.ones(field.data.graph.num_edges, dtype=torch.bool)
-    place = position[dropped]
-    stays[place[place >= 0]] = False
+    nodes, field, position = _receptive_field(scored, reached, layers)
     device = next(model.parameters()).device
-    x, here = field.data.x.to(device), reached[field.nodes]
+    x, here = field.x.to(device), reached[nodes]
     before, after = (
         _evaluate(model, x, g.to(device)).cpu()[here]
-        for g in (field.data.graph, field.data.graph.select(stays))
+        for g in (field.graph, _without(field.graph, position[dropped]))
     )
     change = _sureness(data, before, after) - _sureness(data, before, before)
     one, other = (metrics.decide(part, data.is_multilabel) for part in (before, after))
@@ -190,18 +183,13 @@ def _sureness(data: NodeData, first: Tensor, logits: Tensor) -> Tensor:
     return wide.softmax(dim=1).gather(1, predicted).squeeze(1)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Field:
-    """What can reach some nodes: nodes, ascending, and the kept edges among them."""
-
-    nodes: Tensor
-    data: NodeData
-
-
 def _receptive_field(
     scored: ScoredGraph, wanted: Tensor, layers: int
-) -> tuple[_Field, Tensor]:
-    """The neighbourhood of nodes, and where each edge of the graph went, -1 if out."""
+) -> tuple[Tensor, NodeData, Tensor]:
+    """What can reach some nodes: the nodes, ascending, and the kept edges among them.
+
+    With it comes where each edge of the graph went, -1 if it is not among them.
+    """
     data, scores = scored.data, scored.edges
     graph = data.graph
     src, dst = graph.src.long(), graph.dst.long()
@@ -214,7 +202,14 @@ def _receptive_field(
     kept = dataclasses.replace(data, graph=_chosen(graph, needed, weight))
     nodes = reached.nonzero().squeeze(1)
     position = torch.where(needed, needed.cumsum(0) - 1, -1)
-    return _Field(nodes, restrict(kept, nodes)), position
+    return nodes, restrict(kept, nodes), position
+
+
+def _without(graph: Graph, edges: Tensor) -> Graph:
+    """The graph without edges at these positions; -1 is none."""
+    stays = torch.ones(graph.num_edges, dtype=torch.bool)
+    stays[edges[edges >= 0]] = False
+    return graph.select(stays)
 
 
 def _chosen(graph: Graph, edges: Tensor, weight: Tensor) -> Graph:

@@ -51,45 +51,23 @@ def tiles(content: Content) -> list[tuple[str, str, str]]:
     for role, word in (("validation", "Validation"), ("training", "Training")):
         if summary[role] is not None and len(cells) < 2:
             cells.append((f"{word} {title}", percent(summary[role], 2), ""))
-    kept = summary["edges"] - summary["edges_removed"]
-    cells.append(
-        (
-            "Edges removed",
-            percent(summary["removed_share"]),
-            f"{summary['edges_removed']:,} of {summary['edges']:,}; {kept:,} kept",
-        )
-    )
+    edges, removed = summary["edges"], summary["edges_removed"]
+    shown = f"{removed:,} of {edges:,}; {edges - removed:,} kept"
+    cells.append(("Edges removed", percent(summary["removed_share"]), shown))
     if (noise := summary["noise_share"]) is not None:
-        edges = summary["edges"]
         shown = f"about {round(noise * edges):,} of {edges:,} edges"
         cells.append(("Estimated noise", percent(noise), shown))
     before, after = content.removal.before, content.removal.after
     if before.homophily is not None:
-        cells.append(
-            (
-                "Edges within one class",
-                percent(after.homophily if after.edges else before.homophily),
-                f"{percent(before.homophily)} before"
-                if after.edges
-                else "before; no edge is left",
-            )
-        )
-    cells.append(
-        (
-            "Nodes without any edge",
-            number(after.isolated),
-            f"{number(before.isolated)} before",
-        )
-    )
-    cells.append(
-        (
-            "Trained",
-            _duration(summary["seconds"]),
-            f"model of epoch {summary['best_epoch']} of {summary['epochs']},"
-            f" seed {summary['seed']}",
-        )
-    )
-    return cells
+        side, shown = after, f"{percent(before.homophily)} before"
+        if not after.edges:
+            side, shown = before, "before; no edge is left"
+        cells.append(("Edges within one class", percent(side.homophily), shown))
+    shown = f"{number(before.isolated)} before"
+    cells.append(("Nodes without any edge", number(after.isolated), shown))
+    shown = f"model of epoch {summary['best_epoch']} of {summary['epochs']}"
+    shown = f"{shown}, seed {summary['seed']}"
+    return [*cells, ("Trained", _duration(summary["seconds"]), shown)]
 
 
 def _duration(seconds: float) -> str:

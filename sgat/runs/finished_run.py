@@ -110,15 +110,7 @@ class FinishedRun:
 
     @property
     def _stored(self) -> StoredGraph:
-        header = self.saved.header
-        return StoredGraph(
-            self.folder,
-            self.config,
-            self.summary,
-            header["classes"],
-            header["multilabel"],
-            self.model.gating.gates,
-        )
+        return StoredGraph(self.folder, self.saved, self.summary)
 
     def _removal(self) -> tuple[Removal, list[RemovalPoint]]:
         path = self.folder.removal

@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from sgat.config import Config
 from sgat.data.files.ids import positions, to_numpy
 from sgat.data.node_data import NodeData
-from sgat.gates import Gates
 from sgat.graph import Graph
 from sgat.runs.folder import RunFolder
 from sgat.scored import EdgeScores, ScoredGraph
 from sgat.training.files import opened_parquet, read_parquet
+from sgat.training.saved_model import SavedModel
 
 Array = np.ndarray[Any, Any]
 
@@ -42,19 +41,13 @@ class StoredGraph:
 
     Attributes:
         folder: Where they are.
-        config: Settings of the run.
-        summary: Its numbers.
-        classes: Names of the classes or labels.
-        is_multilabel: Whether a node can have several labels.
-        gates: The gates of its model.
+        saved: The model of the run, with its settings.
+        summary: The numbers of the run.
     """
 
     folder: RunFolder
-    config: Config
+    saved: SavedModel
     summary: dict[str, Any]
-    classes: Sequence[Any]
-    is_multilabel: bool
-    gates: Gates
 
     @property
     def is_complete(self) -> bool:
@@ -62,7 +55,7 @@ class StoredGraph:
 
         Where a row stands for both directions of an edge, it has one score of the two.
         """
-        return not self._both_ways or bool(self.config.model.symmetric)
+        return not self._both_ways or bool(self.saved.config.model.symmetric)
 
     def read(self) -> list[ScoredGraph]:
         """The graphs with their scores, as far as the tables tell.
@@ -73,7 +66,7 @@ class StoredGraph:
         Raises:
             ValueError: If a table is damaged.
         """
-        scored = []
+        gates, scored = self.saved.model.gating.gates, []
         for name, table in (nodes := self._nodes()):
             known = _ids(table)
             rows = self._rows(known, name if len(nodes) > 1 else None)
@@ -84,23 +77,23 @@ class StoredGraph:
                 )
             graph, log_alpha = _sorted_graph(rows, len(table), both=self._both_ways)
             score = torch.from_numpy(log_alpha)
-            kept = self.gates.is_kept(score)
+            kept = gates.is_kept(score)
             edges = EdgeScores(
                 log_alpha=score,
-                probability=self.gates.probability_open(score),
-                gate=torch.where(kept, self.gates.value(score), 0),
+                probability=gates.probability_open(score),
+                gate=torch.where(kept, gates.value(score), 0),
                 kept=kept,
             )
             data = NodeData(
                 graph=graph,
                 x=torch.empty(len(table), 0),
                 y=self._labels(table, "label").to(
-                    torch.float32 if self.is_multilabel else torch.int64
+                    torch.float32 if self._is_multilabel else torch.int64
                 ),
                 **_roles(table),
-                classes=tuple(self.classes),
+                classes=tuple(self._classes),
                 node_ids=known,
-                has_directions=not self.config.model.symmetric,
+                has_directions=not self.saved.config.model.symmetric,
                 name=name,
             )
             scored.append(ScoredGraph(data, edges, *self._predictions(table)))
@@ -115,6 +108,7 @@ class StoredGraph:
         Raises:
             ValueError: If a table is damaged.
         """
+        gates = self.saved.model.gating.gates
         column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
         values = torch.from_numpy(column.to_numpy().astype(np.float32))
         scored, start, nodes = [], 0, self._nodes()
@@ -130,9 +124,17 @@ class StoredGraph:
             log_alpha[place[place >= 0]] = given[place >= 0]
             if self._both_ways:
                 log_alpha = graph.larger_direction(log_alpha)
-            edges = EdgeScores.from_log_alpha(log_alpha, graph, self.gates)
+            edges = EdgeScores.from_log_alpha(log_alpha, graph, gates)
             scored.append(ScoredGraph(data, edges, *self._predictions(table)))
         return scored
+
+    @property
+    def _classes(self) -> list[Any]:
+        return list(self.saved.header["classes"])
+
+    @property
+    def _is_multilabel(self) -> bool:
+        return bool(self.saved.header["multilabel"])
 
     @property
     def _both_ways(self) -> bool:
@@ -140,7 +142,7 @@ class StoredGraph:
 
     def _edge_of_row(self, data: NodeData) -> Tensor:
         """The edge that each row of the table stands for; -1 for a loop."""
-        if self.config.data.edges is None:
+        if self.saved.config.data.edges is None:
             return torch.arange(data.graph.num_edges)
         # The rows are those of the user's file.
         assert data.graph.input_edge is not None
@@ -159,22 +161,22 @@ class StoredGraph:
 
     def _labels(self, table: Any, what: str) -> Tensor:
         """Labels or predictions: number of the class, -1 without; or one per label."""
-        if not self.is_multilabel:
-            classes = pa.array(self.classes)
+        if not self._is_multilabel:
+            classes = pa.array(self._classes)
             return torch.from_numpy(positions(table.column(what), classes))
-        columns = [table.column(f"{what}_{name}").to_numpy() for name in self.classes]
+        columns = [table.column(f"{what}_{name}").to_numpy() for name in self._classes]
         return torch.from_numpy(np.stack(columns, axis=1))
 
     def _predictions(self, table: Any) -> tuple[Tensor, Tensor]:
         columns = [
-            table.column(f"probability_{name}").to_numpy() for name in self.classes
+            table.column(f"probability_{name}").to_numpy() for name in self._classes
         ]
         probability = torch.from_numpy(np.stack(columns, axis=1))
         return self._labels(table, "prediction"), probability
 
     def _rows(self, ids: Array | None, graph: str | None) -> Rows:
         """The edges of a graph; None is the only one."""
-        files = self.config.data.files
+        files = self.saved.config.data.files
         ends = [files.src, files.dst]
         columns = [*ends, "log_alpha"]
         if graph is not None:
