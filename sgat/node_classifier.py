@@ -1,4 +1,7 @@
-"""NodeClassifier: the interface of a model to the trainer, SGAT and baselines alike."""
+"""NodeClassifier: the interface of a model to the trainer, SGAT and baselines alike.
+
+Tested by tests/lab/baselines/test_contract.py.
+"""
 
 from __future__ import annotations
 

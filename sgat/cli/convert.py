@@ -1,4 +1,7 @@
-"""`sgat data convert`: a graph from one file format to another."""
+"""`sgat data convert`: a graph from one file format to another.
+
+Tested by tests/data/files/test_convert.py.
+"""
 
 from __future__ import annotations
 

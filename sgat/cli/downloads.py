@@ -1,4 +1,7 @@
-"""How reading data shows itself: a bar on a terminal, nothing elsewhere."""
+"""How reading data shows itself: a bar on a terminal, nothing elsewhere.
+
+Tested by tests/cli/test_data.py.
+"""
 
 from __future__ import annotations
 

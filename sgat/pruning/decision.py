@@ -1,6 +1,8 @@
 """Decision: the score a row needs to stay, and the rows that stay whatever theirs.
 
 Tested with the tables of tests/pruning/test_prune_table.py.
+
+Tested by tests/pruning/test_prune_table.py.
 """
 
 from __future__ import annotations

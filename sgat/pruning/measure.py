@@ -1,6 +1,8 @@
 """Predictions and times on the full graph and on the written one.
 
 Tested through the command line, in tests/cli/test_prune.py.
+
+Tested by tests/cli/test_prune.py.
 """
 
 from __future__ import annotations

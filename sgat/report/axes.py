@@ -1,4 +1,7 @@
-"""Axes of a chart: from numbers to places, ticks at round numbers, grid and titles."""
+"""Axes of a chart: from numbers to places, ticks at round numbers, grid and titles.
+
+Tested by tests/report/test_charts.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Card: a chart with its title, a sentence, and its values as a table."""
+"""Card: a chart with its title, a sentence, and its values as a table.
+
+Tested by tests/report/test_sections.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Content: all that a page is made of."""
+"""Content: all that a page is made of.
+
+Tested by tests/report/test_sections.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The section on what was removed: before and after, kept against removed."""
+"""The section on what was removed: before and after, kept against removed.
+
+Tested by tests/report/test_sections.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The section on scores: their distribution, and what removing more edges does."""
+"""The section on scores: their distribution, and what removing more edges does.
+
+Tested by tests/report/test_sections.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The section on training: loss, score and open edges over the epochs."""
+"""The section on training: loss, score and open edges over the epochs.
+
+Tested by tests/report/test_sections.py.
+"""
 
 from __future__ import annotations
 

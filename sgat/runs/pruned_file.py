@@ -30,14 +30,14 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
     """
     if len(loaded.graphs) > 1:
         raise ValueError(
-            f"`--pruned` writes one graph, got {len(loaded.graphs)}; their kept edges"
+            f"`pruned` writes one graph, got {len(loaded.graphs)}; their kept edges"
             " are in edges.parquet."
         )
     if path.is_dir():
-        raise ValueError(f"`--pruned` must be a file, got the folder {path}.")
+        raise ValueError(f"`pruned` must be a file, got the folder {path}.")
     format = format_of(path, None, GRAPH_FORMATS)
     if not path.absolute().parent.is_dir():
-        raise ValueError(f"`--pruned` must be in a folder that exists, got {path}.")
+        raise ValueError(f"`pruned` must be in a folder that exists, got {path}.")
     open_ = torch.ones(loaded.graphs[0].graph.num_edges)
     trial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.trial")
     graph = loaded.files or from_node_data(loaded.graphs[0])

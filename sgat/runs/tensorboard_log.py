@@ -21,14 +21,14 @@ def check_tensorboard(folder: RunFolder) -> None:
     """
     if importlib.util.find_spec("tensorboard") is None:
         raise ValueError(
-            "`--tensorboard` needs the package tensorboard; install it with"
+            "`tensorboard` needs the package tensorboard; install it with"
             " `pip install 'sgat[tensorboard]'`."
         )
     place = folder.tensorboard
     if is_there(place) and (place.is_symlink() or not place.is_dir()):
         raise ValueError(
-            f"`--tensorboard` writes to the folder {place}, which is a file or a link;"
-            " move it, or choose another `--out`."
+            f"`tensorboard` writes to the folder {place}, which is a file or a link;"
+            " move it, or choose another `out`."
         )
 
 

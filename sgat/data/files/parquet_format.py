@@ -1,6 +1,6 @@
 """Parquet tables.
 
-Tested by test_malformed.py and test_round_trip.py in tests/data/files.
+Tested by tests/data/files/test_malformed.py and test_round_trip.py.
 """
 
 from __future__ import annotations

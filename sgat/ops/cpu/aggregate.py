@@ -1,4 +1,7 @@
-"""Weighted sums of each row's open neighbours, and their gradients."""
+"""Weighted sums of each row's open neighbours, and their gradients.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

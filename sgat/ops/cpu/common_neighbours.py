@@ -1,4 +1,7 @@
-"""Sums over the common neighbours of pairs of nodes, by merging sorted lists."""
+"""Sums over the common neighbours of pairs of nodes, by merging sorted lists.
+
+Tested by tests/ops/test_common_neighbours.py.
+"""
 
 from __future__ import annotations
 

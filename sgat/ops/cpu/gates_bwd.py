@@ -1,4 +1,7 @@
-"""The gradient of the gate pass by the scores and vectors of its nodes."""
+"""The gradient of the gate pass by the scores and vectors of its nodes.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

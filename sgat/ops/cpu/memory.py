@@ -1,4 +1,7 @@
-"""How tensors become arrays for the kernels."""
+"""How tensors become arrays for the kernels.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

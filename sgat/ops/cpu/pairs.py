@@ -1,4 +1,7 @@
-"""Vectors of nodes: products of two for all edges of a row, and sums along it."""
+"""Vectors of nodes: products of two for all edges of a row, and sums along it.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

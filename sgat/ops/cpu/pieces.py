@@ -1,4 +1,7 @@
-"""Rows in pieces as arrays for the kernels, and sums over the pieces of a row."""
+"""Rows in pieces as arrays for the kernels, and sums over the pieces of a row.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

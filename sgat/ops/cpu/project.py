@@ -1,4 +1,7 @@
-"""Feature dropout, and the projection of sparse features."""
+"""Feature dropout, and the projection of sparse features.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

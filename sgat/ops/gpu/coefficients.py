@@ -2,6 +2,8 @@
 
 Masked lanes hold 0 unless said otherwise. Every index that is multiplied by a width is
 widened to 64 bits first. Sums run in float32, or float64 if the features are float64.
+
+Tested by tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

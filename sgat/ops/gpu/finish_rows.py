@@ -2,6 +2,8 @@
 
 Masked lanes hold 0. Every index that is multiplied by a width is widened to 64 bits
 first.
+
+Tested by tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

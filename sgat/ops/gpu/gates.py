@@ -1,4 +1,7 @@
-"""The gate pass on the GPU, by target and by source."""
+"""The gate pass on the GPU, by target and by source.
+
+Tested by tests/ops/test_gpu.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The gradient of the gate pass on the GPU."""
+"""The gradient of the gate pass on the GPU.
+
+Tested by tests/ops/test_gpu.py.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Masked lanes hold 0 unless said otherwise. Sums run in the type of the scores, or in
 integers.
+
+Tested by tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

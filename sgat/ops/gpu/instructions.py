@@ -1,4 +1,7 @@
-"""Functions of the gate pass that take one instruction of the GPU in float32."""
+"""Functions of the gate pass that take one instruction of the GPU in float32.
+
+Tested by tests/ops/test_gpu.py.
+"""
 
 from __future__ import annotations
 

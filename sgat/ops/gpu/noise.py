@@ -1,4 +1,7 @@
-"""The random numbers of `noise.py` inside Triton kernels."""
+"""The random numbers of `noise.py` inside Triton kernels.
+
+Tested by tests/ops/test_gpu.py.
+"""
 
 from __future__ import annotations
 

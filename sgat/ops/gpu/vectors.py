@@ -3,6 +3,8 @@
 A piece leaves the sum of its vectors in its row; pieces of split rows leave theirs
 apart, to be added in their order. Every index that is multiplied by a width is widened
 to 64 bits first.
+
+Tested by tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

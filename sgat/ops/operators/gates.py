@@ -1,4 +1,7 @@
-"""The gate pass as an operator, and its gradient."""
+"""The gate pass as an operator, and its gradient.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Dropout and projection of features as operators, and the operation over them."""
+"""Dropout and projection of features as operators, and the operation over them.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 

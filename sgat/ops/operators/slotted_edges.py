@@ -1,4 +1,7 @@
-"""Open edges in slots, and the operations over them, for the CPU and the GPU alike."""
+"""Open edges in slots, and the operations over them, for the CPU and the GPU alike.
+
+Tested by tests/ops/test_cpu.py.
+"""
 
 from __future__ import annotations
 
