@@ -48,10 +48,10 @@ def make_run(folder: Path, num_edges: int, num_nodes: int, rows: str) -> None:
     from sgat.config import Config
     from sgat.data.node_data import NodeData
     from sgat.graph import Graph
-    from sgat.models import SGAT
     from sgat.runs.folder import RunFolder
     from sgat.runs.results import write_results
     from sgat.scored import score_graphs
+    from sgat.training.fresh_model import build_sgat
     from sgat.training.result import EpochRecord, Result
 
     draw = torch.Generator().manual_seed(0)
@@ -67,7 +67,7 @@ def make_run(folder: Path, num_edges: int, num_nodes: int, rows: str) -> None:
     )
     settings = {"hidden": 8, "scorer": "additive", "readout": "linear"}
     config = Config().replace(model={**settings, "symmetric": False})
-    model = SGAT.from_config(config.model, 8, 7, graph.num_edges)
+    model = build_sgat(config.model, 8, 7, graph.num_edges)
     model.reset_parameters(draw)
     record = EpochRecord(1, *[0.5] * 6, None, None, 0.0, 1.0)
     result = Result(model.eval(), [data], [record], 1, [])

@@ -537,7 +537,7 @@ def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
     monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 29)
     assert main(["fit", *csv_files, "--epochs", "2", "--out", "r"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
-    assert len(told) == 1 and told[0].startswith("note: gates are additive")
+    assert len(told) == 1 and told[0].startswith("note: the gates are additive")
     assert "there are 30" in told[0]
     assert Config.from_toml(Path("r/config.toml")).model.scorer == "additive"
     # What is asked for by name is done.
