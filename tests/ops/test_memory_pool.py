@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgat.ops import memory_pool as recycled
+from sgat.ops import memory_pool
 from sgat.ops.memory_pool import new_empty
 
-LARGE = recycled.SMALLEST // 4
+LARGE = memory_pool.SMALLEST_BLOCK // 4
 
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(recycled, "_blocks", [])
+    monkeypatch.setattr(memory_pool, "POOL", memory_pool.MemoryPool())
     yield
 
 
@@ -50,11 +50,11 @@ def test_memory_that_is_held_is_left_alone(hold: Callable[[Tensor], Any]) -> Non
 
 
 def test_a_block_counts_as_unused_only_while_nobody_holds_it() -> None:
-    held = recycled._take(LARGE)
-    assert recycled._take(LARGE) is not held
+    held = memory_pool.POOL.take(LARGE)
+    assert memory_pool.POOL.take(LARGE) is not held
     place = held.ctypes.data
     del held
-    both = [recycled._take(LARGE) for _ in range(2)]
+    both = [memory_pool.POOL.take(LARGE) for _ in range(2)]
     assert place in [block.ctypes.data for block in both]
 
 
@@ -70,15 +70,15 @@ def test_memory_saved_for_a_gradient_is_left_alone() -> None:
 def test_small_tensors_come_from_torch() -> None:
     assert new_empty(torch.empty(0), 5, torch.int32).dtype == torch.int32
     assert new_empty(torch.empty(0), ()).shape == ()
-    assert recycled._blocks == []
+    assert memory_pool.POOL.blocks == []
 
 
 def test_free_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recycled, "LARGEST_SUM", 6 * recycled.SMALLEST)
+    monkeypatch.setattr(memory_pool, "MOST_FREE", 6 * memory_pool.SMALLEST_BLOCK)
     like = torch.empty(0)
     for extra in range(20):
         new_empty(like, LARGE + extra)
-    assert len(recycled._blocks) <= 7
+    assert len(memory_pool.POOL.blocks) <= 7
 
 
 def test_tensors_of_a_compiler_are_its_own() -> None:
@@ -86,4 +86,4 @@ def test_tensors_of_a_compiler_are_its_own() -> None:
         like = torch.empty(0)
         fake = new_empty(like, LARGE)
     assert isinstance(fake, torch._subclasses.FakeTensor)
-    assert recycled._blocks == []
+    assert memory_pool.POOL.blocks == []
