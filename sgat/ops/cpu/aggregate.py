@@ -5,9 +5,10 @@ Tested by tests/ops/test_cpu.py.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
-from torch import Tensor
 
 from sgat.ops.cpu.lanes import (
     PART,
@@ -18,7 +19,7 @@ from sgat.ops.cpu.lanes import (
     split_key,
     uniform,
 )
-from sgat.ops.cpu.memory import Array, array, wide
+from sgat.ops.cpu.memory import array, wide
 from sgat.ops.cpu.pieces import add_rows, longest_piece, pieces
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
@@ -33,30 +34,16 @@ from sgat.ops.operators.slots import OpenRows
 
 @compiled
 def aggregate_rows_kernel(
-    first,
-    last,
-    ptr,
-    row,
-    row_first,
-    place,
-    x,
-    loop_weight,
-    node_id,
-    seed,
-    open_src,
-    scaled,
-    count,
-    row_sum,
-    dropout,
-    stream,
-    out,
-    partial,
-    kept,
+    first, last, cut, x, loop_weight, noise, slots, row_sum, outputs
 ):
     """out_i = (m_ii A_ii x_i + Σ_j m_ij A_ij z_ij x_j) / S_i for pieces first to last.
 
     The first piece of a row has the loop; sums of a split row's go to `partial`.
     """
+    ptr, row, row_first, place = cut
+    node_id, seed, dropout, stream = noise
+    open_src, scaled, count = slots
+    out, partial, kept = outputs
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
     scale = 1.0 / (1.0 - dropout) if drops else 1.0
@@ -109,37 +96,17 @@ def aggregate_rows_kernel(
 
 @compiled
 def aggregate_rows_bwd_kernel(
-    first,
-    last,
-    ptr,
-    source,
-    row_first,
-    place,
-    grad,
-    x,
-    out,
-    loop_weight,
-    node_id,
-    seed,
-    dst,
-    gate,
-    scaled,
-    slot,
-    count,
-    inverse,
-    kept,
-    dropout,
-    stream,
-    with_gates,
-    grad_x,
-    partial,
-    grad_gate,
-    grad_row_sum,
+    first, last, cut, features, loop_weight, noise, slots, inverse, with_gates, grads
 ):
     """∂x of the pieces first to last by source, ∂z of their open edges, and ∂S.
 
     See `AggregateGradInputs` for the formulas. ∂z is 0 where z is 1.
     """
+    ptr, source, row_first, place = cut
+    grad, x, out = features
+    node_id, seed, dropout, stream = noise
+    dst, gate, scaled, slot, count, kept = slots
+    grad_x, partial, grad_gate, grad_row_sum = grads
     drops = len(seed) > 0
     key0, key1 = split_key(seed[0]) if drops else (np.uint64(0), np.uint64(0))
     # The reference compares its float32 numbers with the rate in float32.
@@ -206,14 +173,14 @@ def aggregate_rows_bwd_kernel(
             grad_row_sum[j] = -total * inverse[j]
 
 
-def _scaled(scaled: Tensor, gate: Tensor) -> Array:
-    """A_ij z_ij of the slots: the gates themselves if all weights are 1."""
-    return array(scaled if len(scaled) else gate)
+def _noise(inputs: AggregateInputs | AggregateGradInputs) -> tuple[Any, ...]:
+    named = (array(inputs.node_id, np.int64), array(inputs.seed, np.int64))
+    return (*named, inputs.dropout, inputs.stream)
 
 
 def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
     """Fill the outputs of the operator of this name."""
-    x, rows, out = inputs.x, OpenRows(*inputs.rows), outputs.out
+    x, out, slots = inputs.x, outputs.out, OpenRows(*map(array, inputs.rows))
     wide_x = wide(x)
     total = out if wide_x is x else outputs.wide_out
     targets = pieces(inputs.targets, len(x))
@@ -222,33 +189,23 @@ def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
     run(
         aggregate_rows_kernel,
         ranges(targets.ptr, x.shape[1]),
-        targets.ptr,
-        targets.row,
-        targets.first,
-        targets.place,
+        targets[:4],
         array(wide_x),
         array(inputs.loop_weight, sums.dtype),
-        array(inputs.node_id, np.int64),
-        array(inputs.seed, np.int64),
-        rows.src.numpy(),
-        _scaled(rows.scaled, rows.gate),
-        rows.filled.numpy(),
+        _noise(inputs),
+        (slots.src, slots.scaled if len(slots.scaled) else slots.gate, slots.filled),
         sums,
-        inputs.dropout,
-        inputs.stream,
-        total.numpy(),
-        partial,
-        outputs.kept.numpy(),
+        (array(total), partial, array(outputs.kept)),
     )
     if targets.num_places:
-        add_rows(targets.first, targets.place, partial, total.numpy())
+        add_rows(targets.first, targets.place, partial, array(total))
     if total is not out:
         out.copy_(total)
 
 
 def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> None:
     """Fill the outputs of the operator of this name."""
-    x, rows = inputs.x, OpenRows(*inputs.rows)
+    x, slots = inputs.x, OpenRows(*map(array, inputs.rows))
     wide_x, wide_grad = wide(x), wide(inputs.grad)
     total = grads.x if wide_x is x else torch.empty_like(wide_x)
     sources = pieces(inputs.sources, len(x))
@@ -258,32 +215,23 @@ def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> No
     run(
         aggregate_rows_bwd_kernel,
         ranges(sources.ptr, x.shape[1]),
-        sources.ptr,
-        sources.row,
-        sources.first,
-        sources.place,
-        array(wide_grad),
-        array(wide_x),
-        array(inputs.out),
+        sources[:4],
+        (array(wide_grad), array(wide_x), array(inputs.out)),
         array(inputs.loop_weight, sums.dtype),
-        array(inputs.node_id, np.int64),
-        array(inputs.seed, np.int64),
-        rows.dst.numpy(),
-        array(rows.source_gate),
-        _scaled(rows.source_scaled, rows.source_gate),
-        rows.source_edge.numpy(),
-        rows.source_filled.numpy(),
+        _noise(inputs),
+        (
+            slots.dst,
+            slots.source_gate,
+            slots.source_scaled if len(slots.source_scaled) else slots.source_gate,
+            slots.source_edge,
+            slots.source_filled,
+            array(inputs.kept),
+        ),
         inverse,
-        inputs.kept.numpy(),
-        inputs.dropout,
-        inputs.stream,
         inputs.with_gates,
-        total.numpy(),
-        partial,
-        grads.gate.numpy(),
-        grads.row_sum.numpy(),
+        (array(total), partial, array(grads.gate), array(grads.row_sum)),
     )
     if sources.num_places:
-        add_rows(sources.first, sources.place, partial, total.numpy())
+        add_rows(sources.first, sources.place, partial, array(total))
     if total is not grads.x:
         grads.x.copy_(total)

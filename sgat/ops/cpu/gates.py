@@ -47,29 +47,7 @@ GATE_WORK = 16
 
 @compiled
 def open_rows_kernel(
-    first,
-    last,
-    ptr,
-    row,
-    src,
-    dst_score,
-    src_score,
-    edge_score,
-    query,
-    key,
-    weight,
-    node_id,
-    seed,
-    shape,
-    open_src,
-    gate,
-    scaled,
-    slot_of,
-    count,
-    total,
-    expected,
-    slope,
-    query_slope,
+    first, last, cut, src, scores, pair, weight, noise, shape, slots, sums
 ):
     """Gates, the open ones at the front of each piece, and Σ Az, Σπ and Σπ(1-π).
 
@@ -77,6 +55,12 @@ def open_rows_kernel(
     over all edges of a part, whatever their rows. `slot_of` and `query_slope`, which is
     Σπ(1-π)k, are filled if not empty.
     """
+    ptr, row = cut
+    dst_score, src_score, edge_score = scores
+    query, key = pair
+    node_id, seed = noise
+    open_src, gate, scaled, slot_of, count = slots
+    total, expected, slope, query_slope = sums
     dtype = dst_score.dtype
     draws, weighted, scored = len(seed) > 0, len(weight) > 0, len(edge_score) > 0
     paired, sloped = len(query) > 0, len(query_slope) > 0
@@ -191,23 +175,13 @@ def finish_rows_kernel(first, loop_weight, total, expected, slope, row_sum, dst_
 
 
 @compiled
-def column_slopes_kernel(
-    first,
-    last,
-    ptr,
-    source,
-    row,
-    entry,
-    dst_score,
-    src_score,
-    edge_score,
-    query,
-    key,
-    shape,
-    slope,
-    key_slope,
-):
+def column_slopes_kernel(first, last, cut, order, scores, pair, shape, sums):
     """Σπ(1-π) of the pieces first to last by source, and Σπ(1-π)q if wanted."""
+    ptr, source = cut
+    row, entry = order
+    dst_score, src_score, edge_score = scores
+    query, key = pair
+    slope, key_slope = sums
     paired, sloped = len(query) > 0, len(key_slope) > 0
     dtype = dst_score.dtype
     threshold = dtype.type(shape[3])
@@ -239,22 +213,11 @@ def column_slopes_kernel(
 
 
 @compiled
-def open_columns_kernel(
-    first,
-    last,
-    ptr,
-    row,
-    entry,
-    slot_of,
-    gate,
-    scaled,
-    dst,
-    source_gate,
-    source_scaled,
-    source_slot,
-    count,
-):
+def open_columns_kernel(first, last, ptr, order, slots, source_slots):
     """The open edges of the pieces first to last by source."""
+    row, entry = order
+    slot_of, gate, scaled = slots
+    dst, source_gate, source_scaled, source_slot, count = source_slots
     for piece in range(first, last):
         begin, end = ptr[piece], ptr[piece + 1]
         slot = begin
@@ -279,38 +242,28 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     num_pieces = len(targets.row)
     # The counts have room for every possible cut; the rest stays 0.
     rows.filled[num_pieces:].zero_()
-    total, expected, slope = np.empty((3, num_pieces))
-    scores = (array(inputs.dst_score), array(inputs.src_score))
-    dtype = scores[0].dtype
-    by_edge = array(inputs.edge_score, dtype)
+    dtype = array(inputs.dst_score).dtype
+    scores = tuple(array(score, dtype) for score in inputs[:3])
     pair = (vectors(inputs.query, dtype), vectors(inputs.key, dtype))
-    vector_parts = vector_pieces(sums.query_slope, num_pieces)
+    slots = OpenRows(*(array(slot) for slot in rows))
     shape = shape_of(inputs.gates)
+    total, expected, slope = np.empty((3, num_pieces))
+    vector_parts = vector_pieces(sums.query_slope, num_pieces)
     run(
         open_rows_kernel,
         blocks(targets.ptr),
-        targets.ptr,
-        targets.row,
-        inputs.src.numpy(),
-        *scores,
-        by_edge,
-        *pair,
+        (targets.ptr, targets.row),
+        array(inputs.src),
+        scores,
+        pair,
         array(inputs.weight, dtype),
-        array(inputs.node_id, np.int64),
-        array(inputs.seed, np.int64),
+        (array(inputs.node_id, np.int64), array(inputs.seed, np.int64)),
         shape,
-        rows.src.numpy(),
-        rows.gate.numpy(),
-        rows.scaled.numpy(),
-        rows.edge.numpy(),
-        rows.filled.numpy(),
-        total,
-        expected,
-        slope,
-        vector_parts,
+        (slots.src, slots.gate, slots.scaled, slots.edge, slots.filled),
+        (total, expected, slope, vector_parts),
     )
     finish_vectors(vector_parts, targets.first, sums.query_slope)
-    by_row = sums.row_sum.numpy(), sums.dst_slope.numpy()
+    by_row = array(sums.row_sum), array(sums.dst_slope)
     looped = array(inputs.loop_weight, dtype)
     sums.penalty.fill_(
         finish_rows_kernel(targets.first, looped, total, expected, slope, *by_row)
@@ -327,29 +280,26 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     run(
         column_slopes_kernel,
         by_source,
-        sources.ptr,
-        sources.row,
-        *order,
-        *scores,
-        by_edge,
-        *pair,
+        (sources.ptr, sources.row),
+        order,
+        scores,
+        pair,
         shape,
-        source_slope,
-        vector_parts,
+        (source_slope, vector_parts),
     )
     finish_vectors(vector_parts, sources.first, sums.key_slope)
     run(
         open_columns_kernel,
         by_source,
         sources.ptr,
-        *order,
-        rows.edge.numpy(),
-        rows.gate.numpy(),
-        rows.scaled.numpy(),
-        rows.dst.numpy(),
-        rows.source_gate.numpy(),
-        rows.source_scaled.numpy(),
-        rows.source_edge.numpy(),
-        rows.source_filled.numpy(),
+        order,
+        (slots.edge, slots.gate, slots.scaled),
+        (
+            slots.dst,
+            slots.source_gate,
+            slots.source_scaled,
+            slots.source_edge,
+            slots.source_filled,
+        ),
     )
-    add_pieces(source_slope, sources.first, sums.src_slope.numpy())
+    add_pieces(source_slope, sources.first, array(sums.src_slope))

@@ -20,27 +20,15 @@ from sgat.ops.operators.slots import OpenRows
 
 @compiled
 def open_rows_bwd_kernel_sources(
-    first,
-    last,
-    ptr,
-    dst,
-    gate,
-    scaled,
-    slot,
-    count,
-    grad_gate,
-    grad_row_sum,
-    query,
-    shape,
-    grad_src,
-    grad_slot,
-    grad_key,
+    first, last, ptr, slots, grad_gate, grad_row_sum, query, shape, grads
 ):
     """∂t of the pieces first to last by source, and ∂log α of their open edges.
 
     See `GateGradInputs` for the formula. ∂log α goes to the edge's slot
     by target; it is 0 where the gate is 1. ∂k is computed if not empty.
     """
+    dst, gate, scaled, slot, count = slots
+    grad_src, grad_slot, grad_key = grads
     temperature, gamma, zeta = shape[0], shape[1], shape[2]
     paired = len(grad_key) > 0
     changes = np.empty(
@@ -69,23 +57,13 @@ def open_rows_bwd_kernel_sources(
 
 
 @compiled
-def open_rows_bwd_kernel_targets(
-    first,
-    last,
-    ptr,
-    count,
-    slot_of,
-    open_src,
-    key,
-    grad_slot,
-    grad_dst,
-    grad_edge,
-    grad_query,
-):
+def open_rows_bwd_kernel_targets(first, last, ptr, slots, key, grad_slot, grads):
     """∂s = Σ ∂log α of the pieces first to last, ∂c in the order of the graph, and ∂q.
 
     The last two are computed if not empty.
     """
+    count, slot_of, open_src = slots
+    grad_dst, grad_edge, grad_query = grads
     for piece in range(first, last):
         begin, end = ptr[piece], ptr[piece + 1]
         total = 0.0
@@ -102,8 +80,7 @@ def open_rows_bwd_kernel_targets(
 
 def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
     """Fill the outputs of the operator of this name."""
-    rows, num_edges = OpenRows(*inputs.rows), len(inputs.src)
-    num_nodes = len(grads.dst_score)
+    num_nodes, num_edges = len(grads.dst_score), len(inputs.src)
     targets = pieces(inputs.targets, num_nodes)
     sources = pieces(inputs.sources, num_nodes)
     dtype = array(grads.dst_score).dtype
@@ -111,37 +88,34 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
     queries = vector_pieces(grads.query, len(targets.row))
     keys = vector_pieces(grads.key, len(sources.row))
     by_source, by_target = np.empty(len(sources.row)), np.empty(len(targets.row))
+    slots = OpenRows(*(array(slot) for slot in inputs.rows))
     run(
         open_rows_bwd_kernel_sources,
         ranges(sources.ptr, GATE_WORK),
         sources.ptr,
-        rows.dst.numpy(),
-        array(rows.source_gate),
-        rows.source_scaled.numpy(),
-        rows.source_edge.numpy(),
-        rows.source_filled.numpy(),
+        (
+            slots.dst,
+            slots.source_gate,
+            slots.source_scaled,
+            slots.source_edge,
+            slots.source_filled,
+        ),
         array(inputs.grad_gate.contiguous()),
         array(inputs.grad_row_sum.contiguous()),
         vectors(inputs.query, dtype),
         shape_of(inputs.gates),
-        by_source,
-        grad_slot,
-        keys,
+        (by_source, grad_slot, keys),
     )
     run(
         open_rows_bwd_kernel_targets,
         ranges(targets.ptr, 1),
         targets.ptr,
-        rows.filled.numpy(),
-        rows.edge.numpy(),
-        rows.src.numpy(),
+        (slots.filled, slots.edge, slots.src),
         vectors(inputs.key, dtype),
         grad_slot,
-        by_target,
-        grads.edge_score.numpy(),
-        queries,
+        (by_target, array(grads.edge_score), queries),
     )
-    add_pieces(by_source, sources.first, grads.src_score.numpy())
-    add_pieces(by_target, targets.first, grads.dst_score.numpy())
+    add_pieces(by_source, sources.first, array(grads.src_score))
+    add_pieces(by_target, targets.first, array(grads.dst_score))
     finish_vectors(keys, sources.first, grads.key)
     finish_vectors(queries, targets.first, grads.query)
