@@ -83,21 +83,13 @@ class AggregateGradInputs(NamedTuple):
         ∂z_ij = m_ij A_ij g_i · x_j / S_i       for 0 < z_ij < 1
         ∂S_i = - g_i · out_i / S_i
 
+    Attributes not listed here are those of `AggregateInputs`.
+
     Attributes:
         grad: Gradient g of the sums, [N, D].
-        x: Node features, [N, D].
         out: The sums, in float32 at least, [N, D].
         kept: As in `Aggregated`.
-        rows: As in `AggregateInputs`, like those that follow.
-        row_sum: See there.
-        sources: See there.
-        loop_weight: See there.
-        node_id: See there.
-        seed: See there.
-        dropout: See there.
-        stream: See there.
         with_gates: Whether ∂z and ∂S are wanted.
-        backend: Whose kernels run.
     """
 
     grad: Tensor

@@ -142,21 +142,14 @@ class GateGradInputs(NamedTuple):
         ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α     for 0 < z_ij < 1, else 0
         ∂q_i = Σ_j ∂log α_ij k_j,   ∂k_j = Σ_i ∂log α_ij q_i
 
+    Attributes not listed here are those of `GateInputs`; `query` and `key` are None if
+    no gradient of them is wanted.
+
     Attributes:
         grad_gate: ∂z of each slot by source, [E].
         grad_row_sum: ∂S of each row, [N].
-        query: As in `GateInputs`; None if no gradient of vectors is wanted.
-        key: Likewise.
-        src: As in `GateInputs`, like the next three.
-        weight: See there.
-        targets: See there.
-        sources: See there.
         rows: The slots, the fields of `OpenRows`.
-        temperature: β of the distribution.
-        gamma: γ of the distribution.
-        zeta: ζ of the distribution.
         with_edges: Whether the gradient of the score of each edge is wanted.
-        backend: Whose kernels run.
     """
 
     grad_gate: Tensor

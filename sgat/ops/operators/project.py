@@ -116,14 +116,12 @@ project_sparse = operator("project_sparse", ProjectInputs, _empty_project)
 class ProjectGradInputs(NamedTuple):
     """Inputs of the gradient xᵀ g of the weights, summed over each column's entries.
 
+    Attributes not listed here are those of `ProjectInputs`.
+
     Attributes:
         grad: Gradient g of the product, [N, D].
         value: Values after dropout, in the order by row, [M].
-        columns: As in `ProjectInputs`, like the next two.
-        column_row: See there.
-        column_entry: See there.
         num_columns: Number of columns K.
-        backend: Whose kernels run.
     """
 
     grad: Tensor
