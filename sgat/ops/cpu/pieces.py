@@ -1,6 +1,6 @@
 """Rows in pieces as arrays for the kernels, and sums over the pieces of a row.
 
-Tested by tests/ops/test_cpu.py.
+Tested by tests/ops/test_cpu.py and tests/ops/operators/test_pieces.py.
 """
 
 from __future__ import annotations

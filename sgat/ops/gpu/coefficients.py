@@ -30,9 +30,6 @@ def loops_kernel(
     num_rows,
     dropout,
     noise_stream,
-    LOOP_WEIGHTED: tl.constexpr,
-    NAMED: tl.constexpr,
-    DROPS: tl.constexpr,
     DIVIDES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -46,11 +43,11 @@ def loops_kernel(
     inverse = tl.where(row_sum > 0, 1 / tl.where(row_sum > 0, row_sum, 1), 0)
     tl.store(p_inverse + o_row, inverse, mask=m_row)
     loop = inverse if DIVIDES else tl.full([BLOCK], 1, inverse.dtype)
-    if LOOP_WEIGHTED:
+    if p_loop_weight is not None:
         loop *= tl.load(p_loop_weight + o_row, mask=m_row, other=0)
-    if DROPS:
+    if p_seed is not None:
         key0, key1 = split_key(p_seed)
-        name = node_name(o_row, p_node_id, m_row, NAMED)
+        name = node_name(o_row, p_node_id, m_row)
         u = uniform(name, name, noise_stream, key0, key1)
         loop = tl.where(u >= dropout, loop / (1 - dropout), 0)
     tl.store(p_loop + o_row, loop, mask=m_row)
@@ -69,9 +66,7 @@ def drop_edges_kernel(
     p_out,
     dropout,
     noise_stream,
-    BY_SOURCE: tl.constexpr,
     WHOLE_VALUE: tl.constexpr,
-    NAMED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Dropout m ⊙ value of the open edges of a piece; one program covers one piece.
@@ -83,10 +78,10 @@ def drop_edges_kernel(
     size = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
     count = tl.load(p_filled + i_piece)
     whole = 0
-    if BY_SOURCE:
+    if p_whole is not None:
         whole = tl.load(p_whole + i_piece)
     key0, key1 = split_key(p_seed)
-    row_name = node_name(tl.load(p_row + i_piece), p_node_id, None, NAMED)
+    row_name = node_name(tl.load(p_row + i_piece), p_node_id, None)
     for o_block in range(0, count + whole, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
         m_slot = o_slot < count + whole
@@ -97,8 +92,8 @@ def drop_edges_kernel(
             value = tl.load(p_value + begin + o_slot, mask=m_slot, other=0)
         else:
             value = tl.load(p_value + begin + o_slot, mask=m_first, other=1)
-        column_name = node_name(column, p_node_id, m_slot, NAMED)
-        if BY_SOURCE:
+        column_name = node_name(column, p_node_id, m_slot)
+        if p_whole is not None:
             u = uniform(column_name, row_name, noise_stream, key0, key1)
         else:
             u = uniform(row_name, column_name, noise_stream, key0, key1)
@@ -116,11 +111,10 @@ def aggregate_rows_bwd_kernel_rows(
     num_rows,
     width,
     stride,
-    SUMS: tl.constexpr,
     BLOCK_R: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
-    """Rows g_i / S_i, and ∂S_i = - g_i · out_i / S_i if SUMS.
+    """Rows g_i / S_i, and ∂S_i = - g_i · out_i / S_i if wanted.
 
     One program covers BLOCK_R rows; columns from width to stride get 0.
     """
@@ -135,7 +129,7 @@ def aggregate_rows_bwd_kernel_rows(
         m_entry = m_row[:, None] & (o_column < width)[None, :]
         b_grad = tl.load(p_grad + o_entry, mask=m_entry, other=0).to(acc_type)
         b_grad *= inverse.to(acc_type)[:, None]
-        if SUMS:
+        if p_grad_row_sum is not None:
             b_out = tl.load(p_out + o_entry, mask=m_entry, other=0).to(acc_type)
             acc += b_grad * b_out
         tl.store(
@@ -143,7 +137,7 @@ def aggregate_rows_bwd_kernel_rows(
             b_grad,
             mask=m_row[:, None] & (o_column < stride)[None, :],
         )
-    if SUMS:
+    if p_grad_row_sum is not None:
         tl.store(p_grad_row_sum + o_row, -tl.sum(acc, 1), mask=m_row)
 
 
@@ -170,9 +164,6 @@ def loops(
         num_rows=len(row_sum),
         dropout=dropout,
         noise_stream=stream,
-        LOOP_WEIGHTED=loop_weight is not None,
-        NAMED=node_id is not None,
-        DROPS=seed is not None,
         DIVIDES=divide,
         BLOCK=block,
         num_warps=4,
@@ -209,9 +200,7 @@ def dropped(
         p_out=out,
         dropout=dropout,
         noise_stream=stream,
-        BY_SOURCE=whole is not None,
         WHOLE_VALUE=whole_value,
-        NAMED=node_id is not None,
         BLOCK=GATE_BLOCK,
         num_warps=1,
     )
@@ -237,7 +226,6 @@ def divided_rows(
         num_rows=num_rows,
         width=width,
         stride=stride,
-        SUMS=grad_row_sum is not None,
         BLOCK_R=block_r,
         BLOCK_D=min(triton.next_power_of_2(width), 128),
         num_warps=4,

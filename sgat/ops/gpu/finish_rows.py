@@ -3,7 +3,7 @@
 Masked lanes hold 0. Every index that is multiplied by a width is widened to 64 bits
 first.
 
-Tested by tests/ops/test_gpu.py.
+Tested by tests/ops/test_gpu.py and tests/ops/gpu/test_sum_rows.py.
 """
 
 from __future__ import annotations
@@ -25,20 +25,17 @@ def store_row(
     p_wide_out,
     width,
     stride,
-    SCALES: tl.constexpr,
-    LOOPS: tl.constexpr,
-    WIDE_OUT: tl.constexpr,
 ):
-    """Write scale_i · total + loop_i · own_i, in two types if WIDE_OUT."""
+    """Write scale_i · total + loop_i · own_i, in two types if `p_wide_out` is given."""
     o_out = i_row.to(tl.int64) * width + o_column
-    if SCALES:
+    if p_scale is not None:
         total *= tl.load(p_scale + i_row).to(total.dtype)
-    if LOOPS:
+    if p_loop is not None:
         o_own = i_row.to(tl.int64) * stride + o_column
         b_own = tl.load(p_own + o_own, mask=m_column, other=0).to(total.dtype)
         total += tl.load(p_loop + i_row).to(total.dtype) * b_own
     tl.store(p_out + o_out, total, mask=m_column)
-    if WIDE_OUT:
+    if p_wide_out is not None:
         tl.store(p_wide_out + o_out, total, mask=m_column)
 
 
@@ -56,9 +53,6 @@ def finish_rows_kernel(
     width,
     stride,
     first_column,
-    SCALES: tl.constexpr,
-    LOOPS: tl.constexpr,
-    WIDE_OUT: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
     """Add the pieces of a split row in their order; one program covers one such row.
@@ -89,7 +83,4 @@ def finish_rows_kernel(
             p_wide_out,
             width,
             stride,
-            SCALES,
-            LOOPS,
-            WIDE_OUT,
         )

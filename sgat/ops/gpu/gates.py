@@ -54,7 +54,6 @@ def _open_direction(
     total, probability, slope = row_score.new_empty(3, num_pieces)
     has_slopes = vector_slope.numel() > 0
     partial = partial_vectors(cut, vector_slope)
-    by_source = entry is not None
     shape, block = NO_RECORDS, GATE_BLOCK
     if records is not None:
         shape = records.shape
@@ -88,12 +87,7 @@ def _open_direction(
         GAMMA=gates.gamma,
         ZETA=gates.zeta,
         THRESHOLD=gates.threshold,
-        BY_SOURCE=by_source,
-        DRAWS=inputs.seed is not None,
-        WEIGHTED=inputs.weight is not None,
-        SCORED=inputs.edge_score is not None,
-        NAMED=inputs.node_id is not None,
-        PLACES=by_source and len(open_edge) > 0,
+        PLACES=entry is not None and len(open_edge) > 0,
         SLOPES=has_slopes,
         # Edges of a block held by one thread of the warp, one lane of each.
         FOLD=block * shape["LANES"] // 32,

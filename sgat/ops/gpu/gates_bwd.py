@@ -67,7 +67,6 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
             p_piece_partial=sources.partial,
             p_grad_key=grad_key,
             p_vector_partial=partial,
-            WEIGHTED=weight is not None,
             PLACES=has_places,
             **shape,
             **slots,

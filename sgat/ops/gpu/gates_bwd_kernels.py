@@ -27,14 +27,13 @@ def load_changes(
     TEMPERATURE: tl.constexpr,
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
-    WEIGHTED: tl.constexpr,
 ):
     """Target i and ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α of half-open slots."""
     gate = tl.load(p_gate + o_slot, mask=m_half, other=1)
     i = tl.load(p_dst + o_slot, mask=m_half, other=0)
     grad_gate = tl.load(p_grad_gate + o_slot, mask=m_half, other=0)
     grad_sum = tl.load(p_grad_row_sum + i, mask=m_half, other=0)
-    if WEIGHTED:
+    if p_weight is not None:
         edge = tl.load(p_edge + o_slot, mask=m_half, other=0)
         grad_sum *= tl.load(p_weight + edge, mask=m_half, other=0)
     concrete = (gate - GAMMA) * (1 / (ZETA - GAMMA))
@@ -63,7 +62,6 @@ def open_rows_bwd_kernel_sources(
     TEMPERATURE: tl.constexpr,
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
-    WEIGHTED: tl.constexpr,
     PLACES: tl.constexpr,
     RANK: tl.constexpr,
     STRIDE: tl.constexpr,
@@ -98,7 +96,6 @@ def open_rows_bwd_kernel_sources(
             TEMPERATURE,
             GAMMA,
             ZETA,
-            WEIGHTED,
         )
         total += change
         if PLACES:
@@ -154,8 +151,8 @@ def open_rows_bwd_kernel_add(
         i, change = load_changes(
             p_dst,
             p_gate,
-            p_gate,
-            p_gate,
+            None,
+            None,
             p_grad_gate,
             p_grad_row_sum,
             begin + o_slot,
@@ -163,7 +160,6 @@ def open_rows_bwd_kernel_add(
             TEMPERATURE,
             GAMMA,
             ZETA,
-            False,
         )
         amount = change.to(tl.float64) * scale
         amount = tl.where(amount >= 0, amount + 0.5, amount - 0.5).to(tl.int64)

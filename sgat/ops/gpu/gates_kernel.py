@@ -63,11 +63,6 @@ def open_rows_kernel(
     GAMMA: tl.constexpr,
     ZETA: tl.constexpr,
     THRESHOLD: tl.constexpr,
-    BY_SOURCE: tl.constexpr,
-    DRAWS: tl.constexpr,
-    WEIGHTED: tl.constexpr,
-    SCORED: tl.constexpr,
-    NAMED: tl.constexpr,
     PLACES: tl.constexpr,
     RANK: tl.constexpr,
     LANES: tl.constexpr,
@@ -79,8 +74,8 @@ def open_rows_kernel(
 ):
     """Gates of a piece, the open ones at its front, and Σ A z, Σπ and Σπ(1-π) over it.
 
-    One program covers one piece of a row: of a target, or of a source if BY_SOURCE.
-    Then `p_entry` says which edge of the graph stands where, only the last sum is
+    One program covers one piece of a row: of a target, or of a source with `p_entry`,
+    which then says which edge of the graph stands where. Then only the last sum is
     written, and edges with gate 1 go to the end of the piece instead, without gate,
     which only half-open ones need, and, with PLACES, without edge.
 
@@ -89,12 +84,16 @@ def open_rows_kernel(
     the same order in both directions, for both must open the same edges. With SLOPES
     also Σπ(1-π) times the vectors of the columns, FOLD edges of a block at a time.
     """
+    BY_SOURCE: tl.constexpr = p_entry is not None
+    DRAWS: tl.constexpr = p_seed is not None
+    WEIGHTED: tl.constexpr = p_weight is not None
+    SCORED: tl.constexpr = p_edge_score is not None
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     count = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
     i_row = tl.load(p_row + i_piece)
     row_score = tl.load(p_row_score + i_row)
-    row_name = node_name(i_row, p_node_id, None, NAMED)
+    row_name = node_name(i_row, p_node_id, None)
     if DRAWS:
         key0, key1 = split_key(p_seed)
     total = tl.zeros([BLOCK], row_score.dtype)
@@ -143,7 +142,7 @@ def open_rows_kernel(
             if BY_SOURCE:
                 edge = tl.load(p_entry + edge, mask=m_edge, other=0)
         if DRAWS:
-            column_name = node_name(column, p_node_id, m_edge, NAMED)
+            column_name = node_name(column, p_node_id, m_edge)
             if BY_SOURCE:
                 u = uniform(column_name, row_name, 0, key0, key1)
             else:

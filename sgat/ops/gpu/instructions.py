@@ -1,6 +1,6 @@
 """Functions of the gate pass that take one instruction of the GPU in float32.
 
-Tested by tests/ops/test_gpu.py.
+Tested by tests/ops/test_gpu.py and tests/ops/gpu/test_gates_kernel.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The random numbers of `noise.py` inside Triton kernels.
 
-Tested by tests/ops/test_gpu.py.
+Tested by tests/ops/test_gpu.py and tests/ops/gpu/test_project.py.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def split_key(p_seed):
 
 
 @triton.jit
-def node_name(node, p_node_id, mask, NAMED: tl.constexpr):
+def node_name(node, p_node_id, mask):
     """What names a node in the noise, int64; without names, its number."""
-    if NAMED:
+    if p_node_id is not None:
         return tl.load(p_node_id + node, mask=mask)
     return node.to(tl.int64)
 

@@ -14,9 +14,7 @@ from sgat.ops.operators.pieces import RowPieces
 
 
 @triton.jit
-def sum_pieces_kernel(
-    p_first, p_part, p_base, p_out, num_rows, BASED: tl.constexpr, BLOCK: tl.constexpr
-):
+def sum_pieces_kernel(p_first, p_part, p_base, p_out, num_rows, BLOCK: tl.constexpr):
     """Row sums base_i + Σ part over the pieces of row i; one program, BLOCK rows."""
     o_row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     m_row = o_row < num_rows
@@ -26,7 +24,7 @@ def sum_pieces_kernel(
     for _ in range(tl.max(o_end - o_part, 0).to(tl.int32)):
         total += tl.load(p_part + o_part, mask=o_part < o_end, other=0)
         o_part += 1
-    if BASED:
+    if p_base is not None:
         total += tl.load(p_base + o_row, mask=m_row, other=0)
     tl.store(p_out + o_row, total, mask=m_row)
 
@@ -41,7 +39,6 @@ def sum_pieces(cut: RowPieces, part: Tensor, base: Tensor | None, out: Tensor) -
         p_base=base,
         p_out=out,
         num_rows=num_rows,
-        BASED=base is not None,
         BLOCK=block,
         num_warps=4,
     )

@@ -30,7 +30,6 @@ def drop_features_kernel(
     limit,
     scale,
     noise_stream,
-    NAMED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Dropout m ⊙ x; one program covers BLOCK groups of eight columns."""
@@ -38,7 +37,7 @@ def drop_features_kernel(
     i_first = tl.program_id(0).to(tl.int64) * BLOCK
     o_group = i_first + tl.arange(0, BLOCK)
     row = o_group // num_blocks
-    name = node_name(row, p_node_id, row < num_rows, NAMED)
+    name = node_name(row, p_node_id, row < num_rows)
     w0, w1, w2, w3 = philox(
         name.to(tl.uint32),
         (o_group % num_blocks).to(tl.uint32),
@@ -71,7 +70,6 @@ def drop_entries_kernel(
     limit,
     scale,
     noise_stream,
-    NAMED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Dropout m ⊙ x of the entries of a sparse matrix; one program covers BLOCK."""
@@ -80,7 +78,7 @@ def drop_entries_kernel(
     m_entry = o_entry < num_entries
     row = tl.load(p_row + o_entry, mask=m_entry, other=0)
     column = tl.load(p_column + o_entry, mask=m_entry, other=0)
-    name = node_name(row, p_node_id, m_entry, NAMED)
+    name = node_name(row, p_node_id, m_entry)
     w0, w1, w2, w3 = philox(
         name.to(tl.uint32),
         (column >> 3).to(tl.uint32),
@@ -125,7 +123,6 @@ def drop_features(inputs: DropInputs, out: Tensor) -> None:
             limit=limit,
             scale=scale,
             noise_stream=inputs.stream,
-            NAMED=inputs.node_id is not None,
             BLOCK=block,
             num_warps=4,
         )
@@ -150,7 +147,6 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
                 limit=limit,
                 scale=scale,
                 noise_stream=inputs.stream,
-                NAMED=inputs.node_id is not None,
                 BLOCK=block,
                 num_warps=4,
             )

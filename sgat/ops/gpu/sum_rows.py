@@ -76,27 +76,24 @@ def sum_rows_kernel(
     width,
     stride,
     first_column,
-    COMPACT: tl.constexpr,
-    TWO_ENDS: tl.constexpr,
     WHOLE_VALUE: tl.constexpr,
     SPARSE: tl.constexpr,
-    DOTS: tl.constexpr,
-    FACTORS: tl.constexpr,
     IS_FIRST: tl.constexpr,
-    SCALES: tl.constexpr,
-    LOOPS: tl.constexpr,
-    WIDE_OUT: tl.constexpr,
     BLOCK_E: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
     """Σ_j value_ij x_j over a piece of row i; `store_row` finishes rows of one piece.
 
-    One program covers one piece and BLOCK_D columns of x. The first entries of a
-    COMPACT piece count, all of another; with TWO_ENDS also the last, of value 1 unless
-    WHOLE_VALUE. Rows of x whose value is 0 are not read if SPARSE. With DOTS also the
-    share of these columns in x_j · other_i, times value / gate if FACTORS, for the
-    first entries alone: those are the half-open ones.
+    One program covers one piece and BLOCK_D columns of x. `p_filled` says how many of
+    its first entries count, `p_whole` how many of the last, which have the value 1
+    unless WHOLE_VALUE; without, all count. Rows of x whose value is 0 are not read if
+    SPARSE. With `p_grad_gate` also the share of these columns in x_j · other_i, times
+    value / gate if `p_gate` is given, for the first entries alone: those are the
+    half-open ones.
     """
+    COMPACT: tl.constexpr = p_filled is not None
+    TWO_ENDS: tl.constexpr = p_whole is not None
+    DOTS: tl.constexpr = p_grad_gate is not None
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     num_entries = (tl.load(p_bound + i_piece + 1) - begin).to(tl.int32)
@@ -161,7 +158,7 @@ def sum_rows_kernel(
         if DOTS:
             m_first = o_entry < num_first
             dot = tl.sum(b_x * b_other[None, :], 1)
-            if FACTORS:
+            if p_gate is not None:
                 dot *= value / tl.load(p_gate + begin + o_entry, mask=m_first, other=1)
             p_change = p_grad_gate + begin + o_entry
             if not IS_FIRST:
@@ -204,9 +201,6 @@ def sum_rows_kernel(
             p_wide_out,
             width,
             stride,
-            SCALES,
-            LOOPS,
-            WIDE_OUT,
         )
 
 
@@ -269,9 +263,6 @@ def sum_rows(
         "p_partial": x.new_empty((cut.most_partial, width), dtype=wide_type(x.dtype)),
         "width": width,
         "stride": x.shape[1],
-        "SCALES": scale is not None,
-        "LOOPS": loop is not None,
-        "WIDE_OUT": wide_out is not None,
     }
     for first_column, block_d in _slices(width):
         sum_rows_kernel[(len(cut.row),)](
@@ -286,12 +277,8 @@ def sum_rows(
             p_gate=gate,
             p_grad_gate=grad_gate,
             first_column=first_column,
-            COMPACT=filled is not None,
-            TWO_ENDS=whole is not None,
             WHOLE_VALUE=whole_value,
             SPARSE=sparse,
-            DOTS=grad_gate is not None,
-            FACTORS=gate is not None,
             IS_FIRST=first_column == 0,
             BLOCK_D=block_d,
             **_tile(block_d, x.dtype, grad_gate is not None),

@@ -111,9 +111,6 @@ def add_partial(cut: RowPieces, partial: Tensor, out: Tensor) -> None:
         width=rank,
         stride=rank,
         first_column=0,
-        SCALES=False,
-        LOOPS=False,
-        WIDE_OUT=False,
         BLOCK_D=triton.next_power_of_2(rank),
         num_warps=1,
     )

@@ -1,6 +1,6 @@
 """The aggregation as an operator, and its gradient.
 
-Tested by tests/ops/test_cpu.py.
+Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

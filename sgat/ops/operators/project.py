@@ -1,6 +1,6 @@
 """Dropout and projection of features as operators, and the operation over them.
 
-Tested by tests/ops/test_cpu.py.
+Tested by tests/ops/test_cpu.py and tests/ops/gpu/test_project.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Open edges are compacted in place: those of node i fill the first slots of the e
 that all edges of i have in the graph. Nothing is counted across rows, so no pass waits
 for another and no size leaves the device.
 
-Tested by tests/ops/test_cpu.py.
+Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

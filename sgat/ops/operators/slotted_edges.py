@@ -1,6 +1,6 @@
 """Open edges in slots, and the operations over them, for the CPU and the GPU alike.
 
-Tested by tests/ops/test_cpu.py.
+Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ if rank:
     types |= {"p_row_record": word, "p_column_record": word}
 types |= {"p_" + name: real for name in reals.split()}
 options = {"TEMPERATURE": 0.66, "GAMMA": -0.1, "ZETA": 1.1, "THRESHOLD": -1.6}
-options |= {"BY_SOURCE": True, "DRAWS": True, "PLACES": True}
-options |= {"WEIGHTED": False, "SCORED": False, "NAMED": False}
+options |= {"PLACES": True}
 options |= {"RANK": rank, "HALVES": width, "SLOPES": rank > 0}
 lanes, words = shape_of(rank, dtype) if rank else (1, 4)
 block = PAIR_BLOCKS[lanes] if rank else GATE_BLOCK
