@@ -59,6 +59,9 @@ sys.modules["torch_geometric"] = None  # an import of it fails
 """
 
 
+# Processes that train and read every kind of data.
+@pytest.mark.promise
+@pytest.mark.slow
 def test_training_and_reading_need_no_pyg(tmp_path, csv_files):
     edges, nodes = (str(tmp_path / csv_files[place]) for place in (1, 3))
     code = f"""{WITHOUT_PYG}

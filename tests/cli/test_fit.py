@@ -138,9 +138,9 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
 
 
 # Three trainings each, one of them in a process of its own.
-@pytest.mark.parametrize(
-    "is_named", [True, pytest.param(False, marks=pytest.mark.slow)]
-)
+@pytest.mark.promise
+@pytest.mark.slow
+@pytest.mark.parametrize("is_named", [True, False])
 def test_a_killed_run_resumes_to_the_same_bits(is_named, csv_files, tmp_path):
     """Kill the process at a moment nobody chose, then resume it."""
     data = ["karate"] if is_named else csv_files

@@ -176,6 +176,9 @@ def test_a_disk_that_fills_up_at_the_end_leaves_the_earlier_run(
     assert not (tmp_path / "r" / "checkpoint").exists()
 
 
+# Two trainings, one of them stopped in a process of its own.
+@pytest.mark.promise
+@pytest.mark.slow
 def test_an_interrupted_overwriting_run_resumes_and_keeps_the_old_results(
     csv_files, tmp_path
 ):

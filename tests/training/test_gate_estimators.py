@@ -23,7 +23,13 @@ from sgat.training.gate_gradient import (
 
 
 @pytest.mark.parametrize(
-    ("gradient", "samples"), [("reinforce", 1), ("reinforce", 3), ("rebar", 1)]
+    ("gradient", "samples"),
+    [
+        ("reinforce", 1),
+        ("reinforce", 3),
+        # Many thousands of draws, three passes each.
+        pytest.param("rebar", 1, marks=[pytest.mark.slow, pytest.mark.promise]),
+    ],
 )
 def test_the_mean_estimate_is_the_exact_gradient(gradient, samples, seed):
     found = estimates(gradient, samples, seed)

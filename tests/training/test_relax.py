@@ -26,6 +26,9 @@ from sgat.training.gate_gradient import (
 DOUBLE = torch.float64
 
 
+# Many thousands of draws.
+@pytest.mark.promise
+@pytest.mark.slow
 def test_the_mean_estimate_is_the_exact_gradient(seed):
     found = estimates("relax", 1, seed)
     assert standard_errors(found[LOG_ALPHA], exact()[LOG_ALPHA]) < 4
