@@ -69,13 +69,11 @@ class StoredGraph:
         gates, scored = self.saved.model.gating.gates, []
         for name, table in (nodes := self._nodes()):
             known = _ids(table)
-            rows = self._rows(known, name if len(nodes) > 1 else None)
-            if any(((end < 0) | (end >= len(table))).any() for end in rows[:2]):
-                raise ValueError(
-                    f"{self.folder.edges} is damaged: it names a node that is not in"
-                    f" {self.folder.nodes.name}."
-                )
-            graph, log_alpha = _sorted_graph(rows, len(table), both=self._both_ways)
+            graph, log_alpha = _sorted_graph(
+                self._rows(known, len(table), name if len(nodes) > 1 else None),
+                len(table),
+                both=self._both_ways,
+            )
             score = torch.from_numpy(log_alpha)
             kept = gates.is_kept(score)
             edges = EdgeScores(
@@ -174,8 +172,18 @@ class StoredGraph:
         probability = torch.from_numpy(np.stack(columns, axis=1))
         return self._labels(table, "prediction"), probability
 
-    def _rows(self, ids: Array | None, graph: str | None) -> Rows:
+    def _rows(self, ids: Array | None, num_nodes: int, graph: str | None) -> Rows:
         """The edges of a graph; None is the only one."""
+        rows = self._read_rows(ids, graph)
+        for end in (rows.src, rows.dst):
+            if len(end) and not 0 <= end.min() <= end.max() < num_nodes:
+                raise ValueError(
+                    f"{self.folder.edges} is damaged: it names a node that is not in"
+                    f" {self.folder.nodes.name}."
+                )
+        return rows
+
+    def _read_rows(self, ids: Array | None, graph: str | None) -> Rows:
         files = self.saved.config.data.files
         ends = [files.src, files.dst]
         columns = [*ends, "log_alpha"]
@@ -232,19 +240,20 @@ def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Arr
         both: Whether a row stands for both directions.
     """
     src, dst, log_alpha = rows
+    # What is no longer needed goes at once: large graphs have little room.
+    del rows
     if both:
         src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
         log_alpha = np.concatenate([log_alpha, log_alpha])
     key = dst.astype(np.int64) * num_nodes + src
-    is_loop = src == dst
-    if is_loop.any() or not (key[1:] > key[:-1]).all():
+    if (src == dst).any() or not (key[1:] > key[:-1]).all():
         order = np.argsort(key)
-        key = key[order]
-        stays = ~is_loop[order]
-        stays[1:] &= key[1:] != key[:-1]
-        order = order[stays]
-        del key, stays, is_loop
+        del key
         src, dst, log_alpha = src[order], dst[order], log_alpha[order]
+        del order
+        stays = src != dst
+        stays[1:] &= (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        src, dst, log_alpha = src[stays], dst[stays], log_alpha[stays]
     count = np.bincount(dst, minlength=num_nodes)
     row_ptr = torch.from_numpy(np.concatenate([[0], count.cumsum()]))
     graph = Graph(num_nodes, torch.from_numpy(dst), torch.from_numpy(src), row_ptr)
