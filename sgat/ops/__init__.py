@@ -224,9 +224,7 @@ def open_edges(
     if chosen == "reference":
         return reference.open_edges(graph, *scores, seed=seed, gates=gates)
     assert not isinstance(gates, BinaryGates)
-    opened: Any = fast.open_edges(
-        graph, *scores, seed=seed, gates=gates, backend=chosen
-    )
+    opened: Any = fast.open_edges(graph, scores, seed=seed, gates=gates, backend=chosen)
     return cast(OpenEdges, opened)
 
 

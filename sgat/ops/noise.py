@@ -9,6 +9,7 @@ Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -186,8 +187,17 @@ def _in_blocks(index: Tensor) -> bool:
 
 
 def _scaled(lane: Tensor, rate: float) -> Tensor:
+    limit, scale = limit_and_scale(rate)
+    return (lane >= limit).to(torch.float32) * scale
+
+
+def limit_and_scale(rate: float) -> tuple[int, float]:
+    """The 16-bit limit below which an entry is dropped, and the scale of the others.
+
+    The scale is a number of float32, as the mask of `feature_mask` is.
+    """
     limit = round(rate * 65536)
-    return (lane >= limit).to(torch.float32) * (65536 / (65536 - limit))
+    return limit, float(np.float32(65536 / (65536 - limit)))
 
 
 def derive(seed: int, *parts: int) -> int:

@@ -6,7 +6,7 @@ backends.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -97,19 +97,11 @@ def _rows(values: Tensor, index: Tensor) -> Tensor:
 
 
 def open_edges(
-    graph: Graph,
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None = None,
-    query: Tensor | None = None,
-    key: Tensor | None = None,
-    *,
-    seed: Seed | None = None,
-    gates: Gates | None = None,
+    graph: Graph, *scores: Any, seed: Seed | None = None, gates: Gates | None = None
 ) -> OpenEdges:
-    """See `sgat.ops.open_edges`."""
+    """See `sgat.ops.open_edges`; the scores are those of `log_alphas`."""
     gates = gates or HardConcrete()
-    log_alpha = log_alphas(graph, dst_score, src_score, edge_score, query, key)
+    log_alpha = log_alphas(graph, *scores)
     if seed is None:
         gate = gates.value(log_alpha)
     else:

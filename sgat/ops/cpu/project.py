@@ -23,6 +23,7 @@ from sgat.ops.cpu.memory import Array, array, wide
 from sgat.ops.cpu.pieces import PieceArrays, add_rows, longest_piece, pieces
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
+from sgat.ops.noise import limit_and_scale
 from sgat.ops.operators.project import (
     DropInputs,
     Projected,
@@ -156,15 +157,6 @@ def _sum_rows(
         out.copy_(total)
 
 
-def _limit(rate: float) -> tuple[int, float]:
-    """The 16-bit limit below which an entry is dropped, and the scale of the others.
-
-    The scale is rounded to float32, as the mask of `noise.feature_mask` is.
-    """
-    limit = round(rate * 65536)
-    return limit, float(np.float32(65536 / (65536 - limit)))
-
-
 def drop_features(inputs: DropInputs, out: Tensor) -> None:
     """Fill the output of the operator of this name."""
     wide_x = wide(inputs.x)
@@ -177,7 +169,7 @@ def drop_features(inputs: DropInputs, out: Tensor) -> None:
         array(wide_x),
         array(inputs.node_id, np.int64),
         array(inputs.seed, np.int64),
-        *_limit(inputs.rate),
+        *limit_and_scale(inputs.rate),
         inputs.stream,
         total.numpy(),
     )
@@ -197,7 +189,7 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
             array(value),
             array(inputs.node_id, np.int64),
             array(inputs.seed, np.int64),
-            *_limit(inputs.rate),
+            *limit_and_scale(inputs.rate),
             inputs.stream,
             outputs.dropped.numpy(),
         )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sgat.ops.gpu.noise import node_name, philox, split_key
 from sgat.ops.gpu.sum_rows import sum_rows
+from sgat.ops.noise import limit_and_scale
 from sgat.ops.operators.pieces import unpacked
 from sgat.ops.operators.project import (
     DropInputs,
@@ -97,17 +98,11 @@ def drop_entries_kernel(
     tl.store(p_out + o_entry, kept.to(value.dtype), mask=m_entry)
 
 
-def _limit(rate: float) -> tuple[int, float]:
-    """The 16-bit limit below which an entry is dropped, and the scale of the others."""
-    limit = round(rate * 65536)
-    return limit, 65536 / (65536 - limit)
-
-
 def drop_features(inputs: DropInputs, out: Tensor) -> None:
     """Fill the output of the operator of this name."""
     if not out.numel():
         return
-    limit, scale = _limit(inputs.rate)
+    limit, scale = limit_and_scale(inputs.rate)
     num_rows, num_columns = out.shape
     num_blocks = triton.cdiv(num_columns, 8)
     block = 128
@@ -134,7 +129,7 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
     num_entries = len(value)
     with torch.cuda.device_of(out):
         if inputs.seed is not None and num_entries:
-            limit, scale = _limit(inputs.rate)
+            limit, scale = limit_and_scale(inputs.rate)
             block = 256
             drop_entries_kernel[(triton.cdiv(num_entries, block),)](
                 p_row=inputs.row,

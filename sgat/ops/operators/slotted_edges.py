@@ -84,11 +84,7 @@ class SlottedEdges(NamedTuple):
 
 def open_edges(
     graph: Graph,
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None = None,
-    query: Tensor | None = None,
-    key: Tensor | None = None,
+    given: NodeAndEdgeScores,
     *,
     seed: Seed | None = None,
     gates: HardConcrete | None = None,
@@ -97,8 +93,9 @@ def open_edges(
     """See `sgat.ops.open_edges`."""
     gates = gates or HardConcrete()
     wide = torch.float32
-    for score in (dst_score, src_score, edge_score, query, key):
+    for score in given:
         wide = wide if score is None else torch.promote_types(wide, score.dtype)
+    dst_score, src_score, edge_score, query, key = given
     scores = (
         dst_score.to(wide).contiguous(),
         src_score.to(wide).contiguous(),
@@ -186,7 +183,7 @@ def aggregate(
         # Gates drawn without gradients know the edges by target only.
         opened = open_edges(
             graph,
-            *opened.scores,
+            opened.scores,
             seed=opened.seed,
             gates=opened.gates,
             backend=opened.backend,
