@@ -20,8 +20,8 @@ def test_trying_to_write_leaves_nothing_and_touches_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "`--pruned` must be a file, got the folder"),
-        ("no/small.csv", "`--pruned` must be in a folder that exists, got"),
+        ("", "`pruned` must be a file, got the folder"),
+        ("no/small.csv", "`pruned` must be in a folder that exists, got"),
     ],
 )
 def test_a_path_that_cannot_be_written_is_refused(tmp_path, name, message):
@@ -31,7 +31,7 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path, name, message):
 
 
 def test_several_graphs_are_no_file(tmp_path):
-    with pytest.raises(ValueError, match="`--pruned` writes one graph, got 5; their"):
+    with pytest.raises(ValueError, match="`pruned` writes one graph, got 5; their"):
         check_pruned_path(tmp_path / "small.csv", Loaded(several_graphs()))
 
 
