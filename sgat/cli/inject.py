@@ -60,7 +60,7 @@ def inject(
     """
     from sgat.data import load
     from sgat.data.synthetic.injection import inject as add_edges
-    from sgat.data.synthetic.injection_files import write_injected
+    from sgat.data.synthetic.injection import write_injected
 
     with download_bar(name, quiet=quiet) as progress:
         loaded = load(name, root=data_root, progress=progress)

@@ -11,9 +11,8 @@ from sgat.data.named import read
 from sgat.data.node_data import NodeData, check
 from sgat.data.prepare import largest_component as nodes_of_largest_component
 from sgat.data.prepare import restrict
-from sgat.data.split_file import load_split, save_split
 from sgat.data.split_names import SplitLike, choose_split
-from sgat.data.splits import Split
+from sgat.data.splits import Split, load_split, save_split
 from sgat.features import normalise_rows
 
 __all__ = [

@@ -28,25 +28,10 @@ def from_arrays(
     seed: int = 0,
     **naming: Any,
 ) -> NodeData:
-    """Make `NodeData` of arrays, tensors or SciPy sparse matrices.
+    """`NodeData` of arrays, tensors or SciPy matrices, see `SGATClassifier.fit`.
 
-    Args:
-        x: Features, [N, K]; None gives every node a feature of its own.
-        edges: Pairs of node numbers as rows `src` and `dst`, [2, E].
-        y: Labels of any type, [N], where None, NaN and -1 mean no label; or one 0/1
-            column per label, [N, C]; None for no labels at all.
-        edge_weight: Weights A ≥ 0, [E]; None for all 1.
-        train: Boolean mask or numbers of the training nodes. None takes the labelled
-            nodes that are in neither `val` nor `test`, and holds the share `validation`
-            of them out if there is no `val` either.
-        val: Boolean mask or numbers of the validation nodes.
-        test: Boolean mask or numbers of the test nodes.
-        validation: Share of the labelled nodes to hold out.
-        seed: Seed that chooses the held-out nodes.
-        naming: `classes` and `name` of `node_data`.
-
-    Raises:
-        ValueError: If an array does not fit; the message names it.
+    Without `x` every node gets a feature of its own. Without `train`, labelled nodes
+    outside `val` and `test` train, less the share `validation` where there is no `val`.
     """
     num_nodes = None if x is None else len(_rows(x))
     if num_nodes is None and y is not None:
@@ -69,14 +54,7 @@ def node_data(
 ) -> NodeData:
     """A graph with its features and labels, a share of the labelled nodes held out.
 
-    Args:
-        graph: The graph.
-        x: Features as `from_arrays` takes them.
-        y: Labels as `from_arrays` takes them.
-        validation: Share of the labelled nodes to hold out.
-        classes: Known class names, for data that need not have all of them.
-        seed: Seed that chooses the held-out nodes.
-        name: Name of the data in messages.
+    `classes` are known class names, for data that need not have all of them.
     """
     labels, classes = as_labels(y, graph.num_nodes, classes)
     train, val = held_out(labels, validation, seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
 
 from sgat.data.fetch import RawFiles
 
@@ -18,27 +17,15 @@ TWITCH_COUNTRIES = ("DE", "ENGB", "ES", "FR", "PTBR", "RU", "ZHTW")
 
 @dataclasses.dataclass(frozen=True)
 class Benchmark:
-    """One named data set and how it is prepared unless the caller says otherwise.
-
-    Attributes:
-        name: Its name for `load`.
-        title: One line for people.
-        default_split: Split used if none is asked for.
-        reader: Which function of `sgat.data.named` reads its files.
-        raw: Its files; None for data that needs none.
-        undirected: Whether to add the reverse of every stored edge.
-        normalise: Whether the rows of the features are scaled to sum to 1.
-    """
+    """One named data set and how it is prepared unless the caller says otherwise."""
 
     name: str
     title: str
     default_split: str
-    reader: Literal[
-        "karate", "planetoid", "amazon", "webkb", "actor", "ppi", "reddit", "twitch"
-    ]
-    raw: RawFiles | None
-    undirected: bool = True
-    normalise: bool = False
+    reader: str  # which function of `sgat.data.named` reads its files
+    raw: RawFiles | None  # None for data that needs no files
+    undirected: bool = True  # adds the reverse of every stored edge
+    normalise: bool = False  # scales the rows of the features to sum to 1
 
 
 def _citation(name: str, spelling: str) -> Benchmark:

@@ -17,19 +17,12 @@ DEFAULT_FILE_SPLIT = "stratified-60-20-20"
 
 
 class Loaded(NamedTuple):
-    """Data ready for training.
-
-    Attributes:
-        graphs: One graph, or several in the inductive setting.
-        files: The user's tables, where the data came from files.
-        notes: Choices made for the user, one sentence each.
-        drew_split: Whether nodes of files were split at random.
-    """
+    """Data ready for training."""
 
     graphs: list[NodeData]
-    files: FileGraph | None = None
-    notes: tuple[str, ...] = ()
-    drew_split: bool = False
+    files: FileGraph | None = None  # the user's tables, where data came from files
+    notes: tuple[str, ...] = ()  # choices made for the user, one sentence each
+    drew_split: bool = False  # whether nodes of files were split at random
 
 
 def load_configured(
@@ -39,17 +32,7 @@ def load_configured(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Loaded:
-    """Load what a config names.
-
-    Args:
-        config: Name or files, and how they are read.
-        root: Folder of the named data sets; None takes that of the config.
-        seed: Seed of random splits.
-        progress: Called with the number of bytes received during a download.
-
-    Raises:
-        ValueError: If neither a name nor an edge file is given, or the data is bad.
-    """
+    """Load what a config names; `root` goes before the folder of the config."""
     if config.edges is not None:
         if config.name is not None:
             raise ValueError(

@@ -25,15 +25,10 @@ CHUNK = 1 << 16
 
 @dataclasses.dataclass(frozen=True)
 class RawFiles:
-    """The files of a data set as they were published.
+    """The files of a data set as they were published."""
 
-    Attributes:
-        folder: Folder below the data root; the files are in its subfolder `raw`.
-        addresses: Where each file can be downloaded, by its name: its own address, that
-            of a zip archive which holds it, or None for nowhere.
-    """
-
-    folder: str
+    folder: str  # below the data root; the files are in its subfolder `raw`
+    # Of each file its own address, that of a zip archive which holds it, or None.
     addresses: Mapping[str, str | None]
 
     def key(self, name: str) -> str:
@@ -79,15 +74,6 @@ def open_files(
     The copy is in memory, so that what is read is what was checked, whatever happens to
     the file meanwhile. Only finished, checked downloads are written to `root`, or to
     the user's cache where `root` cannot be written.
-
-    Args:
-        raw: Which files.
-        root: Folder laid out by `RawFiles.folder`; may be read-only.
-        download: Whether missing files may be fetched.
-        progress: Called with the number of bytes received.
-
-    Raises:
-        ValueError: If a file is missing and cannot be had, or is not the published one.
     """
     missing = missing_files(raw, root)
     if missing:

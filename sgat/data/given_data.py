@@ -28,18 +28,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GivenData:
-    """The data of a call of `SGATClassifier`, whose docstring lists the kinds.
+    """The data of a call of `SGATClassifier`, whose docstring lists the kinds."""
 
-    Attributes:
-        data: The data; for plain arrays the features X, [N, K].
-        edges: With plain arrays, the edges, [2, E].
-        edge_weight: With plain arrays, their weights, [E].
-        options: How to read data of this kind, besides.
-    """
-
-    data: Any
-    edges: Any = None
-    edge_weight: Any = None
+    data: Any  # for plain arrays the features X, [N, K]
+    edges: Any = None  # with plain arrays, [2, E]
+    edge_weight: Any = None  # with plain arrays, [E]
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
@@ -63,20 +56,7 @@ class GivenData:
         test: Any = None,
         **common: Any,
     ) -> list[NodeData]:
-        """The graphs.
-
-        Args:
-            y: With plain arrays, the labels.
-            train: With plain arrays, the training nodes.
-            val: With plain arrays, the validation nodes; with a list of PyG `Data`,
-                the graphs to validate on.
-            test: The nodes, or the graphs, to test on.
-            common: Those of `COMMON_OPTIONS`.
-
-        Raises:
-            ValueError: If the data is of no known kind, or an argument does not go with
-                it.
-        """
+        """The graphs; see `SGATClassifier.fit` for the arguments."""
         data, how = self.data, {**common, **self.options}
         roles = dict(zip(ROLES, (train, val, test), strict=True))
         first = data[0] if self.is_list and data else data
@@ -114,10 +94,8 @@ class GivenData:
     ) -> Any:
         """The data, of the same type, with the kept edges only.
 
-        Args:
-            graphs: The graphs that `read` made of it.
-            kept: Whether each edge of each graph is kept, [E] bool.
-            factors: Factor by which the weight of each edge is multiplied, [E].
+        `graphs` are those that `read` made of it; `kept` and `factors`, [E] each, say
+        which edges stay and what their weights are multiplied by.
         """
         if self.is_list:
             parts = zip(self.data, graphs, kept, factors, strict=False)

@@ -19,6 +19,7 @@ from sgat.data.node_data import NodeData
 from sgat.data.prepare import compact, simple_graph
 from sgat.data.splits import Split, by_graph
 from sgat.features import Features, SparseFeatures
+from sgat.graph import Graph
 
 TWITCH_ROLES: Mapping[str, tuple[str, ...]] = {
     "train": ("DE", "ENGB", "ES", "FR"),
@@ -34,15 +35,10 @@ Files = Mapping[str, IO[bytes]]
 
 @dataclasses.dataclass(frozen=True)
 class NamedGraphs:
-    """The graphs of a data set, before a split is chosen.
+    """The graphs of a data set, before a split is chosen."""
 
-    Attributes:
-        graphs: The data; graphs with a fixed role have it, others have none yet.
-        published: The splits that come with a single graph; empty without.
-    """
-
-    graphs: list[NodeData]
-    published: list[Split]
+    graphs: list[NodeData]  # graphs with a fixed role have it, others have none yet
+    published: list[Split]  # the splits that come with a single graph
 
 
 def read(
@@ -52,14 +48,8 @@ def read(
     download: bool = True,
     progress: Progress | None = None,
 ) -> NamedGraphs:
-    """Read the checked files of a data set and prepare its graphs.
-
-    Raises:
-        ValueError: If a file is missing, altered or malformed.
-    """
+    """Read the checked files of a data set and prepare its graphs."""
     if benchmark.raw is None:
-        from sgat.data.karate import load_karate
-
         data = load_karate()
         return NamedGraphs([data], [Split.from_masks(data.train, data.val, data.test)])
     opened = open_files(benchmark.raw, root, download=download, progress=progress)
@@ -77,6 +67,32 @@ def read(
                 f"The files of {benchmark.name!r} in {where} could not be read:"
                 f" {type(error).__name__}: {error}."
             ) from error
+
+
+def load_karate() -> NodeData:
+    """34 members, 78 friendships, no features: nodes 0 and 33 train, the other 32 test.
+
+    Shipped with networkx, so that no file is needed. Friendships count 1 each;
+    networkx's interaction counts are left out, as in the paper.
+    """
+    import networkx as nx
+
+    club = nx.karate_club_graph()
+    pairs = torch.tensor(list(club.edges())).T
+    classes = ("Mr. Hi", "Officer")
+    y = torch.tensor([classes.index(club.nodes[node]["club"]) for node in club])
+    train = torch.zeros(len(y), dtype=torch.bool)
+    train[[0, 33]] = True
+    return NodeData(
+        graph=Graph.from_edges(pairs, len(y), make_undirected=True),
+        x=SparseFeatures.identity(len(y)),
+        y=y,
+        train=train,
+        val=torch.zeros_like(train),
+        test=~train,
+        classes=classes,
+        name="karate",
+    )
 
 
 def _read_planetoid(benchmark: Benchmark, files: Files) -> NamedGraphs:

@@ -25,15 +25,9 @@ def from_networkx(
 ) -> NodeData:
     """Make `NodeData` of a networkx graph, directed or not, its nodes in their order.
 
-    Args:
-        graph: The graph; nodes may have any names.
-        label: Node attribute with the label; nodes without it are unlabelled.
-        features: Node attribute with a vector of numbers; if no node has it, every node
-            gets a feature of its own.
-        split: Node attribute with "train", "val" or "test"; if no node has it, the
-            share `validation` of the labelled nodes is held out.
-        weight: Edge attribute with the weight; edges without it count 1.
-        common: The options of `sgat.data.arrays.node_data`.
+    The options name attributes. Nodes without `label` are unlabelled, edges without
+    `weight` count 1. If no node has `features`, every node gets a feature of its own;
+    if none has `split`, the share `validation` of the labelled nodes is held out.
     """
     nodes, is_directed = list(graph.nodes), graph.is_directed()
     pairs, weights = _edges(graph, nodes, weight)

@@ -23,11 +23,6 @@ def simple_graph(edge_index: Tensor, num_nodes: int, *, undirected: bool) -> Gra
 
     Benchmark graphs are unweighted: an edge listed twice is one edge, not one of weight
     2. The order of the file is forgotten, so `input_edge` is None.
-
-    Args:
-        edge_index: Rows `src` and `dst` as stored, [2, M].
-        num_nodes: Number of nodes N.
-        undirected: Whether to add the reverse of every edge.
     """
     apart = edge_index[0] != edge_index[1]
     graph = Graph.from_edges(
@@ -80,12 +75,7 @@ def largest_component(graph: Graph) -> Tensor:
 
 
 def restrict(data: NodeData, nodes: Tensor) -> NodeData:
-    """The data of some nodes and the edges among them, the nodes renumbered in order.
-
-    Args:
-        data: The whole.
-        nodes: Which nodes to keep, ascending and without repeats, [M].
-    """
+    """The data of some nodes, given in ascending order, and the edges among them."""
     graph, count = data.graph, len(nodes)
     number = torch.full((graph.num_nodes,), -1, dtype=torch.int64)
     number[nodes] = torch.arange(count)

@@ -17,16 +17,12 @@ from sgat.graph import Graph
 def from_pyg(
     data: Any, *, role: str | None = None, split_index: int = 0, **common: Any
 ) -> NodeData:
-    """Make `NodeData` of a PyG `Data`.
+    """Make `NodeData` of a PyG `Data`, with the options of `node_data` besides.
 
-    Args:
-        data: With `edge_index` and, where there are any, `x`, `y`, `edge_weight` (or
-            `edge_attr` of one column) and the masks. Without `x` every node gets a
-            feature of its own.
-        role: Give all labelled nodes this role; None goes by the masks, and without a
-            `train_mask` holds the share `validation` of the labelled nodes out.
-        split_index: Which column of masks that hold several splits, [N, S].
-        common: The options of `sgat.data.arrays.node_data`.
+    Weights are its `edge_weight`, or its `edge_attr` of one column. Without `x` every
+    node gets a feature of its own. With `role` all labelled nodes get it; else the
+    masks count (column `split_index` of several), and without a `train_mask` the share
+    `validation` of the labelled nodes is held out.
     """
     if getattr(data, "edge_index", None) is None:
         raise ValueError(f"`data` must have an `edge_index`, got {data}.")

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from sgat.data.catalogue import Benchmark
 from sgat.data.node_data import NodeData
-from sgat.data.split_file import load_split
 from sgat.data.splits import (
     Split,
     by_graph,
+    load_split,
     random_fractions,
     random_per_class,
     stratified_fractions,
@@ -64,11 +64,7 @@ def choose_split(
 
 
 def parse_roles(text: str) -> dict[str, list[str]]:
-    """Roles of graphs from "by-graph:train=DE+FR,val=ES,test=RU".
-
-    Raises:
-        ValueError: If a part is not of the form role=graph+graph.
-    """
+    """Roles of graphs from "by-graph:train=DE+FR,val=ES,test=RU"."""
     roles: dict[str, list[str]] = {}
     for part in text.partition(":")[2].split(","):
         role, equals, members = part.partition("=")
@@ -98,15 +94,8 @@ def draw_split(
 ) -> NodeData:
     """The data with roles drawn as the name says, or read from a file .npz.
 
-    Args:
-        split: "random-N", "random-A-B-C", "stratified-A-B-C", "uniform-A-B-C", or the
-            file of a split.
-        data: One graph.
-        seed: Seed of the draw.
-        own: Further names to suggest in the message.
-
-    Raises:
-        ValueError: If the name means nothing.
+    The names are "random-N", "random-A-B-C", "stratified-A-B-C" and "uniform-A-B-C";
+    `own` are further names to suggest in the message.
     """
     if split.endswith(".npz"):
         return _applied(load_split(split), [data])[0]

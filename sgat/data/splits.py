@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,11 +69,7 @@ class Split:
         return Split.from_masks(*(mask[nodes] for mask in self.masks()))
 
     def apply(self, data: NodeData) -> NodeData:
-        """The data with these roles.
-
-        Raises:
-            ValueError: If the split is for another number of nodes.
-        """
+        """The data with these roles, if it has as many nodes."""
         if data.num_nodes != self.num_nodes:
             raise ValueError(
                 f"`split` must be for the {data.num_nodes} nodes of {data.name!r},"
@@ -90,10 +89,6 @@ def random_per_class(
     """Draw `per_class` training nodes of each class, then validation and test nodes.
 
     The usual split of citation and Amazon graphs. Unlabelled nodes (-1) get no role.
-
-    Raises:
-        ValueError: If a class has fewer than `per_class` nodes, or too few nodes are
-            left for validation and test.
     """
     _check_single_label(y)
     generator = np.random.default_rng(seed)
@@ -178,9 +173,6 @@ def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
 
     Case and spaces around the word are ignored; "valid", "validation", "dev" and
     "training" will do; an empty or missing entry gives the node no role.
-
-    Raises:
-        ValueError: If an entry is another word; the message names the first such row.
     """
     found: dict[str | None, list[int]] = {role: [] for role in (*ROLES, None)}
     for row, value in enumerate(values):
@@ -201,14 +193,8 @@ def by_graph(
 ) -> list[NodeData]:
     """Give whole graphs a role, as in the inductive setting.
 
-    Args:
-        graphs: The data; a graph is named by its `name` or by what follows the first
-            hyphen of it ("DE" for "twitch-DE").
-        roles: Names of the graphs for "train", "val" and "test". A graph that is not
-            named has no role.
-
-    Raises:
-        ValueError: If a role or a graph is unknown, or a graph has two roles.
+    A graph is named by its `name` or by what follows the first hyphen of it ("DE" for
+    "twitch-DE"). A graph that `roles` does not name has no role.
     """
     names = [data.name.partition("-")[2] or data.name for data in graphs]
     role_of: dict[str, str] = {}
@@ -228,6 +214,70 @@ def by_graph(
             role_of[name] = role
     pairs = zip(graphs, names, strict=True)
     return [_with_role(data, role_of.get(name)) for data, name in pairs]
+
+
+def save_split(path: str | os.PathLike[str], splits: Sequence[Split]) -> None:
+    """Write the splits of one or several graphs as plain arrays (npz).
+
+    `num_nodes` holds the size of each graph; `train`, `val` and `test` hold positions
+    of nodes, counted through all graphs. The file appears only when it is complete.
+    """
+    from sgat.data.files.atomic import replacing
+
+    offsets = np.cumsum([0] + [split.num_nodes for split in splits])
+    pairs = list(zip(splits, offsets, strict=False))
+    arrays: dict[str, Any] = {
+        role: np.concatenate(
+            [np.zeros(0, np.int64), *(getattr(s, role) + start for s, start in pairs)]
+        )
+        for role in ROLES
+    }
+    with replacing(Path(path)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays, num_nodes=np.diff(offsets))
+
+
+def load_split(path: str | os.PathLike[str]) -> list[Split]:
+    """Read what `save_split` wrote; no pickled object is ever opened.
+
+    Raises:
+        ValueError: If the file is no such file, an id is out of range, or a node has
+            two roles.
+    """
+    try:
+        with (
+            Path(path).open("rb") as stream,
+            np.load(stream, allow_pickle=False) as file,
+        ):
+            arrays = {key: file[key] for key in ("num_nodes", *ROLES)}
+    except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"The file {path} must be a split as `save_split` writes it: {error}"
+        ) from error
+    for key, array in arrays.items():
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"`{key}` in {path} must be a list of whole numbers,"
+                f" got {array.dtype} of shape {list(array.shape)}."
+            )
+    sizes = arrays.pop("num_nodes").astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    named = np.sort(np.concatenate(list(arrays.values())).astype(np.int64))
+    if len(named) and (named[0] < 0 or named[-1] >= offsets[-1]):
+        bad = named[0] if named[0] < 0 else named[-1]
+        raise ValueError(
+            f"A node in {path} must be 0 to {offsets[-1] - 1}, got {int(bad)}."
+        )
+    if (named[1:] == named[:-1]).any():
+        node = int(named[1:][named[1:] == named[:-1]][0])
+        raise ValueError(f"Node {node} in {path} is named more than once.")
+    splits = []
+    for start, size in zip(offsets, sizes, strict=False):
+        train, val, test = (
+            np.sort(ids[(ids >= start) & (ids < start + size)] - start)
+            for ids in (arrays[role].astype(np.int64) for role in ROLES)
+        )
+        splits.append(Split(train, val, test, int(size)))
+    return splits
 
 
 def _with_role(data: NodeData, role: str | None) -> NodeData:

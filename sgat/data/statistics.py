@@ -84,9 +84,6 @@ def describe(data: NodeData | Sequence[NodeData]) -> Statistics:
 
     Several graphs are described as the one graph they form side by side: counts add up,
     and the two kinds of homophily run over all nodes and all edges.
-
-    Raises:
-        ValueError: On an empty list.
     """
     if isinstance(data, NodeData):
         return _describe_one(data)

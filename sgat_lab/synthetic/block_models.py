@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from sgat.data.synthetic import SyntheticData, contextual_block_model
-from sgat.data.synthetic.truth import generator_for
+from sgat.data.synthetic.pairs import generator_for
 
 BLOCK_MODELS: dict[str, dict[str, Any]] = {
     "block-20": {"num_nodes": 1000, "num_classes": 20, "degree": 20.0},

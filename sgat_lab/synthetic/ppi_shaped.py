@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic.pairs import graph_from_pairs
-from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
+from sgat.data.synthetic.block_model import SyntheticData, class_features
+from sgat.data.synthetic.pairs import generator_for, graph_from_pairs
 from sgat.graph import Graph
 from sgat_lab.synthetic.degree_corrected import (
     block_pairs,
@@ -60,7 +60,7 @@ def ppi_shaped(
         noise_rate: Share of the edges that is noise, 0 to 1.
         num_features: Width K of the features.
         num_labels: Number of labels C.
-        feature_signal: Length of the module means, see `truth.class_features`.
+        feature_signal: Length of the module means, see `class_features`.
         seed: The same seed gives the same data on the same type of device.
         device: Where to draw.
 

@@ -6,8 +6,8 @@ import torch
 
 from sgat.data.node_data import NodeData
 from sgat.data.splits import random_fractions
-from sgat.data.synthetic.pairs import graph_from_pairs
-from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
+from sgat.data.synthetic.block_model import SyntheticData, class_features
+from sgat.data.synthetic.pairs import generator_for, graph_from_pairs
 from sgat_lab.synthetic.degree_corrected import (
     block_pairs,
     heavy_tailed_weights,
@@ -53,7 +53,7 @@ def reddit_shaped(
         scale: Size as a share of Reddit's 232,965 nodes and 114,615,892 directed edges.
         homophily: Share of the edges inside a class.
         num_features: Width K of the features.
-        feature_signal: Length of the class means, see `truth.class_features`.
+        feature_signal: Length of the class means, see `class_features`.
         features: Whether to make features; without them `x` has no columns.
         seed: The same seed gives the same data on the same type of device; nodes and
             labels are the same on all.

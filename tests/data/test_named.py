@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from sgat.data import check, load, names
+from sgat.data.named import load_karate
 from sgat.features import SparseFeatures
 
 WIDTH, LABELS = 11, 5
@@ -193,3 +194,12 @@ def test_the_published_split_follows_its_nodes_into_the_component(benchmarks):
     assert part.num_nodes == 2120
     assert 0 < int(part.train.sum()) < int(whole.train.sum())
     assert set(part.y[part.train].tolist()) <= set(range(6))
+
+
+def test_karate_is_the_papers_toy():
+    data = load_karate()
+    assert (data.num_nodes, data.graph.num_edges) == (34, 156)
+    assert data.train.nonzero().squeeze(1).tolist() == [0, 33]
+    assert int(data.test.sum()) == 32
+    assert data.classes == ("Mr. Hi", "Officer")
+    assert data.graph.weight is None and data.graph.is_undirected

@@ -3,7 +3,7 @@ from PIL import Image
 from support.settings import paper_model
 
 from sgat.config import TrainConfig
-from sgat.data.karate import load_karate
+from sgat.data.named import load_karate
 from sgat.explaining.evolution_picture import animate_evolution, draw_evolution
 from sgat.training.loop import fit
 

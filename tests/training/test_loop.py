@@ -9,7 +9,7 @@ from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
 from sgat.config import TrainConfig, find_config
-from sgat.data.karate import load_karate
+from sgat.data.named import load_karate
 from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.training import checkpoint

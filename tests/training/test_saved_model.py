@@ -162,7 +162,7 @@ def test_a_run_of_another_format_is_refused(tmp_path, monkeypatch):
 
 def test_a_run_of_the_command_line_loads(tmp_path):
     from sgat.cli import main
-    from sgat.data.karate import load_karate
+    from sgat.data.named import load_karate
 
     out = str(tmp_path / "run")
     assert main(["fit", "karate", "--epochs", "5", "--quiet", "--out", out]) == 0

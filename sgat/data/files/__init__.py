@@ -9,8 +9,7 @@ from sgat.data.files.export import (
     with_columns,
     write_pruned,
 )
-from sgat.data.files.file_graph import FileGraph
-from sgat.data.files.read import from_node_data, from_tables, read_graph
+from sgat.data.files.read import FileGraph, from_node_data, from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
 
 __all__ = [

@@ -11,12 +11,7 @@ from pathlib import Path
 
 
 def check_place(path: Path, argument: str) -> None:
-    """Find out before any work that a file or folder cannot be written.
-
-    Raises:
-        ValueError: If the folder it would be in, or that would have to be made for it,
-            is in one that cannot be written to, or in a file.
-    """
+    """Refuse, before any work, a place where no file or folder can be written."""
     whole = path.absolute()
     folder = next(part for part in (whole, *whole.parents) if part.is_dir())
     file = next((part for part in whole.parents if part.is_file()), None)
@@ -36,11 +31,8 @@ def check_place(path: Path, argument: str) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place when the block succeeds.
 
-    After an error the temporary file is gone and an earlier file at `path` is as it
-    was. A link is followed: what it points to is replaced.
-
-    Raises:
-        OSError: If the folder is missing or nothing can be written; it names `path`.
+    After an error, which names `path`, the temporary file is gone and an earlier file
+    is as it was. A link is followed: what it points to is replaced.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():

@@ -67,11 +67,7 @@ def first(mask: Any) -> int:
 
 
 def looks_numeric(source: Source, name: str) -> bool:
-    """Whether a column holds numbers, by its type or, in a text file, by its values.
-
-    Raises:
-        ValueError: If a text column holds numbers and other words.
-    """
+    """Whether a column holds numbers, by its type or, in a text file, by its values."""
     column = decoded(source.table.column(name))
     if name not in source.text_columns:
         return is_number(column.type)
@@ -85,29 +81,23 @@ def looks_numeric(source: Source, name: str) -> bool:
         raise source.fault(
             f"must be a number like other values of the column, got"
             f" {column[row].as_py()!r}; or name the column in `categorical`.",
-            column=name,
-            row=row,
+            name,
+            row,
         )
     return True
 
 
 def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A column as float64, missing values as NaN.
-
-    Raises:
-        ValueError: If a value is not a number.
-    """
+    """A column as float64, missing values as NaN; other words are refused."""
     column = decoded(source.table.column(name))
     if is_string(column.type):
         column = _numeric_text(column)
         row = first(pc.invert(pc.match_substring_regex(column, NUMBER)))
         if row >= 0:
             value = source.table.column(name)[row].as_py()
-            raise source.fault(
-                f"must be a number, got {value!r}.", column=name, row=row
-            )
+            raise source.fault(f"must be a number, got {value!r}.", name, row)
     elif not (is_number(column.type) or pa.types.is_boolean(column.type)):
-        raise source.fault(f"must hold numbers, got {column.type}.", column=name)
+        raise source.fault(f"must hold numbers, got {column.type}.", name)
     column = pc.cast(column, pa.float64(), safe=False)
     return np.asarray(column.to_numpy(), dtype=np.float64)
 

@@ -34,10 +34,6 @@ def read_csv(path: Path, *, format: str, delimiter: str | None = None) -> Source
 
     A quoted empty cell is the empty string. A byte order mark is skipped, and so are
     blank lines.
-
-    Raises:
-        ValueError: If a row has more or fewer cells than the header, a quote is never
-            closed, a column name occurs twice, or the file is not UTF-8 text.
     """
     delimiter = delimiter or DELIMITERS[format]
     _check_text(path, delimiter)
@@ -69,11 +65,7 @@ def read_csv(path: Path, *, format: str, delimiter: str | None = None) -> Source
 
 
 def write_csv(table: Any, path: Path, *, format: str) -> None:
-    """Write a text table with a header; strings are quoted, null and NaN are empty.
-
-    Raises:
-        ValueError: If a string holds a NUL character, which no text table can.
-    """
+    """Write a text table with a header; strings are quoted, null and NaN are empty."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         column = decoded(column)

@@ -42,23 +42,13 @@ def node_table(data: NodeData) -> Any:
 
 
 def prediction_table(data: NodeData, probability: Tensor) -> Any:
-    """One row per node: id, prediction, true label, split, and the probabilities.
+    """One row per node: id, prediction, true label, split and probabilities, [N, C].
 
     With classes, `prediction` and `label` hold the user's class names and
     `probability_NAME` the probability of each class. With several labels, each has its
     own columns `prediction_NAME` (probability above one half), `label_NAME` and
     `probability_NAME`. An unlabelled node has no `label`; one without a role no
     `split`.
-
-    Args:
-        data: The nodes.
-        probability: Probability of each class or label, [N, C].
-
-    Returns:
-        A `pyarrow.Table` of N rows.
-
-    Raises:
-        ValueError: If the shape of `probability` is not [N, C].
     """
     shape = (data.num_nodes, data.num_classes)
     if tuple(probability.shape) != shape:

@@ -103,23 +103,14 @@ class Encoding:
 def fit_columns(
     source: Source, names: list[str], options: FileOptions
 ) -> tuple[FeatureColumn, ...]:
-    """Decide how each of the columns becomes features.
-
-    Raises:
-        ValueError: If a column's type cannot be a feature, it has too many categories,
-            or a value is missing that may not be.
-    """
+    """Decide how each of the columns becomes features."""
     return tuple(_fit(source, name, options) for name in names)
 
 
 def encode(
     source: Source, columns: tuple[FeatureColumn, ...], *, ignore_unknown: bool = False
 ) -> Features:
-    """The features of each row, [N, K]: sparse if wide and mostly zero.
-
-    Raises:
-        ValueError: If a value is missing, not finite, or an unknown category.
-    """
+    """The features of each row, [N, K]: sparse if wide and mostly zero."""
     import scipy.sparse
 
     size, width = len(source.table), sum(column.width for column in columns)
@@ -161,7 +152,7 @@ def _fit(source: Source, name: str, options: FileOptions) -> FeatureColumn:
         raise source.fault(
             f"{kind} cannot be a feature; convert the column to numbers, or leave it"
             " out with `drop`.",
-            column=name,
+            name,
         )
     values = pc.unique(_categories(column))
     values = values.take(pc.sort_indices(values)).drop_null()
@@ -170,7 +161,7 @@ def _fit(source: Source, name: str, options: FileOptions) -> FeatureColumn:
             f"{len(values)} different values are more than `max_categories`"
             f" ({options.max_categories}); leave the column out with `drop`, or raise"
             " the limit.",
-            column=name,
+            name,
         )
     fill = None if options.fill_missing is None else (0.0,)
     return FeatureColumn(name, "category", tuple(values.to_pylist()), fill=fill)
@@ -204,18 +195,16 @@ def _numeric(source: Source, name: str, kind: str) -> np.ndarray[Any, Any]:
         return numbers(source, name)[:, None]
     column = source.table.column(name).combine_chunks()
     if not is_number(column.type.value_type):
-        raise source.fault(f"must hold numbers, got {column.type}.", column=name)
+        raise source.fault(f"must hold numbers, got {column.type}.", name)
     if column.null_count:
         row = first(column.is_null())
-        raise source.fault("the vector is missing.", column=name, row=row)
+        raise source.fault("the vector is missing.", name, row)
     length = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     width = int(length[0]) if len(length) else 0
     if (length != width).any():
         row = int((length != width).argmax())
         raise source.fault(
-            f"must be {width} numbers like the first row, got {length[row]}.",
-            column=name,
-            row=row,
+            f"must be {width} numbers like the first row, got {length[row]}.", name, row
         )
     flat = pc.cast(column.flatten(), pa.float32()).to_numpy(zero_copy_only=False)
     return np.asarray(flat).reshape(len(column), width)
@@ -226,8 +215,7 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
     values = _numeric(source, column.name, column.kind)
     if values.shape[1] != column.width:
         raise source.fault(
-            f"must be {column.width} numbers, got {values.shape[1]}.",
-            column=column.name,
+            f"must be {column.width} numbers, got {values.shape[1]}.", column.name
         )
     bad = np.isinf(values) if column.fill is not None else ~np.isfinite(values)
     if bad.any():
@@ -237,8 +225,8 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
             "a value is needed, got nothing; `fill_missing` mean or zero fills it."
             if np.isnan(value)
             else f"must be finite, got {value}.",
-            column=column.name,
-            row=row,
+            column.name,
+            row,
         )
     if column.fill is not None:
         values = np.where(np.isnan(values), np.array(column.fill), values)
@@ -262,8 +250,8 @@ def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any
     if column.fill is None and values.null_count:
         raise source.fault(
             "a value is needed, got nothing; `fill_missing` mean or zero fills it.",
-            column=column.name,
-            row=first(pc.is_null(values)),
+            column.name,
+            first(pc.is_null(values)),
         )
     known = pa.array(column.categories)
     if known.type != values.type:
@@ -275,8 +263,8 @@ def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any
         raise source.fault(
             f"{values[row].as_py()!r} is not among the {len(known)} categories of the"
             " encoding; `unknown_category` can make it zeros.",
-            column=column.name,
-            row=row,
+            column.name,
+            row,
         )
     code = np.asarray(pc.fill_null(found, -1).to_numpy())
     present = np.flatnonzero(code >= 0)

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from torch import Tensor
 
 from sgat.config import FileOptions
-from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.ids import positions
-from sgat.data.files.read import read_graph
+from sgat.data.files.read import FileGraph, read_graph
 from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
 
@@ -28,23 +27,12 @@ def with_columns(
     values: Mapping[str, Tensor | None],
     loops: Mapping[str, float | Tensor],
 ) -> Any:
-    """The rows of the edge table, in their order, with one more column per value.
+    """The rows of the edge table, in their order, with one more column per value, [E].
 
     Rows that were merged into one edge all get its value. Where a row stands for both
     directions it gets the larger value of the two. Columns of the input that have the
-    name of a new one are replaced.
-
-    Args:
-        graph: The graph and its edge table of M rows.
-        values: Name of each new column and its values, [E]; None for a column of nulls.
-        loops: Values of the columns at a self-loop: one number, or one per node, [N].
-            Those that are not named are null there.
-
-    Returns:
-        A `pyarrow.Table` of M rows.
-
-    Raises:
-        ValueError: If there is not one value per edge.
+    name of a new one are replaced. None gives a column of nulls. `loops` has the value
+    at a self-loop: one number, or one per node, [N]; without it the value is null.
     """
     edge = _input_edge(graph)
     is_loop = edge < 0
@@ -76,17 +64,10 @@ def pruned_table(
     *,
     columns: Sequence[str] | None = None,
 ) -> Any:
-    """The rows that are kept, their weights multiplied by the factors.
+    """The rows that are kept, their weights multiplied by the factors, [E] each.
 
-    Args:
-        graph: The graph and its edge table.
-        kept: Whether each edge is kept, [E] bool; self-loops always are.
-        factor: Factor by which the weight of each edge is multiplied, [E].
-        columns: Further columns of the edge table to keep; None keeps all.
-
-    Returns:
-        A `pyarrow.Table` of the ids, the columns, and the weight column, which is
-        called `weight` and comes last if the input has none.
+    Self-loops are always kept. The weight column is called `weight` and comes last if
+    the input has none. Of the further columns `columns` stay; None keeps all.
     """
     edge = _input_edge(graph)
     stays = _per_row(graph, "kept", kept, edge).astype(bool)

@@ -40,15 +40,10 @@ class _Key:
 def read_graphml(
     path: Path, *, src: str, dst: str, id: str
 ) -> tuple[Source, Source, bool]:
-    """Read the edges and the nodes, each with its attributes as columns.
+    """Read the edges, the nodes, and whether the file calls its edges undirected.
 
-    Returns:
-        The edges, the nodes, and whether the file calls its edges undirected.
-
-    Raises:
-        ValueError: If the file is not GraphML, holds a DTD (entities are never
-            resolved), nested graphs, hyperedges, edges of both kinds, or a value that
-            is not of its declared type.
+    Attributes become columns. Refused are a DTD (entities are never resolved), nested
+    graphs, hyperedges, edges of both kinds, and values not of their declared type.
     """
     reader = _Reader(path)
     with path.open("rb") as file:

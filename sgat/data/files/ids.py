@@ -21,9 +21,6 @@ def common_ids(places: list[Place]) -> list[Any]:
     Text files have no types: their ids are integers only if every one of them is
     written as an integer is (no leading zeros, no plus sign) and the other columns are
     integers too. Integers beyond 64 bits are kept as strings.
-
-    Raises:
-        ValueError: If an id is missing or empty, or of another kind than the others.
     """
     columns = [_checked(place) for place in places]
     typed = [
@@ -37,7 +34,7 @@ def common_ids(places: list[Place]) -> list[Any]:
         raise strings[0].fault(
             f"holds strings, but the ids of {integers[0].name}, column"
             f" {integers[1]!r} are integers; store both the same way.",
-            column=strings[1],
+            strings[1],
         )
     if strings is None:
         bad = [_first_no_integer(column) for column in columns]
@@ -46,8 +43,8 @@ def common_ids(places: list[Place]) -> list[Any]:
                 raise source.fault(
                     f"must be an integer like the ids of {integers[0].name}, got"
                     f" {column[row].as_py()!r}.",
-                    column=name,
-                    row=row,
+                    name,
+                    row,
                 )
         if max(bad, default=-1) < 0:
             try:
@@ -78,18 +75,14 @@ def to_numpy(ids: Any) -> np.ndarray[Any, Any]:
 
 
 def check_different(place: Place, ids: Any) -> None:
-    """Refuse ids of nodes that occur more than once; `place` is where they stand.
-
-    Raises:
-        ValueError: If one does; the message names the first row that repeats an id.
-    """
+    """Refuse ids of nodes that occur more than once; `place` is where they stand."""
     if pc.count_distinct(ids).as_py() == len(ids):
         return
     seen = set()
     for row, value in enumerate(ids.to_pylist()):
         if value in seen:
             raise place[0].fault(
-                f"the id {value!r} occurs more than once.", column=place[1], row=row
+                f"the id {value!r} occurs more than once.", place[1], row
             )
         seen.add(value)
 
@@ -102,13 +95,13 @@ def _checked(place: Place) -> Any:
     if not (is_string(column.type) or pa.types.is_integer(column.type)):
         found = f", beginning with {column[0].as_py()!r}" if len(column) else ""
         raise source.fault(
-            f"ids must be integers or strings, got {column.type}{found}.", column=name
+            f"ids must be integers or strings, got {column.type}{found}.", name
         )
     row = first(pc.is_null(column)) if column.null_count else -1
     if row < 0 and is_string(column.type):
         row = first(pc.equal(column, ""))
     if row >= 0:
-        raise source.fault("the id is missing, got nothing.", column=name, row=row)
+        raise source.fault("the id is missing, got nothing.", name, row)
     return column
 
 

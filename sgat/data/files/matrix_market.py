@@ -44,17 +44,10 @@ class _Head:
 def read_matrix_market(
     path: Path, *, src: str, dst: str, weight: str, id: str
 ) -> tuple[Source, Source, bool]:
-    """Read the entries as an edge table and the indices 1 … N as a node table.
+    """Read the edges and the nodes 1 … N, and whether the matrix is symmetric.
 
-    Where the comments of `write_matrix_market` name the nodes, those are the ids.
-
-    Returns:
-        The edges, the nodes, and whether the matrix is symmetric: each entry then
-        stands for both directions.
-
-    Raises:
-        ValueError: If the header, the size or an entry is not as the format has it, or
-            the matrix is dense, complex or not square.
+    Each entry of a symmetric matrix stands for both directions. Where the comments of
+    `write_matrix_market` name the nodes, those are the ids.
     """
     check_magic(path, BANNER, "a Matrix Market file")
     with path.open("rb") as file:

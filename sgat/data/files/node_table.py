@@ -34,20 +34,12 @@ TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeColumns:
-    """Content of the columns of a node table, in the order of its rows.
+    """Content of the columns of a node table, in the order of its rows."""
 
-    Attributes:
-        x: Features, [N, K].
-        y: Classes [N] or labels [N, C], as in `NodeData`.
-        classes: Names of the classes or labels.
-        roles: Masks `train`, `val` and `test`, [N] each.
-        features: How the features were encoded.
-    """
-
-    x: Features
-    y: Tensor
+    x: Features  # [N, K]
+    y: Tensor  # [N] or [N, C], as in `NodeData`
     classes: tuple[Any, ...]
-    roles: dict[str, Tensor]
+    roles: dict[str, Tensor]  # [N] each
     features: tuple[FeatureColumn, ...]
 
 
@@ -69,9 +61,6 @@ def read_nodes(
     """Read features, labels and roles; `encoding` is that of an earlier file.
 
     With an encoding, columns of labels and roles may be missing.
-
-    Raises:
-        ValueError: If a column is missing, or a value is not what its column needs.
     """
     size = len(source.table)
     if encoding is not None:
@@ -144,7 +133,7 @@ def _classes(
         typed = typed_text(column)
         column = typed if pa.types.is_integer(typed.type) else column
     if pa.types.is_nested(column.type):
-        raise source.fault(f"{column.type} cannot be a label.", column=name)
+        raise source.fault(f"{column.type} cannot be a label.", name)
     if given is None:
         values = pc.unique(column).drop_null()
         values = values.take(pc.sort_indices(values))
@@ -152,14 +141,14 @@ def _classes(
             found = repr(values[0].as_py()) if len(values) else "no label at all"
             raise source.fault(
                 f"must hold at least 2 classes, got {found} in {len(column)} rows.",
-                column=name,
+                name,
             )
         labelled = len(column) - column.null_count
         if len(values) > MOST_CLASSES and 2 * len(values) > labelled:
             raise source.fault(
                 f"must hold classes, got {len(values):,} different values in"
                 f" {labelled:,} rows; name another column as `label`.",
-                column=name,
+                name,
             )
         classes = tuple(values.to_pylist())
     else:
@@ -171,8 +160,8 @@ def _classes(
         raise source.fault(
             f"{column[row].as_py()!r} is not among the classes of the encoding,"
             f" {', '.join(map(str, classes[:10]))}.",
-            column=name,
-            row=row,
+            name,
+            row,
         )
     code = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
     return torch.from_numpy(code.copy()), classes
@@ -193,7 +182,7 @@ def _labels(source: Source, names: tuple[str, ...]) -> Tensor:
         if bad.any():
             row = int(bad.argmax())
             found = shown(column[row].as_py())
-            raise source.fault(f"must be 0 or 1, got {found}.", column=name, row=row)
+            raise source.fault(f"must be 0 or 1, got {found}.", name, row)
         columns.append(torch.tensor(value))
     return torch.stack(columns, dim=1).to(torch.get_default_dtype())
 
@@ -204,8 +193,7 @@ def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
         column = decoded(source.column(name, "the split"))
         if not is_string(column.type) and column.null_count < len(column):
             raise source.fault(
-                f"must hold train, val, test or nothing, got {column.type}.",
-                column=name,
+                f"must hold train, val, test or nothing, got {column.type}.", name
             )
         text = pc.fill_null(column.cast(pa.string()), "")
         text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
@@ -214,8 +202,8 @@ def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
         if row >= 0:
             raise source.fault(
                 f"must be train, val, test or nothing, got {column[row].as_py()!r}.",
-                column=name,
-                row=row,
+                name,
+                row,
             )
         numbers_of = [-1 if r is None else ROLES.index(r) for r in ROLE_WORDS.values()]
         role = np.array(numbers_of)[found.to_numpy()]
@@ -230,6 +218,6 @@ def _check_roles_have_labels(
         if bool(bad.any()):
             raise source.fault(
                 f"the label is missing, but the split is {role!r}.",
-                column=label,
-                row=int(bad.nonzero()[0]),
+                label,
+                int(bad.nonzero()[0]),
             )

@@ -34,12 +34,7 @@ MISSING = "missing/"
 
 
 def read_npz(path: Path) -> Source:
-    """Read each array as a column; a matrix [N, K] is one column of K numbers.
-
-    Raises:
-        ValueError: If the file is damaged, would unpack to far more than its size,
-            holds Python objects (pickle), or its arrays differ in length.
-    """
+    """Read each array as a column; a matrix [N, K] is one column of K numbers."""
     check_magic(path, b"PK", "an NPZ file")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -81,9 +76,7 @@ def split_edge_index(source: Source, src: str, dst: str) -> Source:
         return source
     column = source.table.column("edge_index").combine_chunks()
     if getattr(column.type, "list_size", 0) != 2:
-        raise source.fault(
-            f"must have shape [2, E], got {column.type}.", column="edge_index"
-        )
+        raise source.fault(f"must have shape [2, E], got {column.type}.", "edge_index")
     ends = column.flatten()
     table = source.table.drop_columns(["edge_index"])
     for place, name, offset in ((0, src, 0), (1, dst, 1)):
@@ -93,11 +86,7 @@ def split_edge_index(source: Source, src: str, dst: str) -> Source:
 
 
 def write_npz(table: Any, path: Path) -> None:
-    """Write each column as an array; see `MISSING` for values that are missing.
-
-    Raises:
-        ValueError: If a column's type has no array without pickle.
-    """
+    """Write each column as an array; see `MISSING` for values that are missing."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name in table.column_names:
             for key, array in _arrays(name, table.column(name)):

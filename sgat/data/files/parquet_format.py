@@ -21,12 +21,7 @@ LARGEST_RATIO = 1000
 
 
 def read_parquet(path: Path) -> Source:
-    """Read a table with its types.
-
-    Raises:
-        ValueError: If the file is cut short, damaged, not Parquet, would take far more
-            memory than its size, or names a column twice.
-    """
+    """Read a table with its types."""
     check_magic(path, MAGIC, "a Parquet file")
     with path.open("rb") as file:
         file.seek(-len(MAGIC), 2)

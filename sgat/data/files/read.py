@@ -6,31 +6,71 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import torch
+from torch import Tensor
 
 from sgat.config import FileOptions
-from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
+from sgat.data.files.columns import is_string, numbers, shown, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
-from sgat.data.files.edge_table import (
-    edge_features,
-    edge_index,
-    edge_weight,
-    weight_column,
-)
-from sgat.data.files.encoding import Encoding, fit_columns
-from sgat.data.files.file_graph import FileGraph
+from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
 from sgat.data.files.graphml import read_graphml
-from sgat.data.files.ids import check_different, common_ids, sorted_unique, to_numpy
+from sgat.data.files.ids import (
+    check_different,
+    common_ids,
+    positions,
+    sorted_unique,
+    to_numpy,
+)
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes, without_table
 from sgat.data.files.npz_format import read_npz, split_edge_index
 from sgat.data.files.parquet_format import read_parquet
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData
+from sgat.features import SparseFeatures
 from sgat.graph import Graph
 
 EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FileGraph:
+    """A graph ready for training, and the tables to write results back into.
+
+    Attributes:
+        data: Graph, features, labels and roles. Its nodes stand in the order of the
+            node table, or in ascending order of their ids if there is none.
+            `data.graph.input_edge` says where each row of `edges` went.
+        edges: The edge table as given: all columns, in the order of the file, a
+            `pyarrow.Table`. Text columns are numbers where nothing is lost by it.
+        nodes: The node table as given, None if there is none.
+        options: The options it was read with.
+        weight: Column of `edges` with the weights, None if all are 1.
+        undirected: Whether each row stands for both directions.
+        encoding: How columns became features and labels became classes; give it to
+            `read_graph` to read another file the same way.
+        edges_path: Where the edges came from; None for tables in memory.
+        nodes_path: Where the nodes came from; None if from the edge file or memory.
+        edges_format: Format of the edge file.
+    """
+
+    data: NodeData
+    edges: Any
+    nodes: Any | None
+    options: FileOptions
+    weight: str | None
+    undirected: bool
+    encoding: Encoding
+    edges_path: Path | None = None
+    nodes_path: Path | None = None
+    edges_format: str | None = None
+
+    def __repr__(self) -> str:
+        """One line: where it came from and what it holds."""
+        return f"FileGraph({str(self.edges_path)!r}, {self.data!r})"
 
 
 def read_graph(
@@ -59,17 +99,13 @@ def read_graph(
             column and the value.
         OSError: If a file cannot be opened; it names the file.
     """
-    edges_path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    edge_source, node_source, undirected = _read_edge_file(edges_path, options)
+    path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
+    source, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options.nodes_format, options.delimiter)
-    graph = _build(edge_source, node_source, undirected, options, encoding)
-    return dataclasses.replace(
-        graph,
-        edges_path=edges_path,
-        nodes_path=nodes_path,
-        edges_format=edge_source.format,
-    )
+    graph = _build(source, node_source, undirected, options, encoding)
+    paths = {"edges_path": path, "nodes_path": nodes_path}
+    return dataclasses.replace(graph, **paths, edges_format=source.format)
 
 
 def from_node_data(data: NodeData) -> FileGraph:
@@ -86,15 +122,10 @@ def from_tables(
 ) -> FileGraph:
     """The same from tables in memory, each a `pyarrow.Table` or a pandas `DataFrame`.
 
-    Raises:
-        ValueError: As `read_graph`; the tables are called `edges` and `nodes`.
+    Messages call the tables `edges` and `nodes`.
     """
-    sources = [
-        None if table is None else Source(_table(table), name, "table")
-        for name, table in (("edges", edges), ("nodes", nodes))
-    ]
-    assert sources[0] is not None
-    return _build(sources[0], sources[1], False, options, encoding)
+    node_source = None if nodes is None else _in_memory(nodes, "nodes")
+    return _build(_in_memory(edges, "edges"), node_source, False, options, encoding)
 
 
 def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
@@ -108,26 +139,28 @@ def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
     return read_csv(path, format=chosen, delimiter=delimiter)
 
 
-def _table(table: Any) -> Any:
-    if isinstance(table, pa.Table):
-        return table
-    return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
+def _in_memory(table: Any, name: str) -> Source:
+    if not isinstance(table, pa.Table):
+        table = pa.Table.from_pandas(table, preserve_index=False)
+        table = table.replace_schema_metadata()
+    return Source(table, name, "table")
 
 
 def _read_edge_file(
     path: Path, options: FileOptions
 ) -> tuple[Source, Source | None, bool]:
+    """The edges, the nodes where the file lists them, and whether it is undirected."""
     check_file(path)
     format = format_of(path, options.edges_format, EDGE_FORMATS)
-    src, dst = options.src, options.dst
+    names = {"src": options.src, "dst": options.dst}
     if format == "mtx":
-        weight = options.weight or "weight"
-        return read_matrix_market(path, src=src, dst=dst, weight=weight, id=options.id)
+        names |= {"weight": options.weight or "weight", "id": options.id}
+        return read_matrix_market(path, **names)
     if format == "graphml":
-        return read_graphml(path, src=src, dst=dst, id=options.id)
+        return read_graphml(path, **names, id=options.id)
     source = read_table(path, format, options.delimiter)
     if format == "npz":
-        source = split_edge_index(source, src, dst)
+        source = split_edge_index(source, **names)
     return source, None, False
 
 
@@ -140,22 +173,25 @@ def _build(
 ) -> FileGraph:
     ends, ids = _ids(edges, nodes, options)
     undirected = undirected or options.undirected
-    weight = weight_column(edges, options)
-    value = edge_weight(edges, weight)
+    weight, value = _weight_column(edges, options), None
     known = {options.src: ends[0], options.dst: ends[1]}
-    if weight is not None and weight in edges.text_columns:
+    if weight is not None:
+        value = _edge_weight(edges, weight)
+    if weight in edges.text_columns:
         typed = typed_text(edges.table.column(weight))
         known[weight] = (
             pa.array(numbers(edges, weight)) if is_string(typed.type) else typed
         )
-    names, listed = (options.src, options.dst), edges if nodes is None else nodes
-    index = edge_index(edges, names, ends, ids, listed.name)
+    index = torch.empty(2, len(edges.table), dtype=torch.long)
+    for place, name in enumerate((options.src, options.dst)):
+        listed = (edges if nodes is None else nodes).name
+        index[place] = _node_numbers(edges, name, ends[place], ids, listed)
     edge_columns = (
         fit_columns(edges, list(options.edge_features), options)
         if encoding is None
         else encoding.edge_features
     )
-    features = edge_features(edges, edge_columns)
+    features = _edge_features(edges, edge_columns)
     columns = (
         without_table(len(ids))
         if nodes is None
@@ -204,3 +240,44 @@ def _ids(
     *ends, ids = common_ids([*places, (nodes, options.id)])
     check_different((nodes, options.id), ids)
     return ends, ids.combine_chunks()
+
+
+def _node_numbers(source: Source, name: str, column: Any, ids: Any, of: str) -> Tensor:
+    """The node at one end of each row, [M]; `of` is the file that lists the ids."""
+    number = positions(column, ids)
+    if len(number) and number.min() < 0:
+        row = int((number < 0).argmax())
+        raise source.fault(f"{column[row].as_py()!r} is not an id of {of}.", name, row)
+    return torch.from_numpy(number)
+
+
+def _weight_column(source: Source, options: FileOptions) -> str | None:
+    """Name of the column with the weights, None if all are 1."""
+    if options.weight is not None:
+        source.column(options.weight, "the weight")
+        return options.weight
+    taken = (options.src, options.dst, *options.drop, *options.edge_features)
+    present = "weight" in source.table.column_names and "weight" not in taken
+    return "weight" if present else None
+
+
+def _edge_weight(source: Source, name: str) -> Tensor:
+    """The weight of each row, [M]: a finite 32-bit number of at least 0."""
+    value = numbers(source, name)
+    # NaN fails the comparison too.
+    bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
+    if bad.any():
+        row = int(bad.argmax())
+        given = shown(source.table.column(name)[row].as_py())
+        raise source.fault(
+            f"must be a finite number of at least 0, got {given}.", name, row
+        )
+    return torch.tensor(value, dtype=torch.get_default_dtype())
+
+
+def _edge_features(source: Source, columns: tuple[FeatureColumn, ...]) -> Tensor | None:
+    """Features of each row, [M, F]; None without columns."""
+    if not columns:
+        return None
+    found = encode(source, columns)
+    return found.to_dense() if isinstance(found, SparseFeatures) else found

@@ -68,7 +68,7 @@ class Source:
         return self.table.column(name)
 
     def fault(
-        self, problem: str, *, column: str | None = None, row: int | None = None
+        self, problem: str, column: str | None = None, row: int | None = None
     ) -> ValueError:
         """The error that names the file, the row and the column, then the problem."""
         place = [self.name]
@@ -80,11 +80,7 @@ class Source:
 
 
 def format_of(path: Path, format: str | None, allowed: Collection[str]) -> str:
-    """The format to use for `path`: the given one, or the one of its suffix.
-
-    Raises:
-        ValueError: If the format is not among `allowed`; the message lists those.
-    """
+    """The format to use for `path`: the given one, or the one of its suffix."""
     chosen = format or SUFFIXES.get(path.suffix.lower())
     if chosen is not None and chosen in allowed:
         return chosen
@@ -95,12 +91,7 @@ def format_of(path: Path, format: str | None, allowed: Collection[str]) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not a file with something in it.
-
-    Raises:
-        OSError: If the file is missing, a folder or not readable.
-        ValueError: If it is empty.
-    """
+    """Refuse what is not a file with something in it."""
     with path.open("rb") as file:
         if not file.read(1):
             raise ValueError(f"{path}: the file is empty.")
@@ -117,15 +108,7 @@ def check_magic(path: Path, magic: bytes, what: str) -> None:
 
 
 def check_unpacked(path: Path, unpacked: int, small: int, ratio: int, of: str) -> None:
-    """Refuse a file that would unpack to far more memory than its size.
-
-    Args:
-        path: The file.
-        unpacked: How many bytes it says it holds.
-        small: How many bytes no ratio is suspicious below.
-        ratio: How many times its own size a larger file may unpack to.
-        of: Its unpacked content, for the message.
-    """
+    """Refuse a file that unpacks to over `small` bytes and `ratio` times its size."""
     size = path.stat().st_size
     if unpacked > max(small, ratio * size):
         raise ValueError(

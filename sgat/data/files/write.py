@@ -13,11 +13,11 @@ import pyarrow as pa
 from sgat.data.files.atomic import replacing
 from sgat.data.files.columns import flat_table
 from sgat.data.files.csv_format import write_csv
-from sgat.data.files.file_graph import FileGraph
 from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
 from sgat.data.files.npz_format import write_npz
 from sgat.data.files.parquet_format import write_parquet
+from sgat.data.files.read import FileGraph
 from sgat.data.files.source import TABLE_FORMATS, format_of
 from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
 

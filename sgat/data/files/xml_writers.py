@@ -27,24 +27,14 @@ ESCAPES = str.maketrans({mark: f"&#{ord(mark)};" for mark in '&<>"\t\n\r'})
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DrawnGraph:
-    """Two tables and which of their columns mean what; missing values are left out.
-
-    Attributes:
-        edges: The edge table, a `pyarrow.Table`.
-        nodes: The node table.
-        src: Column of `edges` with the source.
-        dst: Column of `edges` with the target.
-        id: Column of `nodes` with the id.
-        weight: Column of `edges` with the weight, by which Gephi draws; None without.
-        is_undirected: Whether edges have no direction.
-    """
+    """Two tables and which of their columns mean what; missing values are left out."""
 
     edges: Any
     nodes: Any
     src: str
     dst: str
     id: str
-    weight: str | None
+    weight: str | None  # the column by which Gephi draws
     is_undirected: bool
 
     @property
@@ -82,11 +72,7 @@ class DrawnGraph:
 
 
 def write_graphml(graph: DrawnGraph, path: Path) -> None:
-    """Write GraphML.
-
-    Raises:
-        ValueError: If a column's type or a character has no place in XML.
-    """
+    """Write GraphML."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         file.write(f'<graphml xmlns="{GRAPHML}">\n')
@@ -109,11 +95,7 @@ def write_graphml(graph: DrawnGraph, path: Path) -> None:
 
 
 def write_gexf(graph: DrawnGraph, path: Path) -> None:
-    """Write GEXF.
-
-    Raises:
-        ValueError: If a column's type or a character has no place in XML.
-    """
+    """Write GEXF."""
     names = graph.edges.column_names
     weight = -1 if graph.weight is None else names.index(graph.weight)
     with path.open("w", encoding="utf-8", newline="\n") as file:

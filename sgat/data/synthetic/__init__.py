@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from sgat.data.synthetic.block_model import contextual_block_model
+from sgat.data.synthetic.block_model import SyntheticData, contextual_block_model
 from sgat.data.synthetic.injection import Injected, inject
-from sgat.data.synthetic.truth import SyntheticData
 
-__all__ = [
-    "Injected",
-    "SyntheticData",
-    "contextual_block_model",
-    "inject",
-]
+__all__ = ["Injected", "SyntheticData", "contextual_block_model", "inject"]

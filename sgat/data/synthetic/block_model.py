@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import torch
+from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.data.splits import random_fractions
 from sgat.data.synthetic.pairs import (
     class_space,
     front_space,
+    generator_for,
     graph_from_pairs,
     sample_pairs,
 )
-from sgat.data.synthetic.truth import SyntheticData, class_features, generator_for
 from sgat.graph import Graph
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SyntheticData:
+    """A made graph, and for every edge whether it is signal or noise.
+
+    Attributes:
+        data: The graph with features, labels and roles.
+        is_signal: Whether each edge says something about the labels, in the order of
+            `data.graph`, [E] bool. Both directions of a pair share the answer.
+    """
+
+    data: NodeData
+    is_signal: Tensor
+
+    def to(self, device: torch.device | str) -> SyntheticData:
+        """The same data on another device."""
+        return SyntheticData(self.data.to(device), self.is_signal.to(device))
+
+    def __repr__(self) -> str:
+        """One line: the data and the number of signal edges."""
+        return f"SyntheticData({self.data!r}, {int(self.is_signal.sum())} signal edges)"
+
+
+def class_means(
+    num_classes: int, num_features: int, signal: float, seed: int
+) -> Tensor:
+    """The means that `class_features` draws around, on the CPU, [C, K]."""
+    mean = torch.randn(num_classes, num_features, generator=generator_for(seed, 10))
+    return signal * torch.nn.functional.normalize(mean, dim=1)
+
+
+def class_features(
+    y: Tensor, num_classes: int, num_features: int, signal: float, seed: int
+) -> Tensor:
+    """Features around a mean per class, see `contextual_block_model`, [N, K].
+
+    Two class means are about signal · √2 standard deviations apart whatever the width.
+    The means come from the CPU, so that they are the same on every device.
+    """
+    mean = class_means(num_classes, num_features, signal, seed).to(y.device)
+    x = torch.randn(
+        len(y),
+        num_features,
+        generator=generator_for(seed, 11, y.device),
+        device=y.device,
+    )
+    # In slices, because mean[y] of a large graph is as large as x.
+    for start in range(0, len(y), 65536):
+        x[start : start + 65536] += mean[y[start : start + 65536]]
+    return x
 
 
 def contextual_block_model(
@@ -46,7 +100,7 @@ def contextual_block_model(
         (1 - noise_rate) + noise_rate / C      assortative
         noise_rate / C                         disassortative
 
-    up to terms of order 1/N. The features are those of `truth.class_features`:
+    up to terms of order 1/N. The features are
 
         x_i = feature_signal · μ_{y_i} + ε_i,   ‖μ_c‖ = 1,   ε_i ~ N(0, I)
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, get_args
 
 import torch
@@ -14,9 +19,9 @@ from sgat.data.synthetic.pairs import (
     PairSpace,
     class_space,
     front_space,
+    generator_for,
     sample_pairs,
 )
-from sgat.data.synthetic.truth import generator_for
 from sgat.graph import Graph
 
 Kind = Literal["random", "cross-class", "hub"]
@@ -107,6 +112,48 @@ def inject(
         reverse = (new - low * graph.num_nodes) * graph.num_nodes + low
         new, template = torch.cat([new, reverse]), torch.cat([template, template])
     return _merged(data, old, new, template)
+
+
+def write_injected(
+    graphs: Sequence[Injected], folder: str | os.PathLike[str]
+) -> list[Path]:
+    """Write graphs with added edges as Parquet tables, all of them or nothing.
+
+    `edges.parquet` has the columns src and dst, weight where the graph has weights, and
+    edge_feature_0 … where it has those; `added.parquet` has src and dst of the added
+    edges alone, so that no reader of the edges takes the answer for a feature;
+    `nodes.parquet` has id, feature_0 …, split, and label, or label_NAME of each label
+    in the multi-label case. Identity features are left out, as `read_graph` puts them
+    in again. Nodes have the user's ids. Several graphs get a folder each, named by
+    their number. The folder must be new or empty; the files written are returned.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from sgat.data.files.data_tables import edge_table, node_table
+
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ValueError(
+            f"The output folder {os.fspath(folder)!r} must be new or empty;"
+            f" choose another or remove it."
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    width = len(str(len(graphs) - 1))
+    try:
+        for number, injected in enumerate(graphs):
+            place = temporary / f"{number:0{width}d}" if len(graphs) > 1 else temporary
+            place.mkdir(parents=True)
+            edges, added = edge_table(injected.data), injected.added.cpu().numpy()
+            ends = edges.select(["src", "dst"])
+            pq.write_table(edges, place / "edges.parquet")
+            pq.write_table(ends.filter(pa.array(added)), place / "added.parquet")
+            pq.write_table(node_table(injected.data), place / "nodes.parquet")
+        os.replace(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return sorted(target.rglob("*.parquet"))
 
 
 def _merged(data: NodeData, old: Tensor, new: Tensor, template: Tensor) -> Injected:

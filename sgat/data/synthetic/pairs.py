@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,6 +18,19 @@ from sgat.graph import Graph
 
 CHUNK = 2**23
 """Most pairs drawn at once: bounds the memory of a draw to about half a GiB."""
+
+
+def generator_for(
+    seed: int, stream: int, device: torch.device | str = "cpu"
+) -> torch.Generator:
+    """The random numbers of one concern: streams of a seed do not share numbers.
+
+    Leaving out one concern (say, the features) then changes none of the others.
+    """
+    if seed < 0:
+        raise ValueError(f"`seed` must be at least 0, got {seed}.")
+    mixed = np.random.SeedSequence(seed, spawn_key=(stream,)).generate_state(1)
+    return torch.Generator(device).manual_seed(int(mixed[0]))
 
 
 def contains(sorted_key: Tensor, key: Tensor) -> Tensor:
@@ -34,19 +48,11 @@ def draw_distinct(
     *,
     taken: Tensor | None = None,
 ) -> Tensor:
-    """Draw until `count` different keys are found, none of them in `taken`.
+    """Draw until `count` different keys are found, none in the ascending `taken`.
 
     Repeats are thrown away and drawn again, so the number is exact. There must be room:
-    the caller sees to it that the keys found and taken leave something to draw.
-
-    Args:
-        draw: Gives at most that many random keys, repeats allowed.
-        count: How many keys to find.
-        generator: Chooses which keys of the last draw are too many.
-        taken: Keys that must not be found, ascending.
-
-    Returns:
-        The keys, ascending, [count] int64.
+    the caller sees to it that the keys found and taken leave something to draw. `draw`
+    gives at most that many random keys. The keys are ascending, [count] int64.
     """
     found = torch.empty(0, dtype=torch.int64, device=generator.device)
     new_share = 1.0
@@ -73,21 +79,13 @@ class PairSpace:
     The nodes stand in `order`, groups of them side by side. A node of group g is paired
     with the stretch of `order` that is the group's partners, without itself (`skip =
     "self"`) or without its own group (`skip = "group"`) where the stretch includes it.
-
-    Attributes:
-        order: Nodes, [M] int64.
-        start: Where each group begins in `order`, [G].
-        count: Number of nodes of each group, [G].
-        partner_start: Where the partners of each group begin in `order`, [G].
-        partner_count: Number of partners of a node of each group, [G].
-        skip: The part that a stretch of partners leaves out.
     """
 
-    order: Tensor
-    start: Tensor
-    count: Tensor
-    partner_start: Tensor
-    partner_count: Tensor
+    order: Tensor  # nodes, [M] int64
+    start: Tensor  # where each group begins in `order`, [G]
+    count: Tensor  # nodes of each group, [G]
+    partner_start: Tensor  # where the partners of each group begin, [G]
+    partner_count: Tensor  # partners of a node of each group, [G]
     skip: Literal["nothing", "self", "group"]
 
     @property
@@ -115,10 +113,7 @@ def class_space(
 ) -> PairSpace:
     """Pairs of each node with its class, the class before, or all other classes.
 
-    Args:
-        y: Class of each node, [N]; nodes of class -1 take no part.
-        num_classes: Number of classes C; class C-1 stands before class 0.
-        partners: Which pairs.
+    Nodes of class -1 take no part; class C-1 stands before class 0.
     """
     order = y.argsort(stable=True)[int((y < 0).sum()) :]
     count = torch.bincount(y[order], minlength=num_classes)
@@ -149,22 +144,12 @@ def sample_pairs(
     undirected: bool,
     taken: Tensor | None = None,
 ) -> Tensor | None:
-    """Choose different pairs of a space uniformly, none of them taken.
+    """Keys of `count` different pairs, chosen uniformly, none in the ascending `taken`.
 
     Where the pairs asked for and taken are a fair part of the space, the space is
     listed; else pairs are drawn and repeats drawn again. Memory follows the number of
-    pairs asked for and taken either way.
-
-    Args:
-        space: The pairs to choose from; the node is the target, the partner the source.
-        count: How many.
-        num_nodes: Number of nodes N of the graph.
-        generator: Source of randomness, on the device of the space.
-        undirected: Give keys of unordered pairs instead of edges.
-        taken: Keys that must not be chosen, ascending.
-
-    Returns:
-        The keys, ascending, [count] int64; None if there are fewer pairs than that.
+    pairs asked for and taken either way. The node of a pair is the target, the partner
+    the source. The keys are ascending; None if there are fewer pairs than that.
     """
     size = space.size
 
@@ -195,19 +180,11 @@ def sample_pairs(
 
 
 def graph_from_pairs(key: Tensor, mark: Tensor, num_nodes: int) -> tuple[Graph, Tensor]:
-    """The graph with both directions of each pair, built without sorting the edges.
+    """The graph with both directions of each pair, and the mark of each edge, [2P].
 
-    The row of node i is its lower neighbours and then its higher ones. The higher ones
-    are the pairs in the order they have; the lower ones are the pairs sorted by `high`.
-    So one stable sort of the [P] pairs is enough.
-
-    Args:
-        key: Keys low · N + high of the pairs, ascending, [P].
-        mark: Something known about each pair, [P].
-        num_nodes: Number of nodes N.
-
-    Returns:
-        The graph, and the mark of each of its edges, [2P].
+    The keys of the pairs ascend, [P]. The row of node i is its lower neighbours and
+    then its higher ones. The higher ones are the pairs in the order they have; the
+    lower ones are the pairs sorted by `high`. So one stable sort of pairs is enough.
     """
     low = torch.div(key, num_nodes, rounding_mode="floor").to(torch.int32)
     high = (key % num_nodes).to(torch.int32)

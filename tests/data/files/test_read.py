@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from support.tables import read_text, text_nodes
 
 from sgat.data import check
-from sgat.data.files import from_tables
+from sgat.data.files import FileOptions, from_tables
 from sgat.features import SparseFeatures
 
 
@@ -38,3 +39,60 @@ def test_readme_example_trains_on_string_ids(tmp_path: Path) -> None:
     assert graph.data.val.tolist() == [True, False, False]
     assert not graph.data.test.any()
     assert graph.data.x.tolist() == [[3], [1], [2]]
+
+
+def test_given_types_stay_in_the_edge_table() -> None:
+    table = pa.table(
+        {
+            "src": pa.array(["a", "b"]).dictionary_encode(),
+            "dst": pa.array(["b", "a"], pa.large_string()),
+            "weight": pa.array([1, 2], pa.int16()),
+        }
+    )
+    graph = from_tables(table)
+    assert graph.edges.schema == table.schema
+    assert graph.data.graph.weight is not None
+    assert graph.data.graph.weight.tolist() == [2, 1]
+
+
+def test_weights_are_taken_from_the_column_asked_for() -> None:
+    table = pa.table({"src": [1, 2], "dst": [2, 1], "weight": [1, 2], "w": [3, 4]})
+    for options, expected in (
+        ({}, [2, 1]),
+        ({"weight": "w"}, [4, 3]),
+        ({"drop": ("weight",)}, None),
+    ):
+        weight = from_tables(table, options=FileOptions(**options)).data.graph.weight
+        assert (weight if weight is None else weight.tolist()) == expected
+
+
+def test_edge_features_stand_in_the_order_of_the_graph() -> None:
+    table = pa.table(
+        {
+            "src": ["c", "a", "a", "b", "a"],
+            "dst": ["a", "b", "b", "b", "c"],
+            "f": [1.0, 2.0, 4.0, 9.0, 5.0],
+            "k": ["u", "v", "u", "u", "v"],
+        }
+    )
+    options = FileOptions(edge_features=("f", "k"))
+    data = from_tables(table, options=options).data
+    # c→a, a→b (twice), a→c; the loop b→b has no features.
+    assert data.graph.feature is not None
+    assert data.graph.feature.tolist() == [[1, 1, 0], [3, 0.5, 0.5], [5, 0, 1]]
+
+
+def test_reverse_edge_has_the_features_of_the_row_that_named_it() -> None:
+    table = pa.table({"src": ["a", "b", "b"], "dst": ["b", "a", "c"], "f": [1, 2, 3]})
+    options = FileOptions(edge_features=("f",), undirected=True)
+    data = from_tables(table, options=options).data
+    # b→a, a→b, c→b, b→c: both directions of a-b are given, one of b-c.
+    assert data.graph.feature is not None
+    assert data.graph.feature.flatten().tolist() == [2, 1, 3, 3]
+
+
+def test_empty_edge_table_of_any_type_fits_any_nodes() -> None:
+    edges = pa.table({"src": pa.nulls(0), "dst": pa.array([], pa.string())})
+    graph = from_tables(edges, pa.table({"id": [7, 8]}))
+    assert graph.data.graph.num_edges == 0
+    assert np.array_equal(graph.data.node_ids, [7, 8])

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from sgat.data import check
 from sgat.data.synthetic import contextual_block_model
+from sgat.data.synthetic.block_model import class_features, class_means
 
 
 def ends(graph):
@@ -187,3 +188,18 @@ def test_the_block_model_is_drawn_on_a_gpu_repeatably():
         assert torch.equal(one.data.y.cpu(), here.data.y)
         assert torch.equal(one.data.train.cpu(), here.data.train)
         assert one.data.graph.num_edges == here.data.graph.num_edges
+
+
+def test_features_are_the_class_mean_plus_the_same_noise_at_any_signal():
+    y = torch.arange(7) % 3
+    noise = class_features(y, 3, 5, 0.0, seed=2)
+    mean = class_features(y, 3, 5, 2.0, seed=2) - noise  # [7, 5]
+    torch.testing.assert_close(mean.norm(dim=1), torch.full((7,), 2.0))
+    torch.testing.assert_close(mean[:3], mean[3:6])
+    torch.testing.assert_close(mean, class_means(3, 5, 2.0, seed=2)[y])
+    assert (mean[0] - mean[1]).norm() > 0.1
+
+
+def test_data_move_to_another_device_as_a_whole():
+    made = contextual_block_model(num_nodes=23, degree=2).to("meta")
+    assert made.is_signal.device.type == made.data.graph.device.type == "meta"

@@ -9,10 +9,10 @@ from sgat.data.synthetic.pairs import (
     class_space,
     contains,
     front_space,
+    generator_for,
     graph_from_pairs,
     sample_pairs,
 )
-from sgat.data.synthetic.truth import generator_for
 from sgat.graph import Graph
 
 
@@ -112,3 +112,20 @@ def test_graphs_from_keys_equal_graphs_from_edges(num_nodes, pairs):
     for field in ("dst", "src", "row_ptr"):
         assert torch.equal(getattr(directed, field), getattr(expected, field))
         assert getattr(directed, field).dtype == getattr(expected, field).dtype
+
+
+def test_streams_and_seeds_do_not_share_random_numbers():
+    numbers = {
+        (seed, stream): torch.rand(5, generator=generator_for(seed, stream)).tolist()
+        for seed in (0, 1, 2**32, 2**32 + 1)
+        for stream in (0, 1, 11)
+    }
+    assert len({tuple(drawn) for drawn in numbers.values()}) == 12
+    again = torch.rand(5, generator=generator_for(2**32, 11)).tolist()
+    assert again == numbers[2**32, 11]
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(ValueError) as error:
+        generator_for(-1, 0)
+    assert str(error.value) == "`seed` must be at least 0, got -1."

@@ -4,7 +4,7 @@ import pytest
 
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
-from sgat.data.karate import load_karate
+from sgat.data.named import load_karate
 from sgat_lab.compare.inference import Cost
 from sgat_lab.compare.outcome import Outcome
 from sgat_lab.compare.plan import Comparison, Place

@@ -8,7 +8,7 @@ from support.small_data import block_graph
 
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
-from sgat.data.karate import load_karate
+from sgat.data.named import load_karate
 from sgat_lab.compare import inference
 from sgat_lab.compare.allocations import Allocations
 from sgat_lab.compare.inference import Cost, costs, measure

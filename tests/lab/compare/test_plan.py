@@ -9,7 +9,7 @@ from support.small_data import block_graph
 
 from sgat.config import DataConfig
 from sgat.data.configured import Loaded
-from sgat.data.karate import load_karate
+from sgat.data.named import load_karate
 from sgat.training.fresh_model import resolved
 from sgat_lab.compare.plan import METHODS, RETRAINED, Comparison, Place, splits_vary
 from sgat_lab.compare.pruners import PRUNERS, SGATS, select

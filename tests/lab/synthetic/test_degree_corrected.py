@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgat.data.synthetic.truth import generator_for
+from sgat.data.synthetic.pairs import generator_for
 from sgat_lab.synthetic.degree_corrected import (
     FILL,
     block_pairs,
