@@ -78,8 +78,8 @@ def load(
             f"Unknown data set {name!r}; choose one of {', '.join(sorted(CATALOGUE))}."
         )
     benchmark = CATALOGUE[name]
-    loaded = read(benchmark, data_root(root), download=download, progress=progress)
-    graphs, published = loaded.graphs, loaded.published
+    where = data_root(root)
+    graphs, published = read(benchmark, where, download=download, progress=progress)
     if largest_component:
         kept = [nodes_of_largest_component(data.graph) for data in graphs]
         graphs = [

@@ -33,10 +33,10 @@ def from_arrays(
     Without `x` every node gets a feature of its own. Without `train`, labelled nodes
     outside `val` and `test` train, less the share `validation` where there is no `val`.
     """
-    num_nodes = None if x is None else len(_rows(x))
-    if num_nodes is None and y is not None:
-        num_nodes = len(y)
-    weight = None if edge_weight is None else _weights(edge_weight)
+    num_nodes = None if y is None else len(y)
+    if x is not None:
+        num_nodes = x.shape[0] if hasattr(x, "shape") else len(x)
+    weight = None if edge_weight is None else _as_tensor(edge_weight, "edge_weight")
     graph = Graph.from_edges(as_edge_index(edges), num_nodes, weight)
     data = node_data(graph, x, y, validation=validation, seed=seed, **naming)
     return data.with_split(*_roles(data.y, train, val, test, validation, seed))
@@ -66,16 +66,16 @@ def node_data(
 def as_edge_index(edges: Any) -> Tensor:
     """Edges as a tensor [2, E]; one of shape [E, 2] with E ≠ 2 is turned."""
     if isinstance(edges, Tensor):
-        turned = edges.dim() == 2 and edges.shape[0] != 2 and edges.shape[1] == 2
-        return edges.T if turned else edges
-    array = np.asarray(edges)
-    if array.size == 0:
-        return torch.empty(2, 0, dtype=torch.long)
-    if array.ndim == 2 and array.shape[0] != 2 and array.shape[1] == 2:
-        array = array.T
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"`edges` must hold node numbers, got {array.dtype}.")
-    return torch.from_numpy(np.ascontiguousarray(array.astype(np.int64)))
+        index = edges
+    else:
+        array = np.asarray(edges)
+        if array.size == 0:
+            return torch.empty(2, 0, dtype=torch.long)
+        if not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(f"`edges` must hold node numbers, got {array.dtype}.")
+        index = torch.from_numpy(np.ascontiguousarray(array.astype(np.int64)))
+    turned = index.dim() == 2 and index.shape[0] != 2 and index.shape[1] == 2
+    return index.T if turned else index
 
 
 def as_features(x: Any, num_nodes: int) -> Features:
@@ -88,10 +88,10 @@ def as_features(x: Any, num_nodes: int) -> Features:
         return SparseFeatures.from_scipy(x)
     if isinstance(x, Tensor) and x.layout != torch.strided:
         x = x.to_dense()
-    dense = x if isinstance(x, Tensor) else torch.from_numpy(_numeric(x))
+    dense = _as_tensor(x, "X")
     if dense.dim() != 2:
         raise ValueError(f"`X` must be a matrix, got shape {list(dense.shape)}.")
-    return compact([dense.to(torch.get_default_dtype())])[0]
+    return compact([dense])[0]
 
 
 def as_labels(
@@ -107,9 +107,7 @@ def as_labels(
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 2:
-        columns = torch.from_numpy(_numeric(array, "y"))
-        columns = columns.to(torch.get_default_dtype())
-        return columns, classes or tuple(range(array.shape[1]))
+        return _as_tensor(array, "y"), classes or tuple(range(array.shape[1]))
     if np.issubdtype(array.dtype, np.integer):
         return _integer_labels(array, classes)
     plain = [value.item() if hasattr(value, "item") else value for value in array]
@@ -246,21 +244,12 @@ def _is_missing(value: Any) -> bool:
     return bool(is_number and (value == -1 or value != value))
 
 
-def _numeric(values: Any, name: str = "X") -> np.ndarray[Any, Any]:
+def _as_tensor(values: Any, name: str) -> Tensor:
+    """Numbers as a tensor of the default type."""
+    if isinstance(values, Tensor):
+        return values.to(torch.get_default_dtype())
     array = np.asarray(values)
-    if array.dtype == object or not (
-        np.issubdtype(array.dtype, np.number) or array.dtype == bool
-    ):
+    if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
         raise ValueError(f"`{name}` must hold numbers, got {array.dtype}.")
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _weights(edge_weight: Any) -> Tensor:
-    if isinstance(edge_weight, Tensor):
-        return edge_weight.to(torch.get_default_dtype())
-    weights = _numeric(edge_weight, "edge_weight")
-    return torch.from_numpy(weights).to(torch.get_default_dtype())
-
-
-def _rows(x: Any) -> Any:
-    return range(x.shape[0]) if hasattr(x, "shape") else x
+    dense = torch.from_numpy(np.ascontiguousarray(array, dtype=np.float64))
+    return dense.to(torch.get_default_dtype())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import pickle
 import warnings
@@ -15,13 +14,13 @@ import torch
 
 from sgat.data.catalogue import TWITCH_COUNTRIES, Benchmark
 from sgat.data.fetch import Progress, open_files
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.data.prepare import compact, simple_graph
 from sgat.data.splits import Split, by_graph
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 
-TWITCH_ROLES: Mapping[str, tuple[str, ...]] = {
+TWITCHROLES: Mapping[str, tuple[str, ...]] = {
     "train": ("DE", "ENGB", "ES", "FR"),
     "val": ("PTBR",),
     "test": ("RU", "ZHTW"),
@@ -33,12 +32,8 @@ Files = Mapping[str, IO[bytes]]
 """The opened files of a data set by name."""
 
 
-@dataclasses.dataclass(frozen=True)
-class NamedGraphs:
-    """The graphs of a data set, before a split is chosen."""
-
-    graphs: list[NodeData]  # graphs with a fixed role have it, others have none yet
-    published: list[Split]  # the splits that come with a single graph
+Named = tuple[list[NodeData], list[Split]]
+"""Graphs, without roles unless theirs are fixed, and the published splits of one."""
 
 
 def read(
@@ -47,11 +42,11 @@ def read(
     *,
     download: bool = True,
     progress: Progress | None = None,
-) -> NamedGraphs:
+) -> Named:
     """Read the checked files of a data set and prepare its graphs."""
     if benchmark.raw is None:
         data = load_karate()
-        return NamedGraphs([data], [Split.from_masks(data.train, data.val, data.test)])
+        return [data], [Split.from_masks(data.train, data.val, data.test)]
     opened = open_files(benchmark.raw, root, download=download, progress=progress)
     with opened as files:
         try:
@@ -95,7 +90,7 @@ def load_karate() -> NodeData:
     )
 
 
-def _read_planetoid(benchmark: Benchmark, files: Files) -> NamedGraphs:
+def _read_planetoid(benchmark: Benchmark, files: Files) -> Named:
     """Papers, those to test in an order of their own, some of them without features."""
     prefix = f"ind.{benchmark.name}"
     parts = ("y", "allx", "ally", "tx", "ty", "graph")
@@ -113,20 +108,20 @@ def _read_planetoid(benchmark: Benchmark, files: Files) -> NamedGraphs:
     node = np.arange(size)
     masks = (node < len(y), (node >= len(y)) & (node < len(y) + 500))
     published = [_split(*masks, np.isin(node, test))]
-    return NamedGraphs(_node_data(benchmark, [(edges, x, label)]), published)
+    return _node_data(benchmark, [(edges, x, label)]), published
 
 
-def _read_amazon(benchmark: Benchmark, files: Files) -> NamedGraphs:
+def _read_amazon(benchmark: Benchmark, files: Files) -> Named:
     """Goods, linked and described by two sparse matrices."""
     (file,) = files.values()
     with np.load(file) as arrays:
         links, words = _csr(arrays, "adj").tocoo(), _csr(arrays, "attr")
         x = (words.toarray() > 0).astype(np.float32)
         edges, label = np.stack([links.row, links.col]), arrays["labels"]
-    return NamedGraphs(_node_data(benchmark, [(edges, x, label)]), [])
+    return _node_data(benchmark, [(edges, x, label)]), []
 
 
-def _read_webkb(benchmark: Benchmark, files: Files) -> NamedGraphs:
+def _read_webkb(benchmark: Benchmark, files: Files) -> Named:
     """Tables of nodes and edges with a line each, and ten files of masks."""
     content = files["out1_node_feature_label.txt"].read().decode()
     rows = [line.split("\t") for line in content.splitlines()[1:]]
@@ -146,14 +141,14 @@ def _read_webkb(benchmark: Benchmark, files: Files) -> NamedGraphs:
     published = []
     for name in sorted(name for name in files if "_split_" in name):
         with np.load(files[name]) as masks:
-            published.append(_split(*(masks[f"{r}_mask"] for r in _ROLES)))
-    return NamedGraphs(_node_data(benchmark, [(edges, x, label)]), published)
+            published.append(_split(*(masks[f"{r}_mask"] for r in ROLES)))
+    return _node_data(benchmark, [(edges, x, label)]), published
 
 
-def _read_ppi(benchmark: Benchmark, files: Files) -> NamedGraphs:
+def _read_ppi(benchmark: Benchmark, files: Files) -> Named:
     """Graphs of each role side by side; each node has the number of its graph."""
     parts, roles = [], {}
-    for role, spelling in zip(_ROLES, ("train", "valid", "test"), strict=True):
+    for role, spelling in zip(ROLES, ("train", "valid", "test"), strict=True):
         links = json.load(files[f"{spelling}_graph.json"])["links"]
         edges = np.array([(link["source"], link["target"]) for link in links]).T
         x, y, number = (
@@ -168,10 +163,10 @@ def _read_ppi(benchmark: Benchmark, files: Files) -> NamedGraphs:
             own = place[edges[:, inside[edges].all(axis=0)]]
             parts.append((own, x[inside].astype(np.float32), y[inside]))
     names = [f"ppi-{name}" for members in roles.values() for name in members]
-    return NamedGraphs(by_graph(_node_data(benchmark, parts, names), roles), [])
+    return by_graph(_node_data(benchmark, parts, names), roles), []
 
 
-def _read_reddit(benchmark: Benchmark, files: Files) -> NamedGraphs:
+def _read_reddit(benchmark: Benchmark, files: Files) -> Named:
     """Posts with both directions of each link, their roles numbered 1 to 3."""
     import scipy.sparse
 
@@ -181,10 +176,10 @@ def _read_reddit(benchmark: Benchmark, files: Files) -> NamedGraphs:
     edges = np.stack([links.row, links.col])
     published = [_split(kind == 1, kind == 2, kind == 3)]
     parts = [(edges, x.astype(np.float32), y)]
-    return NamedGraphs(_node_data(benchmark, parts), published)
+    return _node_data(benchmark, parts), published
 
 
-def _read_twitch(benchmark: Benchmark, files: Files) -> NamedGraphs:
+def _read_twitch(benchmark: Benchmark, files: Files) -> Named:
     """Streamers of each country in a file of plain arrays."""
     graphs = []
     for country in TWITCH_COUNTRIES:
@@ -193,11 +188,10 @@ def _read_twitch(benchmark: Benchmark, files: Files) -> NamedGraphs:
             edges, y = arrays["edge_index"], arrays["y"]
         names, classes = [f"twitch-{country}"], ("not mature", "mature")
         graphs += _node_data(benchmark, [(edges, x, y)], names, classes)
-    return NamedGraphs(by_graph(graphs, TWITCH_ROLES), [])
+    return by_graph(graphs, TWITCHROLES), []
 
 
-_ROLES = ("train", "val", "test")
-_READERS: dict[str, Callable[[Benchmark, Files], NamedGraphs]] = {
+_READERS: dict[str, Callable[[Benchmark, Files], Named]] = {
     "planetoid": _read_planetoid,
     "amazon": _read_amazon,
     "webkb": _read_webkb,

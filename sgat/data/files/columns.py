@@ -123,14 +123,12 @@ def typed_text(column: Any) -> Any:
 
 def typed_table(source: Source, known: dict[str, Any]) -> Any:
     """The table with its text columns given types, those in `known` or the likely."""
-    columns = []
-    for name, column in zip(
-        source.table.column_names, source.table.columns, strict=True
-    ):
+    names, columns = source.table.column_names, source.table.columns
+    for place, name in enumerate(names):
         if name in source.text_columns:
-            column = known[name] if name in known else typed_text(column)
-        columns.append(column)
-    return pa.table(columns, names=source.table.column_names)
+            given = known[name] if name in known else typed_text(columns[place])
+            columns[place] = given
+    return pa.table(columns, names=names)
 
 
 def flat_table(table: Any) -> Any:

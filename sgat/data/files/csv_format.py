@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sgat.data.files.columns import decoded, is_string, with_nulls
-from sgat.data.files.source import Source, check_names, row_name
+from sgat.data.files.source import Source, check_names, line_name, row_name
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 # A record has to fit into one block; the default of 1 MiB is too small for tables of
@@ -167,8 +167,4 @@ def _check_cells(path: Path, delimiter: str, width: int) -> None:
 
 
 def _line(path: Path, delimiter: str, row: int) -> str:
-    """Name of a row of the table: its line, counted from 1 with the header."""
-    for number, (line, _) in enumerate(_records(path, delimiter)):
-        if number == row + 1:
-            return f"line {line}"
-    return row_name(row)
+    return line_name((line for line, _ in _records(path, delimiter)), row + 1)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -91,13 +92,7 @@ class Encoding:
     @classmethod
     def from_json(cls, text: str) -> Encoding:
         """The encoding that `to_json` wrote."""
-        found = json.loads(text)
-        for key in ("features", "edge_features"):
-            found[key] = tuple(
-                FeatureColumn(**{name: _tuple(value) for name, value in part.items()})
-                for part in found[key]
-            )
-        return cls(**{name: _tuple(value) for name, value in found.items()})
+        return msgspec.convert(json.loads(text), cls)
 
 
 def fit_columns(
@@ -135,10 +130,6 @@ def encode(
         x[:, start : start + dense.shape[1]] = dense
         start += dense.shape[1]
     return torch.from_numpy(x).to(torch.get_default_dtype())
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _fit(source: Source, name: str, options: FileOptions) -> FeatureColumn:

@@ -48,7 +48,7 @@ def with_columns(
             given, loop = _per_row(graph, name, value, edge), loops.get(name)
             if isinstance(loop, Tensor):
                 ends = graph.edges.column(graph.options.src)
-                nodes = positions(pc.filter(ends, pa.array(is_loop)), _ids(graph))
+                nodes = positions(pc.filter(ends, pa.array(is_loop)), graph.ids)
                 given[is_loop] = loop.numpy(force=True)[nodes]
             elif loop is not None:
                 given[is_loop] = loop
@@ -186,10 +186,6 @@ def _selected(
 def _input_edge(graph: FileGraph) -> np.ndarray[Any, Any]:
     assert graph.data.graph.input_edge is not None
     return graph.data.graph.input_edge.cpu().numpy()
-
-
-def _ids(graph: FileGraph) -> Any:
-    return pa.array(graph.data.node_ids)
 
 
 def _per_row(

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from sgat.data.files.source import Source, check_magic, row_name
+from sgat.data.files.source import Source, check_magic, line_name
 
 BANNER = b"%%MatrixMarket"
 ID_COMMENT = "% sgat node id: "
@@ -243,7 +243,4 @@ def _entry_lines(path: Path, num_lines: int) -> Any:
 
 
 def _line(path: Path, num_lines: int, row: int) -> str:
-    for entry, (number, _) in enumerate(_entry_lines(path, num_lines)):
-        if entry == row:
-            return f"line {number}"
-    return row_name(row)
+    return line_name((line for line, _ in _entry_lines(path, num_lines)), row)

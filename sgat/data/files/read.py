@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sgat.config import FileOptions
+from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
 from sgat.data.files.columns import is_string, numbers, shown, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
@@ -26,8 +27,6 @@ from sgat.data.files.ids import (
 )
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes, without_table
-from sgat.data.files.npz_format import read_npz, split_edge_index
-from sgat.data.files.parquet_format import read_parquet
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
@@ -68,6 +67,11 @@ class FileGraph:
     nodes_path: Path | None = None
     edges_format: str | None = None
 
+    @property
+    def ids(self) -> Any:
+        """The id of each node, a `pyarrow.Array`."""
+        return pa.array(self.data.node_ids)
+
     def __repr__(self) -> str:
         """One line: where it came from and what it holds."""
         return f"FileGraph({str(self.edges_path)!r}, {self.data!r})"
@@ -104,8 +108,9 @@ def read_graph(
     if nodes_path is not None:
         node_source = read_table(nodes_path, options.nodes_format, options.delimiter)
     graph = _build(source, node_source, undirected, options, encoding)
-    paths = {"edges_path": path, "nodes_path": nodes_path}
-    return dataclasses.replace(graph, **paths, edges_format=source.format)
+    return dataclasses.replace(
+        graph, edges_path=path, nodes_path=nodes_path, edges_format=source.format
+    )
 
 
 def from_node_data(data: NodeData) -> FileGraph:

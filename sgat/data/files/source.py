@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,12 @@ MOST_LISTED = 20
 def row_name(row: int) -> str:
     """How a row of a binary table is called: by its index, the first being 0."""
     return f"row {row}"
+
+
+def line_name(lines: Iterable[int], row: int) -> str:
+    """How a row of a text file is called: by its line, of those that hold a row."""
+    line = next(islice(lines, row, None), None)
+    return row_name(row) if line is None else f"line {line}"
 
 
 def listed(names: list[str]) -> str:
@@ -104,16 +111,6 @@ def check_magic(path: Path, magic: bytes, what: str) -> None:
     if found != magic:
         raise ValueError(
             f"{path}: not {what}; the file begins with {found!r} instead of {magic!r}."
-        )
-
-
-def check_unpacked(path: Path, unpacked: int, small: int, ratio: int, of: str) -> None:
-    """Refuse a file that unpacks to over `small` bytes and `ratio` times its size."""
-    size = path.stat().st_size
-    if unpacked > max(small, ratio * size):
-        raise ValueError(
-            f"{path}: {size} bytes would unpack to {of}, more than {ratio} times as"
-            " many bytes; the file is refused as a bomb."
         )
 
 

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from sgat.data.files.atomic import replacing
+from sgat.data.files.binary_format import write_npz, write_parquet
 from sgat.data.files.columns import flat_table
 from sgat.data.files.csv_format import write_csv
 from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
-from sgat.data.files.npz_format import write_npz
-from sgat.data.files.parquet_format import write_parquet
 from sgat.data.files.read import FileGraph
 from sgat.data.files.source import TABLE_FORMATS, format_of
 from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
@@ -71,7 +70,7 @@ def write_graph(
     table = graph.edges if edges is None else edges
     node_table = graph.nodes
     if node_table is None:
-        node_table = pa.table({graph.options.id: pa.array(graph.data.node_ids)})
+        node_table = pa.table({graph.options.id: graph.ids})
     if nodes is None:
         _check_nothing_is_lost(graph, chosen, table)
     elif Path(nodes).absolute() == path.absolute():
@@ -126,18 +125,12 @@ def _write_mtx(graph: FileGraph, edges: Any, weight: str | None, path: Path) -> 
                 f"Matrix Market holds ids and one weight, and column {name!r} would be"
                 " lost; write without further columns, or choose another format."
             )
-    ids = pa.array(graph.data.node_ids)
-    value = None
+    ids, value = graph.ids, None
+    src, dst = (positions(edges.column(n), ids) for n in (options.src, options.dst))
     if weight is not None:
         value = np.asarray(edges.column(weight).to_numpy())
-    write_matrix_market(
-        path,
-        positions(edges.column(options.src), ids),
-        positions(edges.column(options.dst), ids),
-        value,
-        ids.to_pylist(),
-        is_symmetric=graph.undirected,
-    )
+    names, symmetric = ids.to_pylist(), graph.undirected
+    write_matrix_market(path, src, dst, value, names, is_symmetric=symmetric)
 
 
 def _check_nothing_is_lost(graph: FileGraph, format: str, edges: Any) -> None:
@@ -145,19 +138,16 @@ def _check_nothing_is_lost(graph: FileGraph, format: str, edges: Any) -> None:
     if graph.nodes_path is not None or format in DRAWN_FORMATS:
         return
     if graph.nodes is not None and graph.nodes.num_columns > 1:
-        name = next(
-            name for name in graph.nodes.column_names if name != graph.options.id
-        )
+        name = next(n for n in graph.nodes.column_names if n != graph.options.id)
         raise ValueError(
             f"{graph.edges_path or 'nodes'}: the node column {name!r} has no place in"
             f" a {format} edge file; name a file for the nodes too."
         )
     if format == "mtx":
         return
-    ids = pa.array(graph.data.node_ids)
-    seen = np.zeros(len(ids), dtype=bool)
+    seen = np.zeros(graph.data.num_nodes, dtype=bool)
     for end in (graph.options.src, graph.options.dst):
-        seen[positions(edges.column(end), ids)] = True
+        seen[positions(edges.column(end), graph.ids)] = True
     if not seen.all():
         logger.warning(
             "%d nodes without edges are not in the edge file; name a file for the nodes"

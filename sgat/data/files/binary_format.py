@@ -1,4 +1,4 @@
-"""NPZ tables: one array per column, opened without pickle and within bounds."""
+"""Parquet and NPZ tables, opened without pickle and within bounds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
-from sgat.data.files.source import Source, check_magic, check_unpacked
+from sgat.data.files.source import Source, check_magic, check_names
 
 SMALL_SIZE = 1 << 28
 """Unpacked bytes below which no ratio is suspicious."""
-LARGEST_RATIO = 200
+LARGEST_PARQUET_RATIO, LARGEST_NPZ_RATIO = 1000, 200
 """How many times its own size a larger file may unpack to."""
+PARQUET = b"PAR1"
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -33,14 +35,43 @@ MISSING = "missing/"
 """Prefix of the array that marks the missing values of a column without NaN."""
 
 
+def read_parquet(path: Path) -> Source:
+    """Read a table with its types."""
+    check_magic(path, PARQUET, "a Parquet file")
+    with path.open("rb") as file:
+        file.seek(-len(PARQUET), 2)
+        if file.read() != PARQUET:
+            raise ValueError(f"{path}: the Parquet file is cut short or damaged.")
+    try:
+        # A path alone would also accept a folder of files and partition columns.
+        with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
+            names = file.schema_arrow.names
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+            what = f"{rows} rows of {columns} columns"
+            size = rows * columns * 8
+            _check_unpacked(path, size, LARGEST_PARQUET_RATIO, what)
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"{path}: the Parquet file is cut short or damaged ({reason})."
+        ) from error
+    check_names(path, names)
+    return Source(table.replace_schema_metadata(None), str(path), "parquet")
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    """Write a table with its types."""
+    pyarrow.parquet.write_table(table, path, compression="zstd")
+
+
 def read_npz(path: Path) -> Source:
     """Read each array as a column; a matrix [N, K] is one column of K numbers."""
     check_magic(path, b"PK", "an NPZ file")
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(info.file_size for info in archive.infolist())
-            limits = SMALL_SIZE, LARGEST_RATIO
-            check_unpacked(path, unpacked, *limits, f"{unpacked}")
+            _check_unpacked(path, unpacked, LARGEST_NPZ_RATIO, f"{unpacked}")
             arrays = {
                 info.filename.removesuffix(".npy"): _read_array(path, archive, info)
                 for info in archive.infolist()
@@ -94,6 +125,16 @@ def write_npz(table: Any, path: Path) -> None:
                 info = zipfile.ZipInfo(f"{key}.npy")
                 with archive.open(info, "w", force_zip64=True) as file:
                     np.lib.format.write_array(file, array, allow_pickle=False)
+
+
+def _check_unpacked(path: Path, unpacked: int, ratio: int, of: str) -> None:
+    """Refuse a large file that unpacks to over `ratio` times its size."""
+    size = path.stat().st_size
+    if unpacked > max(SMALL_SIZE, ratio * size):
+        raise ValueError(
+            f"{path}: {size} bytes would unpack to {of}, more than {ratio} times as"
+            " many bytes; the file is refused as a bomb."
+        )
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
