@@ -15,8 +15,7 @@ from sgat.cli.options import DATA_ROOT, JSON, QUIET
 
 if TYPE_CHECKING:
     from sgat.explaining.graph_explanation import GraphExplanation
-    from sgat.explaining.node_explanation import NodeExplanation
-    from sgat.explaining.verdict import Verdict
+    from sgat.explaining.node_explanation import NodeExplanation, Verdict
 
 TABLES = (".csv", ".tsv", ".parquet", ".md")
 LEFT = ("label", "prediction", "becomes", "change_of", "target")
@@ -67,8 +66,7 @@ def explain(
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.explaining.graph_explanation import explain_graph
         from sgat.explaining.node_explanation import explain_node
-        from sgat.explaining.node_picture import draw_node
-        from sgat.explaining.removal_picture import draw_removal
+        from sgat.explaining.pictures import draw_node, draw_removal
         from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
@@ -230,7 +228,7 @@ def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
     """A value as printable text of one line, cut if it is long."""
     import pandas as pd
 
-    from sgat.explaining.drawing import short
+    from sgat.explaining.pictures import short
 
     if value is None or value is pd.NA or value != value:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,20 +25,16 @@ LEAST_REST = 0.01
 """Attention that is left without an edge, at least, in an estimate of its effect."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Effect:
-    """What happens to all predictions if some edges are gone.
+class Effect(NamedTuple):
+    """Change of all predictions if some edges are gone.
 
-    Attributes:
-        change: Of the probability of what was predicted, summed over all nodes, and
-            over all labels where nodes have several.
-        flips: Number of nodes whose prediction becomes another.
-        reached: Number of nodes that the edges could reach.
+    `change` is that of the probability of what was predicted, summed over all nodes,
+    and over all labels where nodes have several.
     """
 
     change: float
-    flips: int
-    reached: int
+    flips: int  # nodes whose prediction becomes another
+    reached: int  # nodes that the edges could reach
 
 
 @torch.no_grad()
@@ -49,23 +46,13 @@ def logits_without(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Tensor:
-    """Class scores of a node with some edges gone, exactly, one row per set of edges.
+    """Class scores of a node without each set of edges, exactly, [len(dropped), C].
 
     The other edges keep the gates they have in the whole graph, also where gates look
     at more than the ends of their edge, and the target of a missing edge shares its
     attention among what is left. Only what can reach the node through the layers is
     evaluated: copies of its neighbourhood side by side, each without its set of edges.
-
-    Args:
-        model: The trained network, in evaluation mode.
-        scored: The graph with its scores by this model, on the CPU.
-        node: The node.
-        dropped: Positions of the edges of each set in the graph; an empty set gives
-            the scores as they are.
-        progress: Called with the number of sets that are done.
-
-    Returns:
-        Scores, [len(dropped), C], on the CPU.
+    `progress` gets the number of sets that are done.
     """
     data = scored.data
     reached = torch.zeros(data.num_nodes, dtype=torch.bool)
@@ -94,15 +81,7 @@ def estimated_effects(model: SGAT, scored: ScoredGraph) -> Tensor:
     One backward pass serves all edges. A target shares the attention a_ij of a missing
     edge among the rest, so its message changes by 1 / (1 - a_ij) times the derivative;
     with this factor only what follows in the network is linearised. The read-out
-    "beliefs" sums messages and needs no factor.
-
-    Args:
-        model: The trained network, in evaluation mode.
-        scored: The graph with its scores by this model, on the CPU.
-
-    Returns:
-        Estimates on the CPU, 0 for edges that are removed already, and for all where
-        no messages travel.
+    "beliefs" sums messages and needs no factor. Removed edges have 0.
     """
     data, scores = scored.data, scored.edges
     if not model.reach:
@@ -135,15 +114,9 @@ def estimated_effects(model: SGAT, scored: ScoredGraph) -> Tensor:
 
 @torch.no_grad()
 def effect_without(model: SGAT, scored: ScoredGraph, dropped: Tensor) -> Effect:
-    """The exact change of the predictions of all nodes if some edges are gone.
+    """The exact change of all predictions without the edges at some positions, [L].
 
-    Only what the edges can reach through the layers is evaluated, with them and
-    without.
-
-    Args:
-        model: The trained network, in evaluation mode.
-        scored: The graph with its scores by this model, on the CPU.
-        dropped: Positions of the edges in the graph, [L].
+    Only what they can reach through the layers is evaluated, with them and without.
     """
     data, scores, layers = scored.data, scored.edges, model.reach
     graph = data.graph

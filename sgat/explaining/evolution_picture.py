@@ -10,7 +10,7 @@ import numpy as np
 
 from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData
-from sgat.explaining.drawing import COLOURS, DASHES, edge_key, node_key, save_picture
+from sgat.explaining.pictures import COLOURS, DASHES, edge_key, node_key, save_picture
 from sgat.gates import Gates
 from sgat.training.result import Snapshot
 
@@ -30,7 +30,8 @@ def draw_evolution(
     """
     from matplotlib.figure import Figure
 
-    chosen = _spread(snapshots, 6)
+    places = np.linspace(0, len(snapshots) - 1, min(len(snapshots), 6)).round()
+    chosen = [snapshots[place] for place in places.astype(int)]
     columns = min(len(chosen), 3)
     rows = -(-len(chosen) // columns)
     figure = Figure(figsize=(4.2 * columns, 3.6 * rows + 0.5), layout="constrained")
@@ -160,11 +161,3 @@ def _legend(data: NodeData) -> list[Any]:
         edge_key("kept", "#333333"),
         edge_key("removed", "#9a9a9a", linestyle=DASHES),
     ]
-
-
-def _spread(snapshots: Sequence[Snapshot], number: int) -> list[Snapshot]:
-    """At most so many snapshots, evenly spread, the first and the last among them."""
-    if len(snapshots) <= number:
-        return list(snapshots)
-    places = np.linspace(0, len(snapshots) - 1, number).round().astype(int)
-    return [snapshots[place] for place in places]

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.explaining.edge_effects import both_ways, logits_without
-from sgat.explaining.verdict import Verdict, label_of, verdict_from, verdict_of
 from sgat.models import SGAT
 from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scored import ScoredGraph
@@ -25,6 +24,26 @@ TOP = 30
 MOST_SEARCHED = 20_000
 """Ids among which a similar one is looked for."""
 ROLES = ("train", "val", "test")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The prediction of one node, in the user's class names."""
+
+    prediction: Any  # the class; with several labels per node, the list of labels
+    probabilities: dict[Any, float]  # of each class or label
+
+    @property
+    def confidence(self) -> float | None:
+        """Probability of the predicted class; None with several labels."""
+        if isinstance(self.prediction, list):
+            return None
+        return self.probabilities[self.prediction]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        named = {str(name): value for name, value in self.probabilities.items()}
+        return {"prediction": self.prediction, "probabilities": named}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,11 +158,7 @@ def explain_node(
 
 
 def find_node(data: NodeData, node: Any) -> int:
-    """The number of the node with this id.
-
-    Raises:
-        ValueError: If there is none; the message names a similar id.
-    """
+    """The number of the node with this id; the error names a similar one."""
     size, text = data.num_nodes, str(node)
     if data.node_ids is None:
         # Another spelling of a number, such as 007, is another id.
@@ -163,17 +178,33 @@ def find_node(data: NodeData, node: Any) -> int:
 
 
 def chosen_graph(scored: Sequence[ScoredGraph], name: str | None) -> ScoredGraph:
-    """The graph of this name; None takes the only one.
-
-    Raises:
-        ValueError: If there is none, or there are several and no name is given.
-    """
+    """The graph of this name; None takes the only one."""
     if name is None and len(scored) == 1:
         return scored[0]
     names = [part.data.name for part in scored]
     if name in names:
         return scored[names.index(name)]
     raise ValueError(f"`graph` must be one of {', '.join(names)}, got {name!r}.")
+
+
+def verdict_of(data: NodeData, prediction: Tensor, probability: Tensor) -> Verdict:
+    """The prediction of one node by names, from a `ScoredGraph`'s, [C] or a scalar."""
+    named = dict(zip(data.classes, probability.tolist(), strict=True))
+    return Verdict(label_of(data, prediction), named)
+
+
+def verdict_from(data: NodeData, logits: Tensor) -> Verdict:
+    """The same from the class scores of the node, [C]."""
+    several = data.is_multilabel
+    prediction = metrics.decide(logits, several)
+    return verdict_of(data, prediction, metrics.probabilities(logits, several))
+
+
+def label_of(data: NodeData, y: Tensor) -> Any:
+    """The class with the number y, None for -1; or the labels that are positive."""
+    if data.is_multilabel:
+        return [name for name, on in zip(data.classes, y > 0, strict=True) if on]
+    return data.classes[int(y)] if int(y) >= 0 else None
 
 
 def _own_share(model: SGAT, loop_attention: float) -> float | None:

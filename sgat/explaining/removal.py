@@ -1,4 +1,7 @@
-"""Removal: the graph before and after, and how removed edges differ from kept ones."""
+"""Removal: a graph before and after, kept against removed edges, and what more costs.
+
+Tested by tests/explaining/test_removal.py and tests/explaining/test_removal_curve.py.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,22 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from sgat import ops
 from sgat.data.node_data import NodeData, merge
 from sgat.data.prepare import component_of_nodes
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
+from sgat.models import SGAT
 from sgat.scored import ScoredGraph
+from sgat.training import metrics
+from sgat.training.budget import bias_shift
 
 Array = np.ndarray[Any, Any]
 
 SAMPLE = 50_000
 """Kept, and as many removed, edges that are compared neighbour by neighbour at most."""
+STEPS = 20
+"""Steps of the curve from no edge to all edges removed."""
 BLOCK = 4_000_000
 """Entries of neighbour lists and feature rows that are looked at in one go."""
 
@@ -29,25 +38,18 @@ BLOCK = 4_000_000
 class Side:
     """A graph, before or after edges were removed; self-loops are never counted.
 
-    Attributes:
-        edges: Number of directed edges E.
-        homophily: Share of the edges between labelled nodes that join one class; None
-            without such edges, or where nodes have several labels.
-        node_homophily: Mean over the labelled nodes with an edge from a labelled node,
-            of the share of those that have its class; None likewise.
-        components: Number of connected components, directions ignored.
-        largest_component: Number of nodes of the largest.
-        isolated: Number of nodes without any edge.
-        degrees: Number of nodes by in-degree, [largest in-degree + 1].
+    `homophily` is the share of the edges between labelled nodes that join one class,
+    and `node_homophily` its mean over the nodes with such an edge into them. Both are
+    None without such edges, or where nodes have several labels.
     """
 
-    edges: int
+    edges: int  # directed
     homophily: float | None
     node_homophily: float | None
-    components: int
-    largest_component: int
-    isolated: int
-    degrees: Array
+    components: int  # directions ignored
+    largest_component: int  # its nodes
+    isolated: int  # nodes without any edge
+    degrees: Array  # nodes by in-degree, [largest in-degree + 1]
 
     @property
     def numbers(self) -> dict[str, tuple[str, float | None]]:
@@ -71,33 +73,21 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class Contrast:
-    """One property of edges, its mean over the kept and over the removed.
-
-    Attributes:
-        name: Name of the property.
-        title: What it is, for people.
-        kept: Mean over the kept edges; None where there are none to say it of.
-        removed: Mean over the removed edges; None likewise.
-        is_sampled: Whether only some of the edges were looked at, see `Removal`.
-    """
+    """One property of edges, its mean over the kept and over the removed."""
 
     name: str
-    title: str
-    kept: float | None
+    title: str  # for people
+    kept: float | None  # None where there are no edges to say it of
     removed: float | None
-    is_sampled: bool = False
+    is_sampled: bool = False  # whether only some edges were looked at, see `Removal`
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Removal:
-    """What removing edges did to a graph.
+    """A graph before and after edges were removed, and kept against removed edges.
 
-    Attributes:
-        before: The whole graph.
-        after: The graph of the kept edges.
-        contrasts: Kept against removed edges, one property each.
-        sample: Most edges of either kind behind a contrast that is sampled; they are
-            the same ones every time.
+    At most `sample` edges of either kind are behind a contrast that is sampled, the
+    same ones every time.
     """
 
     before: Side
@@ -125,6 +115,17 @@ class Removal:
         }
 
 
+@dataclasses.dataclass(frozen=True)
+class RemovalPoint:
+    """The model with its lowest-scored edges removed."""
+
+    removed: float  # share of all edges
+    threshold: float  # log α up to which edges are removed
+    validation: float | None  # score on the validation nodes; None without any
+    test: float | None  # score on the test nodes; None without any
+    is_trained: bool = False  # whether the model was trained with this threshold
+
+
 def removal_of(scored: Sequence[ScoredGraph]) -> Removal:
     """Describe what the scores remove, from all graphs together as one."""
     graphs = [part.data for part in scored]
@@ -146,17 +147,9 @@ def describe_removal(
 
     Degrees and common neighbours are those of the whole graph, directions ignored.
     Labels agree or not; with several labels per node, it is |A ∩ B| / |A ∪ B| of the
-    labels of the two ends, where one of them has any.
-
-    Args:
-        data: The graph with the features and labels of its nodes.
-        kept: Which edges are kept, [E] bool.
-        prediction: Predicted class of each node, [N]; or 0/1 per label, [N, C].
-        sample: Most edges of either kind that are compared by common neighbours and
-            features.
-
-    Raises:
-        ValueError: If `kept` or `prediction` is not of this shape.
+    labels of the two ends, where one of them has any. `prediction` is the class of each
+    node, [N], or 0/1 per label, [N, C]; at most `sample` edges of either kind are
+    compared by common neighbours and features.
     """
     graph = data.graph
     if kept.shape != (graph.num_edges,) or kept.dtype != torch.bool:
@@ -197,12 +190,8 @@ def describe_removal(
 
 
 def _side(data: NodeData, graph: Graph) -> Side:
-    component = component_of_nodes(graph)
-    size = np.bincount(component)
+    size = np.bincount(component_of_nodes(graph))
     degree = graph.row_ptr.diff().numpy(force=True)
-    touched = np.zeros(graph.num_nodes, dtype=bool)
-    touched[graph.src.numpy(force=True)] = True
-    touched[graph.dst.numpy(force=True)] = True
     homophily, node_homophily = _homophily(data, graph)
     return Side(
         edges=graph.num_edges,
@@ -210,7 +199,7 @@ def _side(data: NodeData, graph: Graph) -> Side:
         node_homophily=node_homophily,
         components=len(size),
         largest_component=int(size.max(initial=0)),
-        isolated=int((~touched).sum()),
+        isolated=int((size == 1).sum()),
         degrees=np.bincount(degree, minlength=1),
     )
 
@@ -302,3 +291,60 @@ def _cosines(x: Features, one: Array, other: Array) -> Array | None:
     scale = np.sqrt(_products(rows, one, one) * _products(rows, other, other))
     product = _products(rows, one, other)
     return np.asarray(np.divide(product, scale, out=0 * scale, where=scale > 0))
+
+
+@torch.no_grad()
+def removal_curve(
+    model: SGAT,
+    scored: Sequence[ScoredGraph],
+    seen: Sequence[NodeData] | None = None,
+    *,
+    steps: int = STEPS,
+) -> list[RemovalPoint]:
+    """Evaluate a trained model with more and more of its edges removed.
+
+    All log α are moved alike until so many edges fall below the threshold, which is
+    what training does to keep exactly a share: gates of the edges left move with them.
+    No weight is trained again. Edges that tie stay or go together.
+
+    The share counts the edges of all graphs together. `seen` is their data on the
+    model's device; None moves it there. Points ascend by share, that of the trained
+    threshold among them, and it is the only one without edges or steps.
+    """
+    device = next(model.parameters()).device
+    graphs = [part.data for part in scored]
+    seen = [data.to(device) for data in graphs] if seen is None else seen
+    gates = model.gating.gates
+    sizes = [data.graph.num_edges for data in graphs]
+    log_alpha = torch.cat([part.edges.log_alpha for part in scored]).to(device)
+    num_edges = len(log_alpha)
+
+    def point(predictions: list[Tensor], shift: Tensor) -> RemovalPoint:
+        removed = int((~gates.is_kept(log_alpha + shift)).sum())
+        return RemovalPoint(
+            removed=removed / max(num_edges, 1),
+            threshold=gates.threshold - float(shift),
+            validation=metrics.score_nodes(graphs, predictions, "val")[0],
+            test=metrics.score_nodes(graphs, predictions, "test")[0],
+        )
+
+    made = point([part.prediction for part in scored], log_alpha.new_zeros(()))
+    points = [dataclasses.replace(made, is_trained=True)]
+    for step in range(steps + 1 if num_edges and steps else 0):
+        shift = bias_shift(log_alpha, round((1 - step / steps) * num_edges), gates)
+        moved = (log_alpha + shift).split(sizes)
+        predictions = [
+            _prediction(model, *pair) for pair in zip(seen, moved, strict=True)
+        ]
+        points.append(point(predictions, shift))
+    return sorted(points, key=lambda point: (point.removed, point.threshold))
+
+
+def _prediction(model: SGAT, data: NodeData, log_alpha: Tensor) -> Tensor:
+    """Predictions of the nodes with gates at these locations, on the CPU."""
+    gating, graph = model.gating, data.graph
+    zero = log_alpha.new_zeros(graph.num_nodes)
+    opened = ops.open_edges(
+        graph, zero, zero, log_alpha, gates=gating.gates, backend=gating.backend
+    )
+    return metrics.decide(model(data.x, opened), data.is_multilabel).cpu()

@@ -1,41 +1,32 @@
-"""Content: all that a page is made of.
-
-Tested by tests/report/test_sections.py.
-"""
+"""Content: all that a page is made of, and its head: the run and its numbers."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sgat.config import Config
-from sgat.explaining.removal import Removal
-from sgat.explaining.removal_curve import RemovalPoint
+from sgat.explaining.removal import Removal, RemovalPoint
+from sgat.report.markup import number, percent
 from sgat.scored import ScoredGraph
+from sgat.training import metrics
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Content:
-    """All that a page is made of.
+    """All that a page is made of; features of the graphs are not needed.
 
-    Attributes:
-        config: Settings of the run.
-        summary: Its numbers.
-        history: One row per epoch.
-        scored: Its graphs with their scores; features are not needed.
-        removal: All graphs together before and after.
-        curve: Score against the share of edges removed.
-        snapshots: File with scores and predictions of the first graph over the epochs;
-            None without.
+    The file `snapshots` has scores and predictions of the first graph over the epochs.
     """
 
     config: Config
     summary: dict[str, Any]
-    history: Any
+    history: Any  # one row per epoch
     scored: Sequence[ScoredGraph]
-    removal: Removal
+    removal: Removal  # of all graphs together
     curve: Sequence[RemovalPoint]
     snapshots: Path | None = None
 
@@ -48,3 +39,71 @@ class Content:
     def score_title(self) -> str:
         """Name of the score that the task is judged by."""
         return "micro-F1" if self.is_multilabel else "accuracy"
+
+
+def lead(content: Content) -> str:
+    """Two sentences: the data, and what was made of it."""
+    summary, number = content.summary, len(content.scored)
+    what = "labels" if content.is_multilabel else "classes"
+    graphs = f"{number} graphs, " if number > 1 else ""
+    return (
+        f"{graphs}{summary['nodes']:,} nodes, {summary['edges']:,} edges,"
+        f" {content.scored[0].data.num_classes} {what}. {_goal(content)}"
+    )
+
+
+def _goal(content: Content) -> str:
+    """What the classifier learned, and what was asked of it."""
+    summary, scorer = content.summary, content.config.model.scorer
+    keep = summary["keep"]
+    if keep is not None:
+        asked = f"asked to keep {percent(keep)} of the edges"
+    elif scorer == "evidence":
+        asked = "asked to close those that look like noise"
+    else:
+        asked = f"with a price of {number(summary['l0_weight'])} for an open edge"
+    if not summary["reach"]:
+        return (
+            "A node classifier that goes by the features of each node alone; its edges"
+            f" were judged as well, {asked}."
+        )
+    return f"A node classifier that learned which edges to use, {asked}."
+
+
+def tiles(content: Content) -> list[tuple[str, str, str]]:
+    """The numbers to look at first: a title, the number, and more of it."""
+    summary, title = content.summary, content.score_title
+    key = metrics.score_name(content.is_multilabel)
+    tested = summary["test_nodes"]
+    cells = []
+    if summary[key] is not None:
+        right = f"{round(summary[key] * tested):,} of {tested:,} nodes"
+        shown = right if key == "accuracy" else f"on {tested:,} nodes"
+        cells.append((f"Test {title}", percent(summary[key], 2), shown))
+    for role, word in (("validation", "Validation"), ("training", "Training")):
+        if summary[role] is not None and len(cells) < 2:
+            cells.append((f"{word} {title}", percent(summary[role], 2), ""))
+    edges, removed = summary["edges"], summary["edges_removed"]
+    shown = f"{removed:,} of {edges:,}; {edges - removed:,} kept"
+    cells.append(("Edges removed", percent(summary["removed_share"]), shown))
+    if (noise := summary["noise_share"]) is not None:
+        shown = f"about {round(noise * edges):,} of {edges:,} edges"
+        cells.append(("Estimated noise", percent(noise), shown))
+    before, after = content.removal.before, content.removal.after
+    if before.homophily is not None:
+        side, shown = after, f"{percent(before.homophily)} before"
+        if not after.edges:
+            side, shown = before, "before; no edge is left"
+        cells.append(("Edges within one class", percent(side.homophily), shown))
+    shown = f"{number(before.isolated)} before"
+    cells.append(("Nodes without any edge", number(after.isolated), shown))
+    shown = f"model of epoch {summary['best_epoch']} of {summary['epochs']}"
+    shown = f"{shown}, seed {summary['seed']}"
+    return [*cells, ("Trained", _duration(summary["seconds"]), shown)]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.1f} s"
+    minutes = math.floor(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{seconds / 3600:.1f} h"

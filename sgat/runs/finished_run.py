@@ -11,8 +11,7 @@ from typing import Any
 from sgat.config import Config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.node_data import NodeData, fingerprint
-from sgat.explaining.removal import Removal
-from sgat.explaining.removal_curve import RemovalPoint
+from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.models import SGAT
 from sgat.report.content import Content
 from sgat.runs.folder import RunFolder

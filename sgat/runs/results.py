@@ -15,8 +15,7 @@ from sgat.config import Config
 from sgat.data.files import FileGraph
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import fingerprint
-from sgat.explaining.removal import removal_of
-from sgat.explaining.removal_curve import STEPS, removal_curve
+from sgat.explaining.removal import STEPS, removal_curve, removal_of
 from sgat.runs.folder import RunFolder
 from sgat.runs.provenance import device_name, versions
 from sgat.scored import ScoredGraph, edge_table, node_score, node_table, score_table

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sgat.cli.text_table import aligned
-from sgat.explaining.drawing import COLOURS
+from sgat.explaining.pictures import COLOURS
 from sgat_lab.tables.cells import heading
 from sgat_lab.tables.plots import panels
 from sgat_lab.trials.options import Options

@@ -7,7 +7,7 @@ import torch
 from support.small_data import block_graph
 
 import sgat
-from sgat.explaining.important_edges import important_edges
+from sgat.explaining.graph_explanation import important_edges
 from sgat.ops import reference
 from sgat.scored import score_graphs
 

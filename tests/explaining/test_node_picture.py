@@ -4,7 +4,7 @@ import pytest
 from support.small_data import block_graph
 
 import sgat
-from sgat.explaining import node_picture
+from sgat.explaining import pictures
 from sgat.explaining.node_explanation import explain_node
 
 
@@ -25,6 +25,6 @@ def test_a_picture_says_whether_kept_edges_are_used(reach, own, title, key):
     assert found.reach == 2
     changed = dataclasses.replace(found, reach=reach, own_share=own)
     shown = [found.table, found.table]
-    assert node_picture._title(changed, shown).endswith(f"; {title}")
-    labels = [line.get_label() for line in node_picture._Style(changed).legend()]
+    assert pictures._title(changed, shown).endswith(f"; {title}")
+    labels = [line.get_label() for line in pictures._Style(changed).legend()]
     assert labels[-2:] == [key, "removed"]

@@ -6,7 +6,7 @@ import torch
 from support.small_data import block_graph, several_graphs
 
 import sgat
-from sgat.explaining.removal_curve import removal_curve
+from sgat.explaining.removal import removal_curve
 from sgat.scored import score_graphs
 from sgat.training.metrics import evaluate
 

@@ -4,7 +4,7 @@ import torch
 from matplotlib.figure import Figure
 from support.small_data import block_graph
 
-from sgat.explaining import removal_picture
+from sgat.explaining import pictures
 from sgat.explaining.removal import Contrast, Removal, describe_removal
 
 
@@ -15,7 +15,7 @@ def some_removal() -> Removal:
 
 def test_a_picture_names_its_numbers(tmp_path):
     removal = some_removal()
-    removal_picture.draw_removal(removal, tmp_path / "r.svg", "a $title$ <b>")
+    pictures.draw_removal(removal, tmp_path / "r.svg", "a $title$ <b>")
     ET.parse(tmp_path / "r.svg")
     text = (tmp_path / "r.svg").read_text()
     gone = removal.before.edges - removal.after.edges
@@ -32,7 +32,7 @@ def test_pairs_of_bars_have_a_scale_of_their_own():
         Contrast("c", "c", None, None),
     )
     panel = Figure().subplots()
-    removal_picture._contrasts(panel, Removal(side, side, contrasts))
+    pictures._contrasts(panel, Removal(side, side, contrasts))
     widths = [bar.get_width() for bar in panel.patches]
     assert widths == [1.0, 0.25, 1.0]
     assert [text.get_text() for text in panel.texts] == ["4", "1", "none", "0.5"]
@@ -44,7 +44,7 @@ def test_degrees_are_shares_of_at_least_so_many():
     data = block_graph()
     nothing = torch.zeros(data.graph.num_edges, dtype=torch.bool)
     panel = Figure().subplots()
-    removal_picture._degrees(panel, describe_removal(data, nothing))
+    pictures._degrees(panel, describe_removal(data, nothing))
     before, after = panel.lines
     degree = torch.bincount(data.graph.dst, minlength=data.num_nodes)
     for d, share in zip(*before.get_data(), strict=True):

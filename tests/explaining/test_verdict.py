@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
-from sgat.explaining.verdict import Verdict, label_of, verdict_from, verdict_of
+from sgat.explaining.node_explanation import Verdict, label_of, verdict_from, verdict_of
 
 
 @pytest.fixture

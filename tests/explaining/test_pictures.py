@@ -2,7 +2,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from sgat.explaining.drawing import edge_key, node_key, save_picture, short
+from sgat.explaining.pictures import edge_key, node_key, save_picture, short
 
 
 def test_keys_of_a_legend_are_points_and_lines():
