@@ -5,13 +5,18 @@ to `Scores`. Scalars per node are cheap, and so are short vectors per node, whos
 products the kernels compute; the score per edge is for what neither can say.
 """
 
-from sgat.scorers.additive import AdditiveScorer
-from sgat.scorers.edge_feature import EdgeFeatureScorer
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+from torch import nn
+
+from sgat.config.sections import GateMode
 from sgat.scorers.evidence import EvidenceScorer
-from sgat.scorers.free import FreeScorer
 from sgat.scorers.gatv2 import GATv2Scorer
-from sgat.scorers.named import SCORERS, choose_scorer, make_scorer
-from sgat.scorers.products import BilinearScorer, CosineScorer
+from sgat.scorers.pairs import BilinearScorer, CosineScorer, EdgeFeatureScorer
+from sgat.scorers.paper import AdditiveScorer, FreeScorer
 from sgat.scorers.scores import Scores, symmetrised
 from sgat.scorers.structure import StructureScorer
 
@@ -30,3 +35,60 @@ __all__ = [
     "make_scorer",
     "symmetrised",
 ]
+
+SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
+    "additive": lambda width, rank, gain: AdditiveScorer(width, init_gain=gain),
+    "cosine": lambda width, rank, gain: CosineScorer(width, rank, init_gain=gain),
+    "bilinear": lambda width, rank, gain: BilinearScorer(width, rank, init_gain=gain),
+    "gatv2": lambda width, rank, gain: GATv2Scorer(width, rank, init_gain=gain),
+    "structure": lambda width, rank, gain: StructureScorer(width, init_gain=gain),
+}
+"""Makers of scorers that look at a layer's features; "evidence" looks at none."""
+
+
+def make_scorer(
+    name: str, channels: int, rank: int, *, init_gain: float = 1.0
+) -> nn.Module:
+    """The scorer of a name in `SCORERS`.
+
+    `rank` is the length of the vectors of "cosine" and "bilinear", and the width of the
+    hidden layer of "gatv2".
+    """
+    if name not in SCORERS:
+        names = ", ".join((*SCORERS, "evidence"))
+        raise ValueError(f"Unknown scorer {name!r}; choose one of {names}.")
+    return SCORERS[name](channels, rank, init_gain)
+
+
+def choose_scorer(
+    scorer: nn.Module | str | None,
+    gate_mode: GateMode,
+    num_edges: int | None,
+    *,
+    channels: int,
+    rank: int,
+    threshold: float,
+    init_gain: float = 1.0,
+) -> nn.Module | None:
+    """The scorer of a model; None for the additive one, which a layer makes itself.
+
+    `scorer` is a module, "evidence", a key of `SCORERS` or None. The transductive mode
+    takes a free score for each of `num_edges` edges, and no scorer.
+    """
+    if gate_mode not in get_args(GateMode):
+        raise ValueError(
+            f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
+        )
+    if scorer == "evidence":
+        scorer = EvidenceScorer(threshold=threshold)
+    elif scorer == "additive":
+        scorer = None
+    elif isinstance(scorer, str):
+        scorer = make_scorer(scorer, channels, rank, init_gain=init_gain)
+    if gate_mode == "inductive":
+        return scorer
+    if scorer is not None:
+        raise ValueError("`scorer` must be additive in the transductive gate mode.")
+    if num_edges is None:
+        raise ValueError("`num_edges` must be given in the transductive gate mode.")
+    return FreeScorer(num_edges)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sgat.config import ModelConfig
 from sgat.graph import Graph
-from sgat.scorers.additive import PairScorer
+from sgat.scorers.pairs import PairScorer
 from sgat.scorers.scores import Scores
 
 SLOPE = 0.2
@@ -96,7 +96,7 @@ class GATv2Scorer(PairScorer):
         additive: bool = True,
         init_gain: float = 1.0,
     ) -> None:
-        super().__init__(channels, additive=additive, init_gain=init_gain)
+        super().__init__(channels, width, additive=additive, init_gain=init_gain)
         if width < 1:
             raise ValueError(f"`width` must be at least 1, got {width}.")
         self.width = width
@@ -118,7 +118,3 @@ class GATv2Scorer(PairScorer):
         left, right = h @ self.left_weight, h @ self.right_weight
         edge: Any = hidden_scores(left, right, self.weight, graph.dst, graph.src)
         return self.node_scores(h, graph)._replace(edge=edge)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.channels}, {self.width}"

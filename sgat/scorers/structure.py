@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sgat.graph import Graph
 from sgat.graph.compressed_rows import once
 from sgat.ops.common_neighbours import sum_common
-from sgat.scorers.additive import PairScorer
+from sgat.scorers.pairs import PairScorer
 from sgat.scorers.scores import Scores
 
 
@@ -94,7 +94,3 @@ class StructureScorer(PairScorer):
             scores.src + ends[:, 1],
             common.to(self.common_weight) @ self.common_weight,
         )
-
-    def extra_repr(self) -> str:
-        """The width."""
-        return f"{self.channels}"
