@@ -77,12 +77,8 @@ class EdgeScores:
 
     def to(self, device: torch.device | str) -> EdgeScores:
         """The same scores on another device."""
-        moved: dict[str, Any] = {
-            field.name: None if value is None else value.to(device)
-            for field in dataclasses.fields(self)
-            for value in [getattr(self, field.name)]
-        }
-        return EdgeScores(**moved)
+        known = {name: part for name, part in vars(self).items() if part is not None}
+        return EdgeScores(**{name: part.to(device) for name, part in known.items()})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,11 +159,7 @@ def edge_table(scored: Sequence[ScoredGraph]) -> Any:
             "src": src if ids is None else ids[src],
             "dst": dst if ids is None else ids[dst],
             "weight": data.graph.edge_weight.cpu().numpy(),
-            "log_alpha": found.log_alpha.numpy(),
-            "probability": found.probability.numpy(),
-            "gate": found.gate.numpy(),
-            "kept": found.kept.numpy(),
-            "attention": np.asarray(found.attention),
+            **{name: np.asarray(getattr(found, name)) for name in SCORES},
         }
         table = pd.DataFrame(columns)
         if len(scored) > 1:

@@ -1,11 +1,8 @@
 """Epochs: train, evaluate and select, without waiting for the device.
 
-Everything an epoch decides (is the loss finite, is this the best model so far, how far
-to move the gate bias) is decided in tensors on the device, and what it reports is one
-row of numbers that is read later. (Only where several graphs are dealt into batches
-anew each epoch does putting a batch together wait.) On a GPU a whole epoch can
-therefore be captured as a CUDA graph and replayed, which is what makes small graphs
-fast there.
+Everything an epoch decides is decided in tensors on the device, and its report is one
+row of numbers that is read later, so a GPU can capture a whole epoch as a CUDA graph
+and replay it. Only dealing several graphs into batches anew each epoch waits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Fresh models: settings completed by the data, weights drawn from a seed.
+"""Fresh models: settings completed by the data, weights drawn, every graph judged once.
 
-Tested by tests/training/test_fresh_model.py and tests/training/test_choosing.py.
+Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py.
 """
 
 from __future__ import annotations
@@ -10,27 +10,32 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.gates import chosen_gates
-from sgat.judging import EDGE_LIMIT, edges_ignore_classes, is_assortative
+from sgat.judging import EDGE_LIMIT, Example, edges_ignore_classes, is_assortative
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
-from sgat.training.judged_data import examples
+from sgat.scorers import EvidenceScorer
 
 Build = Callable[[NodeData], NodeClassifier]
 """Makes another model than SGAT for data of these sizes; weights are drawn later."""
 
 
+def examples(graphs: Sequence[NodeData]) -> list[Example]:
+    """The graphs with training nodes, and the classes of these nodes."""
+    training = [data for data in graphs if bool(data.train.any())]
+    return [Example.of(data.graph, data.x, data.y, data.train) for data in training]
+
+
 def chosen_scorer(
     model: ModelConfig, graphs: Sequence[NodeData]
 ) -> Literal["evidence", "additive"]:
-    """The scorer that "auto" stands for on these graphs.
+    """The scorer that "auto" stands for: evidence, unless edges are too many to judge.
 
-    Gates go by evidence where that can be had: not on more edges than
-    `EDGE_LIMIT`, nor in the transductive mode, which takes no scorer but the
-    paper's.
+    The transductive mode takes no scorer but the paper's.
     """
     if model.gate_mode == "transductive" or is_large(graphs):
         return "additive"
@@ -45,12 +50,10 @@ def is_large(graphs: Sequence[NodeData]) -> bool:
 def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
     """The read-out that "auto" stands for on these graphs, as entries of `ModelConfig`.
 
-    With gates by evidence class scores are averaged along the edges where edges tend to
-    join nodes of one class. Gates that training moves learn better by layers of
-    attention, and several labels per node depend on more of a neighbour than its
-    scores. Where edges do not join nodes of one class, beliefs travel; no step,
-    whatever `layers` was, if edges ignore the classes, for then neighbours say nothing
-    of a node. Gates by evidence still judge the edges.
+    Where edges tend to join nodes of one class, scores are averaged along them; gates
+    that training moves learn better by layers of attention, and several labels depend
+    on more of a neighbour than its scores. Elsewhere beliefs travel; no step, whatever
+    `layers` was, if edges ignore the classes.
     """
     by_evidence = model.scorer == "evidence"
     known, num_classes = examples(graphs), graphs[0].num_classes
@@ -159,3 +162,41 @@ def _check_sgat(
             "`gate_bias` must be true with `keep`: training to a share of edges moves"
             " the gate bias."
         )
+
+
+def observe(
+    model: NodeClassifier,
+    graphs: Sequence[NodeData],
+    *,
+    seed: int,
+    keep: float | None = None,
+) -> list[NodeData]:
+    """The data as a model is to see it: judged, where gates go by evidence.
+
+    The judge is fitted to the graphs with training nodes, and the scale of the scores
+    to the share of the edges to `keep`.
+    """
+    if not isinstance(model, SGAT) or model.judge is None:
+        return list(graphs)
+    odds = model.judge.fit(examples(graphs), seed=seed)
+    scorer = model.gating.scorer
+    assert isinstance(scorer, EvidenceScorer)
+    scorer.spread(torch.cat(odds), keep)
+    left = iter(odds)
+    return [
+        _with_odds(data, next(left))
+        if bool(data.train.any())
+        else judge_anew(model, data)
+        for data in graphs
+    ]
+
+
+def judge_anew(model: SGAT, data: NodeData) -> NodeData:
+    """The data with its graph judged, whatever log-odds it has."""
+    blank = _with_odds(data, None)
+    return dataclasses.replace(data, graph=model.judged(data.x, blank.graph))
+
+
+def _with_odds(data: NodeData, odds: Tensor | None) -> NodeData:
+    graph = dataclasses.replace(data.graph, log_odds=odds)
+    return dataclasses.replace(data, graph=graph)

@@ -1,15 +1,9 @@
 """The gradient by binary gates: REINFORCE, REBAR, RELAX, and where they enter a step.
 
-A gate z ~ Bernoulli(π), π = σ(log α), is a step in log α and passes no gradient.
-Training descends the expected loss E f(z), the first term of eq. 11, where f is the
-loss on the labels with gates z and everything else, dropout included, held fixed. An
-estimator draws a vector g, one number per edge, with
-
-    E g = ∂ E f(z) / ∂ log α
-
-docs/method.md derives them. `attach` adds an estimate to the gradient by log α, and the
-backward pass carries it on to the weights. The loss has its own derivative by the
-weights besides, and the penalty λ Σ π its exact gradient.
+A gate z ~ Bernoulli(π), π = σ(log α), passes no gradient. An estimator draws a vector g
+with E g = ∂ E f(z) / ∂ log α, [E], where f is the loss on the labels with gates z and
+everything else, dropout included, held fixed. `attach` adds it to the gradient by
+log α. docs/method.md derives the estimators.
 
 Williams: Simple statistical gradient-following algorithms for connectionist
 reinforcement learning (1992). Tucker, Mnih, Maddison, Lawson, Sohl-Dickstein: REBAR:
@@ -100,9 +94,7 @@ class Reinforce(Estimator):
 
         g = mean over draws k of (f(z_k) - f̄_k) (z_k - π)
 
-    Of several draws, f̄_k is the mean loss of the others; each costs a forward pass. For
-    a single one it is the running mean of the loss of earlier steps, and the first
-    step, which has none, estimates 0.
+    f̄_k is the mean loss of the other draws; of a single one, that of earlier steps.
     """
 
     @torch.no_grad()
@@ -131,12 +123,10 @@ class Rebar(Estimator):
 
         plain   = (f(z) - f̄) (z - π)
         control = ∂f(σ(y/β)) - ∂f(σ(ỹ/β)) - (f(σ(ỹ/β)) - f̄) (z - π)     ∂ by log α
-        g       = plain + η control
+        g       = plain + η control,   η = - E[plain · control] / E[control · control]
 
-    y is the logit of which z is the sign, ỹ another draw of it given z. The mean of
-    `control` is 0. f̄ is the running mean of the loss, and η the factor that made the
-    variance of earlier steps smallest: η = - E[plain · control] / E[control · control]
-    by running means; 1 until there are any. Two more passes.
+    y is the logit of which z is the sign, ỹ another draw of it given z. f̄ and η are
+    running means over earlier steps; η is 1 until there are any. Two more passes.
     """
 
     def __init__(self, gates: BinaryGates, device: torch.device | str) -> None:
@@ -182,10 +172,8 @@ class Relax(Estimator):
         g       = plain + η relaxed + free
 
     y, ỹ and f̄ are those of `Rebar`, and `spread` is the running deviation of the loss
-    from f̄. The means of `relaxed` and `free` are 0 whatever η, κ and v are. These start
-    as those of REBAR, η = 1, κ = β and v = 0, and after each step move against the
-    gradient of |g|², whose mean is the variance of g plus a constant. Two more passes,
-    and second derivatives by the gates.
+    from f̄. η, κ and v start as those of REBAR, 1, β and 0, and after each step move
+    against the gradient of |g|². Two more passes, and second derivatives by the gates.
     """
 
     def __init__(self, gates: BinaryGates, device: torch.device | str) -> None:

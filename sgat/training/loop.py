@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -19,9 +23,13 @@ from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import checkpoint
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
-from sgat.training.fresh_model import Build, fresh_model, resolved
-from sgat.training.interrupt import stop_requests
-from sgat.training.judged_data import judge_anew, observe
+from sgat.training.fresh_model import (
+    Build,
+    fresh_model,
+    judge_anew,
+    observe,
+    resolved,
+)
 from sgat.training.result import EpochRecord, Result, Snapshot
 
 REPLAYED = 25
@@ -30,6 +38,47 @@ WARM_EPOCHS = 2
 """Epochs that run as usual first, so that everything is compiled and allocated."""
 LARGEST_CAPTURE = 4_000_000
 """Number of edges beyond which an epoch keeps a GPU busy without a captured graph."""
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Signals that ask for a stop; the second one means what it always does."""
+
+
+class StopRequest:
+    """Whether a stop was asked for."""
+
+    requested = False
+
+
+@contextlib.contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Yield an object that says whether the first SIGINT or SIGTERM has come.
+
+    Outside the main thread, which alone can handle signals, they keep their meaning;
+    a signal that is ignored stays so.
+    """
+    stop = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    # Ignored signals stay ignored (nohup, a shell's background jobs), and a handler
+    # that was not set from Python (None) could not be put back.
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    skipped = (signal.SIG_IGN, None)
+    before = {number: old for number, old in handlers.items() if old not in skipped}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def request(number: int, frame: types.FrameType | None) -> None:
+        stop.requested = True
+        restore()
+
+    try:
+        for number in before:
+            signal.signal(number, request)
+        yield stop
+    finally:
+        restore()
 
 
 def chosen_device(name: str) -> torch.device:

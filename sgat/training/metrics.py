@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, labelled
 from sgat.node_classifier import NodeClassifier
 
 
@@ -93,25 +93,20 @@ def evaluate(
     Over all graphs together; None for a role that no node has.
     """
     model.eval()
-    logits: dict[str, list[Tensor]] = {role: [] for role in roles}
-    labels: dict[str, list[Tensor]] = {role: [] for role in roles}
+    found: dict[str, list[tuple[Tensor, Tensor]]] = {role: [] for role in roles}
     for data in graphs:
         masks = {role: getattr(data, role) for role in roles}
-        if not any(bool(mask.any()) for mask in masks.values()):
-            continue
-        scores = model(data.x, data.graph)
-        for role, mask in masks.items():
-            logits[role].append(scores[mask])
-            labels[role].append(data.y[mask])
+        if any(bool(mask.any()) for mask in masks.values()):
+            logits = model(data.x, data.graph)
+            for role, mask in masks.items():
+                found[role].append((logits[mask], data.y[mask]))
     results: list[Evaluation | None] = []
-    for role in roles:
-        y = torch.cat(labels[role]) if labels[role] else torch.empty(0)
-        if not len(y):
+    for parts in found.values():
+        if not any(len(y) for _, y in parts):
             results.append(None)
             continue
-        scores = torch.cat(logits[role])
-        value = score(scores, y).item()
-        results.append(Evaluation(value, loss_on(scores, y).item()))
+        logits, y = (torch.cat(side) for side in zip(*parts, strict=True))
+        results.append(Evaluation(score(logits, y).item(), loss_on(logits, y).item()))
     return results
 
 
@@ -125,11 +120,8 @@ def score_nodes(
     has_test = any(bool(data.test.any()) for data in graphs)
     found, labels = [], []
     for data, prediction in zip(graphs, predictions, strict=True):
-        if role is not None or has_test:
-            mask = getattr(data, role or "test")
-        else:
-            everyone = torch.ones(data.num_nodes, dtype=torch.bool)
-            mask = everyone if data.is_multilabel else data.y >= 0
+        named = role is not None or has_test
+        mask = getattr(data, role or "test") if named else labelled(data.y)
         found.append(prediction[mask])
         labels.append(data.y[mask])
     number = sum(map(len, labels))

@@ -16,7 +16,7 @@ from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge, edge_judge
 from sgat.training import checkpoint
-from sgat.training.judged_data import examples, judge_anew, observe
+from sgat.training.fresh_model import examples, judge_anew, observe
 from sgat.training.loop import Training, fit
 from sgat.training.metrics import evaluate
 
