@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from sgat.data.files.atomic import replacing
-from sgat.explaining.removal import Removal
-from sgat.explaining.removal_curve import RemovalPoint
+from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.report.charts import Chart
-from sgat.report.class_edges import class_edges
-from sgat.report.confusion import confusion, label_scores
-from sgat.report.content import Content
+from sgat.report.confusion import class_edges, confusion, label_scores
+from sgat.report.content import Content, lead, tiles
 from sgat.report.graph_view import GraphView, build_view
 from sgat.report.markup import json_block
 from sgat.report.page import assemble
 from sgat.report.picture import COLOURS, shape_path, still_picture
 from sgat.report.removed import removed_tables
 from sgat.report.scores import score_cards
-from sgat.report.summary import lead, tiles
 from sgat.report.training import training_cards
 
 MOST_LEGEND = 40
@@ -29,29 +26,17 @@ MOST_LEGEND = 40
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a report says, in numbers.
-
-    Attributes:
-        path: The file.
-        size: Its size in bytes.
-        graph: Name of the graph that is drawn.
-        whole: Whether that graph is drawn whole.
-        edges: Edges of that graph.
-        edges_in_page: How many of them the page holds.
-        curve: The score against the share of edges removed.
-        removal: The graph before and after.
-        notes: What was left out of the page, one sentence each.
-    """
+    """A report that was written, in numbers."""
 
     path: Path
-    size: int
-    graph: str
-    whole: bool
-    edges: int
-    edges_in_page: int
+    size: int  # in bytes
+    graph: str  # name of the graph that is drawn
+    whole: bool  # whether it is drawn whole
+    edges: int  # of that graph
+    edges_in_page: int  # of these
     curve: tuple[RemovalPoint, ...]
     removal: Removal
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # on what was left out of the page, one sentence each
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
@@ -71,14 +56,8 @@ class Report:
 def write_report(content: Content, path: Path, *, graph: str | None = None) -> Report:
     """Write the report of a run, in full or not at all.
 
-    Args:
-        content: What the page is made of.
-        path: The file; an earlier one is replaced.
-        graph: Name of the graph to draw, where there are several; None takes the one
-            with snapshots, else the first that is tested on.
-
-    Raises:
-        ValueError: If there is no graph of that name, or the snapshots are damaged.
+    Of several graphs it draws the one named `graph`; without a name, the one with
+    snapshots, else the first that is tested on.
     """
     place = _chosen(content, graph)
     data = content.scored[place].data

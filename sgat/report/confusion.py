@@ -1,8 +1,10 @@
-"""Which classes are taken for which; for several labels, how well each is found."""
+"""Counts by classes: which are taken for which, which edges join; scores of labels.
+
+Tested by tests/report/test_confusion.py and tests/report/test_class_edges.py.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,22 +19,24 @@ Array = np.ndarray[Any, Any]
 
 MOST_CLASSES = 24
 """Classes with a row of their own; the rarest of more share one."""
+EDGES_AT_ONCE = 1 << 20
+"""Edges whose classes are in memory together."""
 ROLES = {"test": "test nodes", "val": "validation nodes", "train": "training nodes"}
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Confusion:
-    """Counts of nodes by their class and the predicted one.
+class Confusion(NamedTuple):
+    """Counts of nodes by their class and the predicted one."""
 
-    Attributes:
-        names: Names of the rows and columns; None stands for all rarer classes.
-        counts: Nodes of class (row) predicted as class (column), [R, R].
-        nodes: Which nodes were counted, in words.
-    """
+    names: tuple[Any, ...]  # of the classes; None stands for all rarer ones
+    counts: Array  # nodes of class (row) predicted as class (column), [R, R]
+    nodes: str  # which nodes were counted, in words
 
-    names: tuple[Any, ...]
-    counts: Array
-    nodes: str
+
+class ClassEdges(NamedTuple):
+    """Edges by the classes of their ends."""
+
+    names: tuple[Any, ...]  # of the classes; None stands for all rarer ones
+    counts: Array  # edges from class (row) to class (column), and the kept, [R, R, 2]
 
 
 class LabelScore(NamedTuple):
@@ -45,31 +49,25 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-def scored_nodes(scored: Sequence[ScoredGraph]) -> tuple[list[Tensor], str]:
-    """Masks of the nodes to judge by, and what they are called.
+def judged_nodes(scored: Sequence[ScoredGraph]) -> tuple[Tensor, Tensor, str]:
+    """Labels and predictions of the nodes to judge by, and what they are called.
 
     Test nodes, where there are any; else those that chose the model, or trained it.
     """
-    for role, text in ROLES.items():
-        masks = [getattr(part.data, role) for part in scored]
-        if any(bool(mask.any()) for mask in masks):
-            return masks, text
-    return [torch.zeros_like(part.data.train) for part in scored], "no nodes"
+    masks = {role: [getattr(part.data, role) for part in scored] for role in ROLES}
+    role = next((r for r, parts in masks.items() if torch.cat(parts).any()), None)
+    chosen = list(zip(scored, masks[role or "train"], strict=True))
+    true = torch.cat([part.data.y[mask] for part, mask in chosen])
+    predicted = torch.cat([part.prediction[mask] for part, mask in chosen])
+    return true, predicted, ROLES[role] if role else "no nodes"
 
 
 def confusion(scored: Sequence[ScoredGraph], most: int = MOST_CLASSES) -> Confusion:
-    """Count true against predicted classes, over all graphs.
-
-    Args:
-        scored: The graphs, one class per node.
-        most: Classes with a row of their own.
-    """
-    masks, nodes = scored_nodes(scored)
+    """True against predicted classes, over all graphs."""
+    true, predicted, nodes = judged_nodes(scored)
     size = scored[0].data.num_classes
-    counts = np.zeros((size, size), dtype=np.int64)
-    for part, mask in zip(scored, masks, strict=True):
-        pair = part.data.y[mask] * size + part.prediction[mask]
-        counts += torch.bincount(pair, minlength=size**2).numpy().reshape(size, size)
+    found = torch.bincount(true * size + predicted, minlength=size**2).numpy()
+    counts = found.reshape(size, size)
     names, (counts,) = merge_rare(scored[0].data.classes, [counts], most)
     return Confusion(names, counts, nodes)
 
@@ -79,10 +77,7 @@ def merge_rare(
 ) -> tuple[tuple[Any, ...], list[Array]]:
     """Put all but the most frequent classes into one row and column, named None.
 
-    Args:
-        names: Names of the classes.
-        counts: Counts by pairs of classes, [C, C]; the first says what is frequent.
-        most: Rows that are left at most.
+    Of the counts by pairs of classes, [C, C], the first says what is frequent.
     """
     size = len(names)
     if size <= most:
@@ -100,22 +95,14 @@ def merge_rare(
 
 
 def label_scores(scored: Sequence[ScoredGraph]) -> tuple[list[LabelScore], str]:
-    """Precision, recall and F1 of every label, the most frequent first; of which nodes.
-
-    They are those of all graphs together.
-    """
-    masks, nodes = scored_nodes(scored)
-    parts = list(zip(scored, masks, strict=True))
-    true = torch.cat([part.data.y[mask] for part, mask in parts]) > 0
-    predicted = torch.cat([part.prediction[mask] for part, mask in parts]) > 0
+    """Scores of every label over all graphs, the most frequent first; which nodes."""
+    *both, nodes = judged_nodes(scored)
     # Without nodes to judge by there is one that has no label.
     true, predicted = (
-        part if len(part) else part.new_zeros(1, part.shape[1])
-        for part in (true, predicted)
+        (part if len(part) else part.new_zeros(1, part.shape[1])).numpy() > 0
+        for part in both
     )
-    rates = precision_recall_fscore_support(
-        true.numpy(), predicted.numpy(), zero_division=np.nan
-    )
+    rates = precision_recall_fscore_support(true, predicted, zero_division=np.nan)
     rows = np.stack(rates, axis=1).astype(object)
     rows[rows != rows] = None
     found = [
@@ -123,3 +110,28 @@ def label_scores(scored: Sequence[ScoredGraph]) -> tuple[list[LabelScore], str]:
         for name, (*shares, support) in zip(scored[0].data.classes, rows, strict=True)
     ]
     return sorted(found, key=lambda label: -label.support), nodes
+
+
+def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
+    """All edges, and the kept, from predicted class (row) to class (column), [C, C]."""
+    size = scored[0].data.num_classes
+    counts = np.zeros((2, size * size), dtype=np.int64)
+    for part in scored:
+        kind, graph, kept = part.prediction, part.data.graph, part.edges.kept
+        columns = graph.src, graph.dst, kept
+        parts = (column.split(EDGES_AT_ONCE) for column in columns)
+        for src, dst, stays in zip(*parts, strict=True):
+            pair = kind[src] * size + kind[dst]
+            counts[0] += np.bincount(pair, minlength=size * size)
+            counts[1] += np.bincount(pair[stays], minlength=size * size)
+    return counts[0].reshape(size, size), counts[1].reshape(size, size)
+
+
+def class_edges(scored: Sequence[ScoredGraph]) -> ClassEdges | None:
+    """The edges between any two classes, rare ones as one; None without edges."""
+    classes, (every, kept) = merge_rare(
+        scored[0].data.classes, count_class_edges(scored)
+    )
+    if not every.sum():
+        return None
+    return ClassEdges(classes, np.stack([every, kept], axis=-1))

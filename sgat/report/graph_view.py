@@ -41,17 +41,11 @@ SPLITS = ("train", "val", "test")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphView:
-    """The data of the view, and what the static picture is drawn from.
+    """The data of the view, and what the static picture is drawn from."""
 
-    Attributes:
-        payload: What the script of the page reads.
-        place: Positions, [N, 2]; None where the graph is not drawn whole.
-        notes: What was left out, one sentence each.
-    """
-
-    payload: dict[str, Any]
-    place: Array | None
-    notes: tuple[str, ...]
+    payload: dict[str, Any]  # for the script of the page
+    place: Array | None  # positions, [N, 2]; None where the graph is not drawn whole
+    notes: tuple[str, ...]  # on what was left out, one sentence each
 
 
 def build_view(
@@ -65,17 +59,10 @@ def build_view(
     most_edges: int = MOST_EDGES,
     most_nodes: int = MOST_NODES,
 ) -> GraphView:
-    """Gather what the view needs of one graph.
+    """Gather what the view needs of one graph; kept edges have log α > `threshold`.
 
-    Args:
-        scored: The graph with its scores.
-        threshold: The log α above which an edge is kept.
-        is_symmetric: Whether both directions of an edge have one score.
-        uses_edges: Whether the model passes messages over the edges it keeps.
-        snapshots: Scores and predictions over the epochs, where they were kept.
-        most_lines: Lines, and nodes, up to which the graph is drawn whole.
-        most_edges: Edges that go into the page at most.
-        most_nodes: Nodes that do.
+    Both directions of an edge have one score where `is_symmetric`, and `uses_edges`
+    says whether the model passes messages over the edges it keeps.
     """
     data, scores = scored.data, scored.edges
     graph = data.graph
@@ -234,10 +221,9 @@ def _snapshots(path: Path, data: NodeData) -> tuple[dict[str, Any] | None, list[
     size = 4 * data.graph.num_edges + 2 * data.num_nodes
     most = max(MOST_SNAPSHOT_BYTES // max(size, 1), 2)
     notes = []
-    place = np.arange(len(epoch))
     if len(epoch) > most:
-        place = np.linspace(0, len(epoch) - 1, most).round().astype(int)
         notes.append(f"{most} of the {len(epoch)} snapshots are in this page.")
+    place = np.linspace(0, len(epoch) - 1, min(len(epoch), most)).round().astype(int)
     found: dict[str, Any] = {
         "epoch": epoch[place].tolist(),
         "score": [packed(log_alpha[p], "f4") for p in place],

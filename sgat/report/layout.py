@@ -33,17 +33,10 @@ EXACT = 600
 def layout_nodes(
     src: Array, dst: Array, num_nodes: int, weight: Array | None = None
 ) -> Array:
-    """Place the nodes so that neighbours are near each other.
+    """Positions from -1 to 1 with neighbours near each other, [N, 2] float32.
 
-    Args:
-        src: Source of each edge, [E].
-        dst: Target of each edge, [E]; directions do not matter.
-        num_nodes: Number of nodes N; those without edges are put around the rest.
-        weight: Strength of each edge's spring, [E]; None for all 1.
-
-    Returns:
-        Positions in the square from -1 to 1, [N, 2] float32, the same for the same
-        input.
+    Directions do not matter, `weight` is the strength of each edge's spring, [E], and
+    nodes without edges are put around the rest. The same input has the same positions.
     """
     if num_nodes == 0:
         return np.zeros((0, 2), dtype=np.float32)

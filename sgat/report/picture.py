@@ -32,8 +32,7 @@ def still_picture(scored: ScoredGraph, place: Array) -> str:
         wrong = (kind != data.y) & (data.y >= 0)
     edges = data.graph.src, data.graph.dst, scored.edges.kept
     src, dst, kept = (part.numpy() for part in edges)
-    ids = range(data.num_nodes) if data.node_ids is None else data.node_ids
-    return draw_graph(place, (src, dst, kept), (kind.numpy(), wrong.numpy()), ids)
+    return draw_graph(place, (src, dst, kept), (kind.numpy(), wrong.numpy()), data.ids)
 
 
 def draw_graph(
@@ -45,18 +44,10 @@ def draw_graph(
     """Draw kept edges as solid, removed edges as dashed lines, nodes by their class.
 
     Where both directions of an edge are there, each is the half of the line at its
-    target.
-
-    Args:
-        place: Positions from -1 to 1, [N, 2].
-        edges: Source and target of each edge, and whether it is kept, [E] each.
-        nodes: Class of each node by number, and whether that is wrong, [N] each.
-        names: Ids of the nodes; written beside them where there are few.
-
-    Returns:
-        An SVG element; colours come from the style sheet, shapes tell them apart.
+    target. Positions go from -1 to 1, [N, 2]; where there are few nodes, their names
+    stand beside them. Colours come from the style sheet, shapes tell them apart.
     """
-    (src, dst, kept), (kind, wrong) = edges, nodes
+    (src, dst, kept), (kind, wrong) = edges, nodes  # [E] and [N] each
     size = len(place)
     at = np.rint((place * (0.95, -0.95) + 1) * SIZE / 2).astype(int)
     ends = np.concatenate([src, dst])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.explaining.removal_curve import RemovalPoint
+from sgat.explaining.removal import RemovalPoint
 from sgat.report.cards import Card
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.markup import number, percent

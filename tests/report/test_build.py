@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from sgat.explaining.removal import removal_of
-from sgat.explaining.removal_curve import STEPS, removal_curve
+from sgat.explaining.removal import STEPS, removal_curve, removal_of
 from sgat.report.build import write_report
 from sgat.report.markup import percent
 from sgat.scored import score_graphs

@@ -3,8 +3,15 @@ import re
 
 import pytest
 
-from sgat.report.axes import Axis, spread
-from sgat.report.charts import Mark, Series, bar_chart, histogram, line_chart
+from sgat.report.charts import (
+    Axis,
+    Mark,
+    Series,
+    bar_chart,
+    histogram,
+    line_chart,
+    spread,
+)
 
 
 def points(svg, place=0):

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import torch
 
-from sgat.report.class_edges import class_edges, count_class_edges
+from sgat.report.confusion import class_edges, count_class_edges
 from sgat.scored import score_graphs
 
 

@@ -6,7 +6,7 @@ import torch
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from support.small_data import block_graph, several_graphs
 
-from sgat.report.confusion import confusion, label_scores, scored_nodes
+from sgat.report.confusion import confusion, judged_nodes, label_scores
 from sgat.scored import ScoredGraph
 from sgat.training import metrics
 
@@ -57,7 +57,7 @@ def test_without_test_nodes_others_are_judged():
         ((nobody, nobody, nobody), "no nodes"),
     ):
         (part,) = predicted([data.with_split(*roles)], 0)
-        assert scored_nodes([part])[1] == text
+        assert judged_nodes([part])[-1] == text
 
 
 def test_labels_are_scored_as_scikit_learn_does(seed):

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from sgat.report.summary import lead
+from sgat.report.content import lead
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from support.small_data import block_graph
 
-from sgat.explaining.removal import Contrast, Removal, describe_removal
-from sgat.explaining.removal_curve import RemovalPoint
+from sgat.explaining.removal import Contrast, Removal, RemovalPoint, describe_removal
 from sgat.report.removed import removed_tables
 from sgat.report.scores import score_cards
 from sgat.report.training import training_cards
