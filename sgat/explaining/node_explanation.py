@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.explaining.edge_effects import both_ways, logits_without
 from sgat.models import SGAT
 from sgat.readouts.diffusion import DiffusionReadout
@@ -23,7 +23,6 @@ TOP = 30
 """Kept edges that are dropped in turn, unless asked otherwise."""
 MOST_SEARCHED = 20_000
 """Ids among which a similar one is looked for."""
-ROLES = ("train", "val", "test")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -270,8 +269,5 @@ def plain(value: Any) -> Any:
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
     """The rows of a table as plain values, None for what is missing."""
-    rows = table.astype(object).where(table.notna(), None)
-    return [
-        {key: plain(value) for key, value in row.items()}
-        for row in rows.to_dict("records")
-    ]
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return list(rows)

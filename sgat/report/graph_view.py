@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.report.layout import layout_nodes
 from sgat.scored import ScoredGraph
 
@@ -36,7 +36,6 @@ MOST_SNAPSHOT_BYTES = 4_000_000
 MOST_LABEL_BYTES = 1_500_000
 REMOVED_SPRING = 0.35
 """Pull of a removed edge in the layout, against 1 of a kept one."""
-SPLITS = ("train", "val", "test")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -181,9 +180,9 @@ def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, int | None]:
 
 
 def _splits(data: NodeData) -> Array:
-    """0 for no role, then 1 + the place of the role in `SPLITS`, [N]."""
+    """0 for no role, then 1 + the place of the role in `ROLES`, [N]."""
     split = np.zeros(data.num_nodes, dtype=np.uint8)
-    for place, role in enumerate(SPLITS):
+    for place, role in enumerate(ROLES):
         split[getattr(data, role).numpy()] = place + 1
     return split
 

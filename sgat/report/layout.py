@@ -40,7 +40,10 @@ def layout_nodes(
     """
     if num_nodes == 0:
         return np.zeros((0, 2), dtype=np.float32)
-    springs = _springs(src, dst, num_nodes, weight)
+    strength = np.ones(len(src)) if weight is None else np.asarray(weight, dtype=float)
+    matrix = sparse.csr_array((strength, (dst, src)), shape=(num_nodes, num_nodes))
+    # Both directions of an edge are one spring.
+    springs = matrix.maximum(matrix.T).tocsr()
     joined = np.diff(springs.indptr) > 0
     place = np.zeros((num_nodes, 2))
     if joined.any():
@@ -50,13 +53,6 @@ def layout_nodes(
     place[~joined] = _ring(int((~joined).sum()), 1.06 * reach, joined.any())
     place -= (place.max(axis=0) + place.min(axis=0)) / 2
     return (place / (np.abs(place).max() or 1)).astype(np.float32)
-
-
-def _springs(src: Array, dst: Array, size: int, weight: Array | None) -> Any:
-    """Symmetric strengths; both directions of an edge are one spring."""
-    strength = np.ones(len(src)) if weight is None else np.asarray(weight, dtype=float)
-    matrix = sparse.csr_array((strength, (dst, src)), shape=(size, size))
-    return matrix.maximum(matrix.T).tocsr()
 
 
 def _ring(number: int, radius: float, is_around: bool) -> Array:

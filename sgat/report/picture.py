@@ -57,7 +57,9 @@ def draw_graph(
         f'<svg class="still{few}" viewBox="0 0 {SIZE} {SIZE}" role="img"'
         ' aria-label="The graph: kept edges solid, removed edges dashed">'
     ]
-    start = np.where(_has_reverse(src, dst)[:, None], (at[src] + at[dst]) / 2, at[src])
+    wide, far = src.astype(np.int64), dst.astype(np.int64)
+    has_reverse = np.isin(far * size + wide, wide * size + far)[:, None]
+    start = np.where(has_reverse, (at[src] + at[dst]) / 2, at[src])
     for name, chosen in (("removed", ~kept), ("kept", kept)):
         stretch = np.concatenate([start[chosen], at[dst[chosen]]], axis=1)
         steps = [f"M{a:g} {b:g}L{c:g} {d:g}" for a, b, c, d in stretch.tolist()]
@@ -75,12 +77,6 @@ def draw_graph(
             short = escape(str(text)[:LONGEST])
             parts.append(f'<text x="{x + r + 4:.0f}" y="{y + 5}">{short}</text>')
     return "".join([*parts, "</svg>"])
-
-
-def _has_reverse(src: Array, dst: Array) -> Array:
-    size = int(max(src.max(initial=0), dst.max(initial=0))) + 1
-    key, reverse = (a.astype(np.int64) * size + b for a, b in ((src, dst), (dst, src)))
-    return np.isin(reverse, key)
 
 
 def node_radius(degree: Array, num_nodes: int) -> Array:

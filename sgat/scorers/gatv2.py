@@ -62,11 +62,7 @@ def hidden_scores_bwd(
 def _(
     grad: Tensor, left: Tensor, right: Tensor, weight: Tensor, dst: Tensor, src: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return (
-        torch.empty_like(left),
-        torch.empty_like(right),
-        torch.empty_like(weight),
-    )
+    return torch.empty_like(left), torch.empty_like(right), torch.empty_like(weight)
 
 
 def _save(ctx: Any, inputs: Any, output: Tensor) -> None:

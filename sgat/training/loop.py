@@ -42,20 +42,14 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that ask for a stop; the second one means what it always does."""
 
 
-class StopRequest:
-    """Whether a stop was asked for."""
-
-    requested = False
-
-
 @contextlib.contextmanager
-def stop_requests() -> Iterator[StopRequest]:
-    """Yield an object that says whether the first SIGINT or SIGTERM has come.
+def stop_requests() -> Iterator[threading.Event]:
+    """Yield an event that the first SIGINT or SIGTERM sets.
 
     Outside the main thread, which alone can handle signals, they keep their meaning;
     a signal that is ignored stays so.
     """
-    stop = StopRequest()
+    stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
@@ -70,8 +64,9 @@ def stop_requests() -> Iterator[StopRequest]:
             signal.signal(number, handler)
 
     def request(number: int, frame: types.FrameType | None) -> None:
-        stop.requested = True
+        # First of all, for a second signal must not meet the lock of the event.
         restore()
+        stop.set()
 
     try:
         for number in before:
@@ -162,9 +157,9 @@ class Training:
                     on_epoch(record)
         every = self.config.checkpoint_every
         with stop_requests() as stop:
-            while not (self.is_done or stop.requested):
+            while not (self.is_done or stop.is_set()):
                 records = self.run_epochs(every - self.epoch % every)
-                due = self.epoch % every == 0 or self.is_done or stop.requested
+                due = self.epoch % every == 0 or self.is_done or stop.is_set()
                 if checkpoint_path is not None and due:
                     self.save(checkpoint_path)
                 for record in records:

@@ -11,9 +11,9 @@ from sgat.training.loop import stop_requests
 def test_the_first_signal_is_a_request_and_handlers_come_back(number):
     before = signal.getsignal(number)
     with stop_requests() as stop:
-        assert not stop.requested
+        assert not stop.is_set()
         os.kill(os.getpid(), number)
-        assert stop.requested
+        assert stop.is_set()
         # From now on the signal means what it did before.
         assert signal.getsignal(number) is before
     assert signal.getsignal(number) is before
@@ -31,7 +31,7 @@ def test_other_threads_leave_signals_alone():
 
     def work():
         with stop_requests() as stop:
-            seen.append((signal.getsignal(signal.SIGINT), stop.requested))
+            seen.append((signal.getsignal(signal.SIGINT), stop.is_set()))
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -45,7 +45,7 @@ def test_an_ignored_signal_stays_ignored(number):
     try:
         with stop_requests() as stop:
             os.kill(os.getpid(), number)
-            assert not stop.requested
+            assert not stop.is_set()
             assert signal.getsignal(number) is signal.SIG_IGN
         assert signal.getsignal(number) is signal.SIG_IGN
     finally:
