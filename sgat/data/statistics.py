@@ -31,18 +31,13 @@ class Statistics:
     """Counts of one graph, or the totals of several.
 
     Attributes:
-        name: Name of the data.
-        nodes: Number of nodes N.
         edges: Directed edges without loops, E.
         edges_with_loops: E + N, one self-loop per node, as in the paper's Table 1.
-        features: Columns of the features.
         fill: Share of the features that is not zero.
         classes: Number of classes, or of labels in the multi-label case.
         class_sizes: Number of nodes of each class, or with each label.
-        unlabelled: Number of nodes without a class.
         components: Number of connected components, directions ignored.
         isolated: Number of nodes without an edge.
-        degrees: Neighbours per node.
         homophily: H, the mean over the labelled nodes of the share of a node's labelled
             neighbours that have its class; a node without any counts 0.
         edge_homophily: Share of the edges between labelled nodes that join one class.

@@ -3,12 +3,7 @@
 from sgat.config import FileOptions
 from sgat.data.files.data_tables import prediction_table
 from sgat.data.files.encoding import Encoding, FeatureColumn
-from sgat.data.files.export import (
-    convert,
-    pruned_table,
-    with_columns,
-    write_pruned,
-)
+from sgat.data.files.export import convert, pruned_table, with_columns, write_pruned
 from sgat.data.files.read import FileGraph, from_node_data, from_tables, read_graph
 from sgat.data.files.write import write_graph, write_table
 

@@ -56,11 +56,6 @@ def with_nulls(column: Any) -> Any:
     return pc.if_else(is_missing, pa.scalar(None, column.type), column)
 
 
-def shown(value: Any) -> str:
-    """A value of a table for a message."""
-    return "nothing" if value is None else repr(value)
-
-
 def first(mask: Any) -> int:
     """Row of the first true entry of a boolean column, -1 without any."""
     return int(pc.index(mask, True).as_py())
@@ -76,14 +71,9 @@ def looks_numeric(source: Source, name: str) -> bool:
     if not pc.any(is_numeric).as_py():
         # A text column without a single value is a column of missing numbers.
         return bool(text.null_count == len(text) > 0)
-    row = first(pc.invert(is_numeric))
-    if row >= 0:
-        raise source.fault(
-            f"must be a number like other values of the column, got"
-            f" {column[row].as_py()!r}; or name the column in `categorical`.",
-            name,
-            row,
-        )
+    problem = "must be a number like other values of the column, got {};"
+    problem += " or name the column in `categorical`."
+    source.refuse(pc.invert(is_numeric), name, problem)
     return True
 
 
@@ -92,10 +82,8 @@ def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     column = decoded(source.table.column(name))
     if is_string(column.type):
         column = _numeric_text(column)
-        row = first(pc.invert(pc.match_substring_regex(column, NUMBER)))
-        if row >= 0:
-            value = source.table.column(name)[row].as_py()
-            raise source.fault(f"must be a number, got {value!r}.", name, row)
+        other = pc.invert(pc.match_substring_regex(column, NUMBER))
+        source.refuse(other, name, "must be a number, got {}.")
     elif not (is_number(column.type) or pa.types.is_boolean(column.type)):
         raise source.fault(f"must hold numbers, got {column.type}.", name)
     column = pc.cast(column, pa.float64(), safe=False)

@@ -28,6 +28,7 @@ WIDE = 256
 """Number of feature columns from which on sparse storage is considered."""
 SPARSE_FILL = 0.1
 """Share of non-zero entries below which wide features are stored sparse."""
+NEEDED = "a value is needed, got nothing; `fill_missing` mean or zero fills it."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,9 +188,7 @@ def _numeric(source: Source, name: str, kind: str) -> np.ndarray[Any, Any]:
     column = source.table.column(name).combine_chunks()
     if not is_number(column.type.value_type):
         raise source.fault(f"must hold numbers, got {column.type}.", name)
-    if column.null_count:
-        row = first(column.is_null())
-        raise source.fault("the vector is missing.", name, row)
+    source.refuse(column.is_null(), name, "the vector is missing.")
     length = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     width = int(length[0]) if len(length) else 0
     if (length != width).any():
@@ -212,13 +211,8 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
     if bad.any():
         row, entry = (int(place) for place in np.argwhere(bad)[0])
         value = values[row, entry]
-        raise source.fault(
-            "a value is needed, got nothing; `fill_missing` mean or zero fills it."
-            if np.isnan(value)
-            else f"must be finite, got {value}.",
-            column.name,
-            row,
-        )
+        problem = NEEDED if np.isnan(value) else f"must be finite, got {value}."
+        raise source.fault(problem, column.name, row)
     if column.fill is not None:
         values = np.where(np.isnan(values), np.array(column.fill), values)
     return np.asarray(
@@ -238,12 +232,8 @@ def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any
     import scipy.sparse
 
     values = _categories(source.column(column.name, "features"))
-    if column.fill is None and values.null_count:
-        raise source.fault(
-            "a value is needed, got nothing; `fill_missing` mean or zero fills it.",
-            column.name,
-            first(pc.is_null(values)),
-        )
+    if column.fill is None:
+        source.refuse(pc.is_null(values), column.name, NEEDED)
     known = pa.array(column.categories)
     if known.type != values.type:
         values, known = values.cast(pa.string()), known.cast(pa.string())

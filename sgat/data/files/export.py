@@ -138,22 +138,8 @@ def convert(
 ) -> FileGraph:
     """Read a graph, check its ids and weights, and write it in another format.
 
-    Args:
-        edges: The edge file.
-        nodes: The node file, if there is one.
-        out: The edge file to write.
-        nodes_out: The node file to write; None writes none.
-        options: Which columns mean what.
-        format: Format of `out`; None goes by its suffix.
-        columns: Columns of the edge table to keep besides ids and weight; None keeps
-            all.
-
-    Returns:
-        The graph that was read.
-
-    Raises:
-        ValueError: As `read_graph` and `write_graph`; nothing is written then.
-        OSError: If a file cannot be read or written; it names the file.
+    `columns` of the edge table are kept besides ids and weight; None keeps all. Returns
+    the graph that was read. See `read_graph` and `write_graph` for the rest.
     """
     # Columns that were not asked for pass through as they are, gaps and all.
     passive = dataclasses.replace(

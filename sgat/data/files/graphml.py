@@ -26,6 +26,8 @@ TYPES = {
     "string": pa.string(),
 }
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
+ENDS = {"node": ("id",), "edge": ("source", "target")}
+"""The attributes of each element that are ids of nodes."""
 
 
 @dataclasses.dataclass
@@ -48,12 +50,12 @@ def read_graphml(
     reader = _Reader(path)
     with path.open("rb") as file:
         reader.parse(file)
-    edges = _table(reader, "edge", [(src, reader.sources), (dst, reader.targets)])
-    nodes = _table(reader, "node", [(id, reader.ids)])
+    edges, nodes = _table(reader, "edge", (src, dst)), _table(reader, "node", (id,))
     return edges, nodes, reader.is_undirected
 
 
-def _table(reader: _Reader, kind: str, ends: list[tuple[str, list[str]]]) -> Source:
+def _table(reader: _Reader, kind: str, names: tuple[str, ...]) -> Source:
+    ends = zip(names, reader.ends[kind], strict=True)
     columns = {name: pa.array(values, pa.string()) for name, values in ends}
     lines = reader.lines[kind]
     for key in reader.keys.values():
@@ -72,7 +74,7 @@ def _table(reader: _Reader, kind: str, ends: list[tuple[str, list[str]]]) -> Sou
         pa.table(columns),
         str(reader.path),
         "graphml",
-        text_columns=frozenset(name for name, _ in ends),
+        text_columns=frozenset(names),
         locate=lambda row: f"line {lines[row]}",
     )
 
@@ -83,9 +85,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.keys: dict[str, _Key] = {}
-        self.ids: list[str] = []
-        self.sources: list[str] = []
-        self.targets: list[str] = []
+        self.ends: dict[str, list[list[str]]] = {"node": [[]], "edge": [[], []]}
         self.lines: dict[str, list[int]] = {"node": [], "edge": []}
         self.values: dict[str, dict[str, dict[int, Any]]] = {"node": {}, "edge": {}}
         self.is_undirected = False
@@ -128,12 +128,11 @@ class _Reader:
         tag = tag.rpartition(" ")[2]
         if not self._stack and tag != "graphml":
             self.fault(f"not GraphML; the file begins with the element {tag!r}.")
-        handler = getattr(self, f"_start_{tag}", None)
-        parent = self._stack[-1] if self._stack else ""
         self._stack.append(tag)
         self._text.clear()
+        handler = getattr(self, f"_start_{tag}", None)
         if handler is not None:
-            handler(attributes, parent)
+            handler(attributes)
 
     def _end(self, tag: str) -> None:
         tag = self._stack.pop()
@@ -150,7 +149,7 @@ class _Reader:
             self._key = None
         self._text.clear()
 
-    def _start_key(self, attributes: dict[str, str], parent: str) -> None:
+    def _start_key(self, attributes: dict[str, str]) -> None:
         kind = attributes.get("for", "all")
         name, type_ = attributes.get("attr.name"), attributes.get("attr.type", "string")
         # Keys without a name are drawings of the yEd editor.
@@ -165,7 +164,7 @@ class _Reader:
         self._key = _Key(attributes["id"], name, type_, kinds)
         self.keys[self._key.id] = self._key
 
-    def _start_graph(self, attributes: dict[str, str], parent: str) -> None:
+    def _start_graph(self, attributes: dict[str, str]) -> None:
         self.num_graphs += 1
         if self.num_graphs > 1:
             self.fault("holds a second graph; only files with one graph can be read.")
@@ -176,34 +175,33 @@ class _Reader:
             )
         self.is_undirected = default == "undirected"
 
-    def _start_hyperedge(self, attributes: dict[str, str], parent: str) -> None:
+    def _start_hyperedge(self, attributes: dict[str, str]) -> None:
         self.fault("holds a hyperedge, which has more than two ends.")
 
-    def _start_node(self, attributes: dict[str, str], parent: str) -> None:
-        self.ids.append(self._attribute(attributes, "id", "node"))
-        self.lines["node"].append(self._parser.CurrentLineNumber)
+    def _start_node(self, attributes: dict[str, str]) -> None:
+        self._add_row("node", attributes)
 
-    def _start_edge(self, attributes: dict[str, str], parent: str) -> None:
+    def _start_edge(self, attributes: dict[str, str]) -> None:
         directed = attributes.get("directed")
         if directed is not None and (TRUTH.get(directed) is self.is_undirected):
             self.fault(
                 "the edge differs from the graph's `edgedefault`; edges of both kinds"
                 " in one file cannot be read."
             )
-        self.sources.append(self._attribute(attributes, "source", "edge"))
-        self.targets.append(self._attribute(attributes, "target", "edge"))
-        self.lines["edge"].append(self._parser.CurrentLineNumber)
+        self._add_row("edge", attributes)
 
-    def _start_data(self, attributes: dict[str, str], parent: str) -> None:
-        name = attributes.get("key", "")
-        key = self.keys.get(name)
+    def _add_row(self, kind: str, attributes: dict[str, str]) -> None:
+        for name, ids in zip(ENDS[kind], self.ends[kind], strict=True):
+            if name not in attributes:
+                self.fault(f"the {kind} has no attribute {name!r}.")
+            ids.append(attributes[name])
+        self.lines[kind].append(self._parser.CurrentLineNumber)
+
+    def _start_data(self, attributes: dict[str, str]) -> None:
+        key = self.keys.get(attributes.get("key", ""))
+        parent = self._stack[-2]
         if key is not None and parent in key.kinds and parent in self.lines:
             self._key = key
-
-    def _attribute(self, attributes: dict[str, str], name: str, tag: str) -> str:
-        if name not in attributes:
-            self.fault(f"the {tag} has no attribute {name!r}.")
-        return attributes[name]
 
     def _value(self, key: _Key, text: str) -> Any:
         if key.type == "string":

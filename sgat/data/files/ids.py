@@ -76,15 +76,10 @@ def to_numpy(ids: Any) -> np.ndarray[Any, Any]:
 
 def check_different(place: Place, ids: Any) -> None:
     """Refuse ids of nodes that occur more than once; `place` is where they stand."""
-    if pc.count_distinct(ids).as_py() == len(ids):
-        return
-    seen = set()
-    for row, value in enumerate(ids.to_pylist()):
-        if value in seen:
-            raise place[0].fault(
-                f"the id {value!r} occurs more than once.", place[1], row
-            )
-        seen.add(value)
+    if pc.count_distinct(ids).as_py() < len(ids):
+        row = int(ids.to_pandas().duplicated().argmax())
+        problem = f"the id {ids[row].as_py()!r} occurs more than once."
+        raise place[0].fault(problem, place[1], row)
 
 
 def _checked(place: Place) -> Any:
@@ -97,11 +92,9 @@ def _checked(place: Place) -> Any:
         raise source.fault(
             f"ids must be integers or strings, got {column.type}{found}.", name
         )
-    row = first(pc.is_null(column)) if column.null_count else -1
-    if row < 0 and is_string(column.type):
-        row = first(pc.equal(column, ""))
-    if row >= 0:
-        raise source.fault("the id is missing, got nothing.", name, row)
+    source.refuse(pc.is_null(column), name, "the id is missing, got nothing.")
+    if is_string(column.type):
+        source.refuse(pc.equal(column, ""), name, "the id is missing, got nothing.")
     return column
 
 

@@ -17,7 +17,6 @@ from sgat.data.files.columns import (
     first,
     is_string,
     numbers,
-    shown,
     typed_text,
     with_nulls,
 )
@@ -43,18 +42,6 @@ class NodeColumns:
     features: tuple[FeatureColumn, ...]
 
 
-def without_table(num_nodes: int) -> NodeColumns:
-    """Nodes of which nothing is known: identity features, no labels, no roles."""
-    nothing = torch.zeros(num_nodes, dtype=torch.bool)
-    return NodeColumns(
-        SparseFeatures.identity(num_nodes),
-        torch.full((num_nodes,), -1),
-        (),
-        dict.fromkeys(ROLES, nothing),
-        (),
-    )
-
-
 def read_nodes(
     source: Source, options: FileOptions, encoding: Encoding | None
 ) -> NodeColumns:
@@ -65,8 +52,8 @@ def read_nodes(
     size = len(source.table)
     if encoding is not None:
         options = _without_missing(source, options)
-    split = options.split_column or _if_present(source, "split", options)
-    # Told before the column that was meant is read, and refused, as a feature.
+    split = options.split_column or source.untaken("split", options.drop)
+    # Checked before the column that was meant is read, and refused, as a feature.
     for name in options.labels:
         source.column(name, "a label")
     if options.label is not None:
@@ -89,7 +76,9 @@ def read_nodes(
         y, classes = torch.full((size,), -1), given or ()
     roles = _roles(source, split)
     if options.label is not None:
-        _check_roles_have_labels(source, options.label, y, roles)
+        for role, mask in roles.items():
+            problem = f"the label is missing, but the split is {role!r}."
+            source.refuse((mask & (y < 0)).numpy(), options.label, problem)
     return NodeColumns(x, y, classes, roles, features)
 
 
@@ -102,11 +91,6 @@ def _without_missing(source: Source, options: FileOptions) -> FileOptions:
         labels=options.labels if names & set(options.labels) else (),
         split_column=options.split_column if options.split_column in names else None,
     )
-
-
-def _if_present(source: Source, name: str, options: FileOptions) -> str | None:
-    present = name in source.table.column_names and name not in options.drop
-    return name if present else None
 
 
 def _feature_names(
@@ -139,10 +123,8 @@ def _classes(
         values = values.take(pc.sort_indices(values))
         if len(values) < 2:
             found = repr(values[0].as_py()) if len(values) else "no label at all"
-            raise source.fault(
-                f"must hold at least 2 classes, got {found} in {len(column)} rows.",
-                name,
-            )
+            got = f"got {found} in {len(column)} rows."
+            raise source.fault(f"must hold at least 2 classes, {got}", name)
         labelled = len(column) - column.null_count
         if len(values) > MOST_CLASSES and 2 * len(values) > labelled:
             raise source.fault(
@@ -179,16 +161,13 @@ def _labels(source: Source, names: tuple[str, ...]) -> Tensor:
         else:
             value = numbers(source, name)
         bad = (value != 0) & (value != 1)
-        if bad.any():
-            row = int(bad.argmax())
-            found = shown(column[row].as_py())
-            raise source.fault(f"must be 0 or 1, got {found}.", name, row)
+        source.refuse(bad, name, "must be 0 or 1, got {}.")
         columns.append(torch.tensor(value))
     return torch.stack(columns, dim=1).to(torch.get_default_dtype())
 
 
 def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
-    role = np.full(len(source.table), -1)
+    role = np.full(len(source.table), None)
     if name is not None:
         column = decoded(source.column(name, "the split"))
         if not is_string(column.type) and column.null_count < len(column):
@@ -198,26 +177,7 @@ def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
         text = pc.fill_null(column.cast(pa.string()), "")
         text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
         found = pc.index_in(text, value_set=pa.array(ROLE_WORDS))
-        row = first(pc.is_null(found))
-        if row >= 0:
-            raise source.fault(
-                f"must be train, val, test or nothing, got {column[row].as_py()!r}.",
-                name,
-                row,
-            )
-        numbers_of = [-1 if r is None else ROLES.index(r) for r in ROLE_WORDS.values()]
-        role = np.array(numbers_of)[found.to_numpy()]
-    return {name: torch.from_numpy(role == i) for i, name in enumerate(ROLES)}
-
-
-def _check_roles_have_labels(
-    source: Source, label: str, y: Tensor, roles: dict[str, Tensor]
-) -> None:
-    for role, mask in roles.items():
-        bad = mask & (y < 0)
-        if bool(bad.any()):
-            raise source.fault(
-                f"the label is missing, but the split is {role!r}.",
-                label,
-                int(bad.nonzero()[0]),
-            )
+        problem = "must be train, val, test or nothing, got {}."
+        source.refuse(pc.is_null(found), name, problem)
+        role = np.array(list(ROLE_WORDS.values()))[found.to_numpy()]
+    return {name: torch.from_numpy(role == name) for name in ROLES}

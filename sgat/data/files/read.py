@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sgat.config import FileOptions
 from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
-from sgat.data.files.columns import is_string, numbers, shown, typed_table, typed_text
+from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
 from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
@@ -26,7 +26,7 @@ from sgat.data.files.ids import (
     to_numpy,
 )
 from sgat.data.files.matrix_market import read_matrix_market
-from sgat.data.files.node_table import read_nodes, without_table
+from sgat.data.files.node_table import read_nodes
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
@@ -197,11 +197,11 @@ def _build(
         else encoding.edge_features
     )
     features = _edge_features(edges, edge_columns)
-    columns = (
-        without_table(len(ids))
-        if nodes is None
-        else read_nodes(nodes, options, encoding)
-    )
+    if nodes is None:
+        plain = Source(pa.table({"id": ids}), edges.name, edges.format)
+        columns = read_nodes(plain, FileOptions(), None)
+    else:
+        columns = read_nodes(nodes, options, encoding)
     data = NodeData(
         Graph.from_edges(
             index, len(ids), value, edge_feature=features, make_undirected=undirected
@@ -262,8 +262,7 @@ def _weight_column(source: Source, options: FileOptions) -> str | None:
         source.column(options.weight, "the weight")
         return options.weight
     taken = (options.src, options.dst, *options.drop, *options.edge_features)
-    present = "weight" in source.table.column_names and "weight" not in taken
-    return "weight" if present else None
+    return source.untaken("weight", taken)
 
 
 def _edge_weight(source: Source, name: str) -> Tensor:
@@ -271,12 +270,7 @@ def _edge_weight(source: Source, name: str) -> Tensor:
     value = numbers(source, name)
     # NaN fails the comparison too.
     bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
-    if bad.any():
-        row = int(bad.argmax())
-        given = shown(source.table.column(name)[row].as_py())
-        raise source.fault(
-            f"must be a finite number of at least 0, got {given}.", name, row
-        )
+    source.refuse(bad, name, "must be a finite number of at least 0, got {}.")
     return torch.tensor(value, dtype=torch.get_default_dtype())
 
 

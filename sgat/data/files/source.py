@@ -12,6 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -50,17 +54,12 @@ def listed(names: list[str]) -> str:
 class Source:
     """A table as read, and how to name its rows in a message.
 
-    Attributes:
-        table: The columns, a `pyarrow.Table`.
-        name: The file, as the user named it.
-        format: Name of the format.
-        text_columns: Columns of strings whose meaning is decided later, because the
-            format gives them no type; the others have types of their own.
-        locate: Name of a row: its line in a text file, its index in a binary one.
+    `text_columns` are strings whose meaning is decided later, because the format gives
+    them no type; the others have types of their own.
     """
 
-    table: Any
-    name: str
+    table: Any  # a `pyarrow.Table`
+    name: str  # the file, as the user named it
     format: str
     text_columns: frozenset[str] = frozenset()
     locate: Callable[[int], str] = row_name
@@ -74,6 +73,11 @@ class Source:
             )
         return self.table.column(name)
 
+    def untaken(self, name: str, taken: Collection[str]) -> str | None:
+        """The name of a column that is there and not among those taken, else None."""
+        present = name in self.table.column_names and name not in taken
+        return name if present else None
+
     def fault(
         self, problem: str, column: str | None = None, row: int | None = None
     ) -> ValueError:
@@ -84,6 +88,18 @@ class Source:
         if column is not None:
             place.append(f"column {column!r}")
         return ValueError(f"{', '.join(place)}: {problem}")
+
+    def refuse(self, bad: Any, column: str, problem: str) -> None:
+        """Raise the fault of the first row that is bad; `{}` stands for its value.
+
+        `bad` are truth values of NumPy or Arrow, [M]; without a true one all is well.
+        """
+        mask = pa.array(bad) if isinstance(bad, np.ndarray) else bad
+        row = pc.index(mask, True).as_py()
+        if row >= 0:
+            value = self.table.column(column)[row].as_py()
+            shown = "nothing" if value is None else repr(value)
+            raise self.fault(problem.format(shown), column, row)
 
 
 def format_of(path: Path, format: str | None, allowed: Collection[str]) -> str:
