@@ -12,10 +12,15 @@ from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.report.charts import Chart
 from sgat.report.confusion import class_edges, confusion, label_scores
 from sgat.report.content import Content, lead, tiles
-from sgat.report.graph_view import GraphView, build_view
+from sgat.report.graph_view import (
+    COLOURS,
+    GraphView,
+    build_view,
+    shape_path,
+    still_picture,
+)
 from sgat.report.markup import json_block
 from sgat.report.page import assemble
-from sgat.report.picture import COLOURS, shape_path, still_picture
 from sgat.report.removed import removed_tables
 from sgat.report.scores import score_cards
 from sgat.report.training import training_cards

@@ -112,8 +112,8 @@ def label_scores(scored: Sequence[ScoredGraph]) -> tuple[list[LabelScore], str]:
     return sorted(found, key=lambda label: -label.support), nodes
 
 
-def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
-    """All edges, and the kept, from predicted class (row) to class (column), [C, C]."""
+def class_edges(scored: Sequence[ScoredGraph]) -> ClassEdges | None:
+    """Edges by the predicted classes of their ends, rare ones as one; None without."""
     size = scored[0].data.num_classes
     counts = np.zeros((2, size * size), dtype=np.int64)
     for part in scored:
@@ -124,14 +124,8 @@ def count_class_edges(scored: Sequence[ScoredGraph]) -> tuple[Array, Array]:
             pair = kind[src] * size + kind[dst]
             counts[0] += np.bincount(pair, minlength=size * size)
             counts[1] += np.bincount(pair[stays], minlength=size * size)
-    return counts[0].reshape(size, size), counts[1].reshape(size, size)
-
-
-def class_edges(scored: Sequence[ScoredGraph]) -> ClassEdges | None:
-    """The edges between any two classes, rare ones as one; None without edges."""
-    classes, (every, kept) = merge_rare(
-        scored[0].data.classes, count_class_edges(scored)
-    )
-    if not every.sum():
+    if not counts.any():
         return None
-    return ClassEdges(classes, np.stack([every, kept], axis=-1))
+    tables = list(counts.reshape(2, size, size))
+    names, tables = merge_rare(scored[0].data.classes, tables)
+    return ClassEdges(names, np.stack(tables, axis=-1))

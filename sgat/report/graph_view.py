@@ -1,9 +1,12 @@
-"""What the interactive view of the graph is given: nodes, edges, scores, snapshots.
+"""The graph in the page: data of the interactive view, and a still picture.
 
 Arrays travel as base64 of their bytes, little-endian. Edges stay in the order of the
 graph (by target), so that positions tell their targets. A graph of at most
 `MOST_LINES` lines is drawn whole, at places computed here. A larger one is looked at
-node by node, and of a very large one only part of the edges is in the page.
+node by node, and of a very large one only part of the edges is in the page. The picture
+is for paper, and for browsers without WebGL.
+
+Tested by tests/report/test_graph_view.py and tests/report/test_picture.py.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,7 @@ import numpy as np
 
 from sgat.data.node_data import ROLES, NodeData
 from sgat.report.layout import layout_nodes
+from sgat.report.markup import escape
 from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]
@@ -36,6 +41,14 @@ MOST_SNAPSHOT_BYTES = 4_000_000
 MOST_LABEL_BYTES = 1_500_000
 REMOVED_SPRING = 0.35
 """Pull of a removed edge in the layout, against 1 of a kept one."""
+SIZE = 1000
+COLOURS = 8
+SHAPES = 5
+FEW_EDGES = 1_000
+"""Edges up to which lines are thick."""
+FEW_NODES = 120
+"""Nodes up to which ids are written beside them."""
+LONGEST = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -167,11 +180,9 @@ def _id_size(data: NodeData) -> int:
 
 def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, int | None]:
     """The user's ids, None for 0 … N-1; and where they were cut off, if they were."""
-    if data.node_ids is None:
-        if len(node) == data.num_nodes:
-            return None, None
-        return [str(n) for n in node.tolist()], None
-    ids = [str(value) for value in data.node_ids[node].tolist()]
+    if data.node_ids is None and len(node) == data.num_nodes:
+        return None, None
+    ids = [str(value) for value in data.ids[node].tolist()]
     if sum(len(json.dumps(text)) for text in ids) <= MOST_ID_BYTES:
         return ids, None
     longest = max(MOST_ID_BYTES // len(ids), LEAST_ID)
@@ -230,3 +241,85 @@ def _snapshots(path: Path, data: NodeData) -> tuple[dict[str, Any] | None, list[
     if not data.is_multilabel:
         found["prediction"] = [packed(logits[p].argmax(axis=1), "i2") for p in place]
     return found, notes
+
+
+def still_picture(scored: ScoredGraph, place: Array) -> str:
+    """The graph with its nodes at these places; with several labels, by the first."""
+    data, kind = scored.data, scored.prediction
+    if data.is_multilabel:
+        kind = kind[:, 0].long()
+        wrong = kind != data.y[:, 0]
+    else:
+        wrong = (kind != data.y) & (data.y >= 0)
+    edges = data.graph.src, data.graph.dst, scored.edges.kept
+    src, dst, kept = (part.numpy() for part in edges)
+    return draw_graph(place, (src, dst, kept), (kind.numpy(), wrong.numpy()), data.ids)
+
+
+def draw_graph(
+    place: Array,
+    edges: tuple[Array, Array, Array],
+    nodes: tuple[Array, Array],
+    names: Iterable[Any],
+) -> str:
+    """Draw kept edges as solid, removed edges as dashed lines, nodes by their class.
+
+    Where both directions of an edge are there, each is the half of the line at its
+    target. Positions go from -1 to 1, [N, 2]; where there are few nodes, their names
+    stand beside them. Colours come from the style sheet, shapes tell them apart.
+    """
+    (src, dst, kept), (kind, wrong) = edges, nodes  # [E] and [N] each
+    size = len(place)
+    at = np.rint((place * (0.95, -0.95) + 1) * SIZE / 2).astype(int)
+    ends = np.concatenate([src, dst])
+    radius = node_radius(np.bincount(ends, minlength=size), size) * SIZE / 700
+    few = " few" if len(src) <= FEW_EDGES else ""
+    parts = [
+        f'<svg class="still{few}" viewBox="0 0 {SIZE} {SIZE}" role="img"'
+        ' aria-label="The graph: kept edges solid, removed edges dashed">'
+    ]
+    wide, far = src.astype(np.int64), dst.astype(np.int64)
+    has_reverse = np.isin(far * size + wide, wide * size + far)[:, None]
+    start = np.where(has_reverse, (at[src] + at[dst]) / 2, at[src])
+    for name, chosen in (("removed", ~kept), ("kept", kept)):
+        stretch = np.concatenate([start[chosen], at[dst[chosen]]], axis=1)
+        steps = [f"M{a:g} {b:g}L{c:g} {d:g}" for a, b, c, d in stretch.tolist()]
+        parts.append(f'<path class="{name}" d="{"".join(steps)}"/>')
+    for number in np.unique(kind).tolist():
+        for style, chosen in (("node", ~wrong), ("node wrong", wrong)):
+            marks = "".join(
+                shape_path(number, at[n, 0], at[n, 1], radius[n])
+                for n in np.flatnonzero((kind == number) & chosen)
+            )
+            colour = f"c{number % COLOURS}"
+            parts.append(f'<path class="{style} {colour}" d="{marks}"/>')
+    if size <= FEW_NODES:
+        for (x, y), r, text in zip(at.tolist(), radius.tolist(), names, strict=True):
+            short = escape(str(text)[:LONGEST])
+            parts.append(f'<text x="{x + r + 4:.0f}" y="{y + 5}">{short}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def node_radius(degree: Array, num_nodes: int) -> Array:
+    """Pixels of a node in the view by its degree; smaller where there are many."""
+    least = float(np.clip(110 / np.sqrt(max(num_nodes, 1)), 1.7, 5.5))
+    grown = np.sqrt(degree / max(float(degree.max(initial=0)), 1.0))
+    return np.asarray(least * (1 + 2.2 * grown))
+
+
+def shape_path(number: int, x: float, y: float, r: float) -> str:
+    """The outline of a node of a class: shapes take turns, so do colours."""
+    shape = number % SHAPES
+    if shape == 0:
+        return f"M{x - r:.1f} {y}a{r:.1f} {r:.1f} 0 1 0 {2 * r:.1f} 0" + (
+            f"a{r:.1f} {r:.1f} 0 1 0 {-2 * r:.1f} 0z"
+        )
+    if shape == 1:
+        s = 0.88 * r
+        return f"M{x - s:.1f} {y - s:.1f}h{2 * s:.1f}v{2 * s:.1f}h{-2 * s:.1f}z"
+    if shape == 2:
+        s = 1.25 * r
+        return f"M{x} {y - s:.1f}l{s:.1f} {s:.1f}l{-s:.1f} {s:.1f}l{-s:.1f} {-s:.1f}z"
+    flip = 1 if shape == 3 else -1
+    s, h = 1.18 * r, 0.68 * r * flip
+    return f"M{x} {y - 2 * h:.1f}L{x + s:.1f} {y + h:.1f}H{x - s:.1f}z"

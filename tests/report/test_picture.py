@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 
-from sgat.report.picture import SIZE, draw_graph
+from sgat.report.graph_view import SIZE, draw_graph
 
 PLACE = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 SRC, DST = np.array([0, 1, 2]), np.array([1, 0, 3])
