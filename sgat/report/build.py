@@ -22,8 +22,7 @@ from sgat.report.graph_view import (
 from sgat.report.markup import json_block
 from sgat.report.page import assemble
 from sgat.report.removed import removed_tables
-from sgat.report.scores import score_cards
-from sgat.report.training import training_cards
+from sgat.report.sections import score_cards, training_cards
 
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""

@@ -9,8 +9,7 @@ from support.small_data import block_graph
 
 from sgat.explaining.removal import Contrast, Removal, RemovalPoint, describe_removal
 from sgat.report.removed import removed_tables
-from sgat.report.scores import score_cards
-from sgat.report.training import training_cards
+from sgat.report.sections import score_cards, training_cards
 
 CURVE = [
     RemovalPoint(0.0, -9.0, 0.5, 0.25),

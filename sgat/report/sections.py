@@ -1,7 +1,4 @@
-"""The section on scores: their distribution, and what removing more edges does.
-
-Tested by tests/report/test_sections.py.
-"""
+"""Sections of the page with charts: training, and scores of the edges."""
 
 from __future__ import annotations
 
@@ -12,12 +9,52 @@ import numpy as np
 
 from sgat.explaining.removal import RemovalPoint
 from sgat.report.cards import Card
-from sgat.report.charts import Mark, Series, histogram, line_chart
+from sgat.report.charts import Chart, Mark, Series, histogram, line_chart
 from sgat.report.markup import number, percent
 
 Array = np.ndarray[Any, Any]
 
 BINS = 60
+
+
+def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card]:
+    """Loss, score and open edges over the epochs; nothing without epochs."""
+    if not len(history):
+        return []
+    column = history.astype(object).where(history.notna(), None).to_dict("list")
+
+    def chart(
+        key: str, what: str, y_title: str, *lines: tuple[str, str], **options: Any
+    ) -> Chart:
+        named = [Series(title, column.get(name, [])) for title, name in lines]
+        known = [line for line in named if any(v is not None for v in line.y)]
+        mark = Mark(best_epoch, f"model of epoch {best_epoch}")
+        options |= {"x_title": "epoch", "y_title": y_title, "mark": mark}
+        return line_chart(
+            key, f"{what} over the epochs", column["epoch"], known, **options
+        )
+
+    labels = ("training labels", "data_loss"), ("validation", "val_loss")
+    loss = chart("loss", "Loss", "loss", *labels, with_zero=True)
+    roles = ("validation", "val"), ("training", "train")
+    score = chart("score", score_title, score_title, *roles, y_unit="share")
+    shares = (
+        ("kept at evaluation", "kept_share"),
+        ("open when drawn in training", "open_share"),
+        ("expected to be open", "expected_open"),
+    )
+    how: dict[str, Any] = {"y_unit": "share", "with_zero": True}
+    edges = chart("open", "Open edges", "share of edges", *shares, **how)
+    validated = (
+        "Validation chooses the model."
+        if any(column.get("val", []))
+        else "There are no validation nodes: the last model is taken."
+    )
+    return [
+        Card(loss, "Loss", "Lower is better; validation rising means overfitting."),
+        Card(score, score_title[0].upper() + score_title[1:], validated),
+        Card(edges, "Open edges", "How the graph gets smaller while the model learns."),
+    ]
 
 
 def score_cards(
@@ -26,28 +63,23 @@ def score_cards(
     curve: Sequence[RemovalPoint],
     score_title: str,
 ) -> list[Card]:
-    """The distribution of log α, and what removing more or fewer edges does.
+    """The distribution of log α, [E] of each graph, and the curve of edges removed.
 
     Nothing without edges.
-
-    Args:
-        log_alpha: Scores of the edges of each graph, [E] each.
-        threshold: The log α above which an edge is kept.
-        curve: Score against the share of edges removed.
-        score_title: Name of that score.
     """
     total = sum(map(len, log_alpha))
     if not total:
         return []
     edges = _bins(log_alpha, threshold)
-    kept = np.sum([_counts(part[part > threshold], edges) for part in log_alpha], 0)
-    removed = np.sum([_counts(part[part <= threshold], edges) for part in log_alpha], 0)
-    counts = [("kept", kept.tolist()), ("removed", removed.tolist())]
+    kept, removed = (
+        np.sum([np.histogram(p[side(p, threshold)], edges)[0] for p in log_alpha], 0)
+        for side in (np.greater, np.less_equal)
+    )
     spread = histogram(
         "scores",
         "Distribution of log α over the edges, with the threshold",
         edges.tolist(),
-        counts,
+        [("kept", kept.tolist()), ("removed", removed.tolist())],
         x_title="log α",
         y_title="edges",
         mark=Mark(threshold, f"threshold {number(threshold)}"),
@@ -88,10 +120,6 @@ def score_cards(
             " once.",
         ),
     ]
-
-
-def _counts(values: Array, edges: Array) -> Array:
-    return np.histogram(values, edges)[0]
 
 
 def _bins(log_alpha: Sequence[Array], threshold: float) -> Array:
