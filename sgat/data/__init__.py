@@ -15,15 +15,7 @@ from sgat.data.split_names import SplitLike, choose_split
 from sgat.data.splits import Split, load_split, save_split
 from sgat.features import normalise_rows
 
-__all__ = [
-    "NodeData",
-    "Split",
-    "check",
-    "load",
-    "load_split",
-    "names",
-    "save_split",
-]
+__all__ = ["NodeData", "Split", "check", "load", "load_split", "names", "save_split"]
 
 
 def names() -> list[str]:

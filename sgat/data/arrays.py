@@ -135,9 +135,14 @@ def _label_array(y: Any) -> np.ndarray[Any, Any]:
     array = np.asarray(y)
     if array.ndim != 1 or array.dtype.kind in "iub":
         return array
-    given = np.empty(len(array), dtype=object)
-    given[:] = list(y)
-    return given
+    return object_array(list(y))
+
+
+def object_array(values: list[Any]) -> np.ndarray[Any, Any]:
+    """The values as they are, [N], even where they are sequences themselves."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def as_mask(which: Any, num_nodes: int, name: str) -> Tensor:

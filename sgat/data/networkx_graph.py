@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgat.data.arrays import node_data
+from sgat.data.arrays import node_data, object_array
 from sgat.data.node_data import NodeData
 from sgat.data.splits import from_column
 from sgat.graph import Graph
@@ -34,9 +34,9 @@ def from_networkx(
     built = Graph.from_edges(
         pairs, len(nodes), weights, make_undirected=not is_directed
     )
-    labels = _object_array([graph.nodes[node].get(label) for node in nodes])
+    labels = object_array([graph.nodes[node].get(label) for node in nodes])
     data = node_data(built, _features(graph, nodes, features), labels, **common)
-    ids = _object_array(nodes)
+    ids = object_array(nodes)
     data = dataclasses.replace(data, node_ids=ids, has_directions=is_directed)
     roles = [graph.nodes[node].get(split) for node in nodes]
     if all(role is None for role in roles):
@@ -122,9 +122,3 @@ def _number(value: Any, name: str) -> float:
         raise ValueError(
             f"The edge attribute {name!r} must be a number, got {value!r}."
         ) from None
-
-
-def _object_array(values: list[Any]) -> np.ndarray[Any, Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

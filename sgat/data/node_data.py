@@ -131,15 +131,12 @@ def name_in_noise(graphs: Sequence[NodeData]) -> list[NodeData]:
     """Number the graphs, so that each draws its own noise in every batch."""
     if len(graphs) == 1:
         return list(graphs)
-    return [
-        dataclasses.replace(
-            data,
-            graph=dataclasses.replace(
-                data.graph, node_id=data.graph.noise_id + (number << 32)
-            ),
-        )
-        for number, data in enumerate(graphs)
-    ]
+    named = []
+    for number, data in enumerate(graphs):
+        node_id = data.graph.noise_id + (number << 32)
+        graph = dataclasses.replace(data.graph, node_id=node_id)
+        named.append(dataclasses.replace(data, graph=graph))
+    return named
 
 
 def fingerprint(graphs: Sequence[NodeData]) -> str:

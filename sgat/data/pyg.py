@@ -49,11 +49,10 @@ def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
     weight = _weight(data)
     small = copy.copy(data)
     position = kept.nonzero().squeeze(1)
-    for key in _edge_attributes(data):
-        value = data[key]
-        small[key] = value.index_select(
-            data.__cat_dim__(key, value), position.to(value.device)
-        )
+    for key, value in data.to_dict().items():
+        if isinstance(value, Tensor) and data.is_edge_attr(key):
+            dim, chosen = data.__cat_dim__(key, value), position.to(value.device)
+            small[key] = value.index_select(dim, chosen)
     small.edge_weight = (factor if weight is None else factor * weight)[kept].to(
         data.edge_index.device
     )
@@ -65,15 +64,6 @@ def _num_nodes(data: Any) -> int:
         # PyG warns where only the edges give the number of nodes.
         warnings.simplefilter("ignore")
         return int(data.num_nodes)
-
-
-def _edge_attributes(data: Any) -> list[str]:
-    """Names of the tensors of a `Data` that have one entry per edge."""
-    return [
-        key
-        for key, value in data.to_dict().items()
-        if isinstance(value, Tensor) and data.is_edge_attr(key)
-    ]
 
 
 def _weight(data: Any) -> Tensor | None:

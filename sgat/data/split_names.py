@@ -86,11 +86,7 @@ def _applied(splits: Sequence[Split], graphs: list[NodeData]) -> list[NodeData]:
 
 
 def draw_split(
-    split: str,
-    data: NodeData,
-    seed: int | tuple[int, int],
-    *,
-    own: Sequence[str] = (),
+    split: str, data: NodeData, seed: int | tuple[int, int], *, own: Sequence[str] = ()
 ) -> NodeData:
     """The data with roles drawn as the name says, or read from a file .npz.
 

@@ -80,16 +80,13 @@ def describe(data: NodeData | Sequence[NodeData]) -> Statistics:
     Several graphs are described as the one graph they form side by side: counts add up,
     and the two kinds of homophily run over all nodes and all edges.
     """
-    if isinstance(data, NodeData):
-        return _describe_one(data)
-    if not data:
+    graphs = [data] if isinstance(data, NodeData) else data
+    if not graphs:
         raise ValueError("`data` must hold at least one graph, got none.")
-    if len(data) == 1:
-        return _describe_one(data[0])
-    whole = _describe_one(merge(data))
-    return dataclasses.replace(
-        whole, graphs=tuple(_describe_one(graph) for graph in data)
-    )
+    parts = tuple(_describe_one(graph) for graph in graphs)
+    if len(parts) == 1:
+        return parts[0]
+    return dataclasses.replace(_describe_one(merge(graphs)), graphs=parts)
 
 
 def estimate_memory(

@@ -15,15 +15,10 @@ def check_place(path: Path, argument: str) -> None:
     whole = path.absolute()
     folder = next(part for part in (whole, *whole.parents) if part.is_dir())
     file = next((part for part in whole.parents if part.is_file()), None)
-    if file is not None:
+    if file is not None or not os.access(folder, os.W_OK | os.X_OK):
+        why = f"{file} is a file" if file else f"{folder} cannot be written to"
         raise ValueError(
-            f"`{argument}` must be where files can be written, got {path}, but {file}"
-            " is a file."
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(
-            f"`{argument}` must be where files can be written, got {path}, but {folder}"
-            " cannot be written to."
+            f"`{argument}` must be where files can be written, got {path}, but {why}."
         )
 
 

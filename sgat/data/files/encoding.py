@@ -35,14 +35,9 @@ NEEDED = "a value is needed, got nothing; `fill_missing` mean or zero fills it."
 class FeatureColumn:
     """How one column of a table becomes one or more feature columns.
 
-    Attributes:
-        name: Name of the column.
-        kind: `number`, `vector` (a list of numbers in each row), or `category`.
-        categories: The values a `category` can have, ascending; one feature each.
-        shift: Number to subtract from each value, one per entry of a vector.
-        scale: Number to divide each value by.
-        fill: Number in place of a missing one; None refuses it. For a category, any
-            value but None gives zeros.
+    A number, or each number of a vector, becomes (number - shift) / scale. A category
+    becomes one feature for each of its ascending values. `fill` stands in for a missing
+    number (for a category it means zeros); None refuses it.
     """
 
     name: str

@@ -134,25 +134,18 @@ def contextual_block_model(
     num_noise = round(total * noise_rate)
     generator = generator_for(seed, 1, device)
     kind = "pairs" if undirected else "edges"
+    space = class_space(y, num_classes, "same" if assortative else "previous")
     signal = sample_pairs(
-        class_space(y, num_classes, "same" if assortative else "previous"),
-        total - num_noise,
-        num_nodes,
-        generator,
-        undirected=undirected,
+        space, total - num_noise, num_nodes, generator, undirected=undirected
     )
     if signal is None:
         raise ValueError(
             f"`degree` must leave room for {total - num_noise} signal {kind} among"
             f" {num_nodes} nodes of {num_classes} classes, got {degree}."
         )
+    space = front_space(torch.arange(num_nodes, device=device), num_nodes)
     noise = sample_pairs(
-        front_space(torch.arange(num_nodes, device=device), num_nodes),
-        num_noise,
-        num_nodes,
-        generator,
-        undirected=undirected,
-        taken=signal,
+        space, num_noise, num_nodes, generator, undirected=undirected, taken=signal
     )
     if noise is None:
         raise ValueError(

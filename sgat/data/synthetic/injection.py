@@ -90,13 +90,9 @@ def inject(
     if undirected:
         low, high = torch.minimum(graph.dst, graph.src), graph.dst.maximum(graph.src)
         taken = (low.long() * graph.num_nodes + high).unique()
+    space, size = _space(data, kind, hubs), graph.num_nodes
     new = sample_pairs(
-        _space(data, kind, hubs),
-        total,
-        graph.num_nodes,
-        generator,
-        undirected=undirected,
-        taken=taken,
+        space, total, size, generator, undirected=undirected, taken=taken
     )
     if new is None:
         what = f"{kind} {'pairs' if undirected else 'edges'}"
