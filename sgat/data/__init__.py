@@ -1,7 +1,5 @@
 """Data by name, from files, or made to measure."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 

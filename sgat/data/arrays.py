@@ -1,7 +1,5 @@
 """Plain arrays in: features X, edges, labels y."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

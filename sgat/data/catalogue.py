@@ -1,7 +1,5 @@
 """The data sets by name: their files, and how they are prepared by default."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from sgat.data.fetch import RawFiles

@@ -1,7 +1,5 @@
 """Raw files of the named data sets: found, downloaded with pooch, and checked."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

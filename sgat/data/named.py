@@ -1,7 +1,5 @@
 """The named data sets from their raw files, prepared as graphs."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """A networkx graph in, and a smaller one of the same class out."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stored edges and features to the graph and features that the paper counts."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """PyTorch Geometric's `Data` in, and a smaller `Data` out."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from typing import Any

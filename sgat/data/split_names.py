@@ -1,7 +1,5 @@
 """Splits by name: the meaning of each name for a data set."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

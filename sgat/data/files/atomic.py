@@ -1,7 +1,5 @@
 """Files that are either written in full or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

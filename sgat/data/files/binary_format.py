@@ -1,7 +1,5 @@
 """Parquet and NPZ tables, opened without pickle and within bounds."""
 
-from __future__ import annotations
-
 import math
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """Columns as numbers or as categories, with the row of any value that is neither."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CSV and TSV tables: text with a header line, read without guessing at types."""
 
-from __future__ import annotations
-
 import csv
 import mmap
 from collections.abc import Iterator

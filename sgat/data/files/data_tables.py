@@ -1,7 +1,5 @@
 """Tables made of `NodeData`, with the user's ids and class names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

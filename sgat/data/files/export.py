@@ -1,7 +1,5 @@
 """Values of edges to the user's tables and to smaller graphs, with ids and columns."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Node ids: integers or strings, the same kind in all columns that name nodes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

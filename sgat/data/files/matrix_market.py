@@ -6,8 +6,6 @@ entries as the header declares. With checks against that it took 0.9 s for a mil
 entries, as this reader does.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import warnings

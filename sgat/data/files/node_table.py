@@ -1,7 +1,5 @@
 """Node tables: ids, features, labels and the roles of the nodes."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files or tables in memory to a graph."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Tested by tests/data/files/test_malformed.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable

@@ -1,7 +1,5 @@
 """Tables and graphs to files, each written in full or not at all."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import ExitStack
 from pathlib import Path

@@ -5,8 +5,6 @@ edges as GraphML in 21 s and 1.8 GiB, as GEXF in 27 s and 2.0 GiB; these writers
 5.5 s and 4.8 s and 0.2 GiB (CPU time, one core).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

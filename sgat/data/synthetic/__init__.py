@@ -1,7 +1,5 @@
 """Made graphs of which the truth is known, and noise put into real graphs."""
 
-from __future__ import annotations
-
 from sgat.data.synthetic.block_model import SyntheticData, contextual_block_model
 from sgat.data.synthetic.injection import Injected, inject
 

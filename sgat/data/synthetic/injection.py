@@ -1,7 +1,5 @@
 """Noise put into a real graph, with a note of every edge added."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

@@ -4,8 +4,6 @@ A directed edge has the key dst · N + src, an unordered pair low · N + high wi
 high; sorted keys are sorted edges.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Literal
