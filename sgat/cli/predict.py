@@ -64,15 +64,9 @@ def predict(
     if out is None and scores is None:
         raise ValueError("Say where the predictions go: `--out FILE`.")
     outputs = {"out": out, "scores": scores}
-    changes = {
-        key: value
-        for key, value in (
-            *(("id", id), ("src", src), ("dst", dst), ("weight", weight)),
-            *(("label", label), ("delimiter", delimiter)),
-            ("unknown_category", unknown_category),
-        )
-        if value is not None
-    }
+    columns = {"id": id, "src": src, "dst": dst, "weight": weight, "label": label}
+    columns |= {"delimiter": delimiter, "unknown_category": unknown_category}
+    changes = {key: value for key, value in columns.items() if value is not None}
     if edges is None:
         given = next(iter(changes), None) if nodes is None else "nodes"
         if given is not None:
@@ -88,8 +82,8 @@ def predict(
             check_suffix(name, path, TABLES)
         opened = open_run(run, root=None if data_root is None else str(data_root))
         inputs = inputs_of(opened.config.data)
-        inputs |= {"`--edges`": _text(edges), "`--nodes`": _text(nodes)}
-        check_outputs(outputs, inputs, opened.folder, overwrite=overwrite)
+        new = {"`--edges`": edges, "`--nodes`": nodes}
+        check_outputs(outputs, {**inputs, **new}, opened.folder, overwrite=overwrite)
         if edges is None:
             found = predict_run(opened)
         else:
@@ -117,7 +111,3 @@ def describe(found: Prediction, written: list[str]) -> str:
         lines.append(f"{title:<20}{found.score:.2%} on {found.scored:,} nodes")
     lines.append(f"written to          {', '.join(written)}")
     return "\n".join(lines)
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

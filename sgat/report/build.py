@@ -21,7 +21,7 @@ from sgat.report.graph_view import (
 )
 from sgat.report.markup import json_block
 from sgat.report.page import assemble
-from sgat.report.removed import removed_tables
+from sgat.report.removed import degree_card
 from sgat.report.sections import score_cards, training_cards
 
 MOST_LEGEND = 40
@@ -122,8 +122,8 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     training = training_cards(content.history, summary["best_epoch"], title)
     log_alpha = [part.edges.log_alpha.numpy() for part in scored]
     scores = score_cards(log_alpha, summary["threshold"], content.curve, title)
-    removed = removed_tables(content.removal)
-    charts = [card.chart for card in (*training, *scores, removed.degrees)]
+    degrees = degree_card(content.removal)
+    charts = [card.chart for card in (*training, *scores, degrees)]
     labels, judged = label_scores(scored) if several else ([], "")
     together = f"All {len(scored)} graphs together."
     return assemble(
@@ -145,7 +145,8 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         confusion=None if several else confusion(scored),
         scores=scores,
         scope=together if len(scored) > 1 else "Loops left out.",
-        removed=removed,
+        removal=content.removal,
+        degrees=degrees,
         class_edges=None if several else class_edges(scored),
         data=_data(view, content.curve, charts),
     )

@@ -30,12 +30,14 @@ class FinishedRun:
         saved: Its model and settings.
         summary: Its numbers.
         root: Folder of the named data sets; None takes that of the run.
+        given: The data it was trained on, where it has been read; None reads it.
     """
 
     folder: RunFolder
     saved: SavedModel
     summary: dict[str, Any]
     root: str | None = None
+    given: Loaded | None = None
 
     @property
     def config(self) -> Config:
@@ -54,8 +56,10 @@ class FinishedRun:
         Raises:
             ValueError: If the data is gone or has changed.
         """
-        config = self.config
-        loaded = load_configured(config.data, root=self.root, seed=config.train.seed)
+        config, loaded = self.config, self.given
+        if loaded is None:
+            seed = config.train.seed
+            loaded = load_configured(config.data, root=self.root, seed=seed)
         if fingerprint(loaded.graphs) != self.summary.get("data_sha256"):
             raise ValueError(
                 f"The data has changed since {self.folder.summary} was written; start a"
@@ -121,18 +125,22 @@ class FinishedRun:
             raise ValueError(f"{path} is damaged: {error}.") from None
 
 
-def open_run(path: str | Path, *, root: str | None = None) -> FinishedRun:
+def open_run(
+    path: str | Path, *, root: str | None = None, loaded: Loaded | None = None
+) -> FinishedRun:
     """Open a finished run of `sgat fit`; the data it was trained on is not read yet.
 
     Args:
         path: The run folder.
         root: Folder of the named data sets; None takes that of the run.
+        loaded: The data, where it has been read; None reads it when it is needed.
 
     Raises:
         ValueError: If there is no finished run.
     """
     folder = finished_folder(path)
-    return FinishedRun(folder, read_model(folder.path), read_json(folder.summary), root)
+    saved, summary = read_model(folder.path), read_json(folder.summary)
+    return FinishedRun(folder, saved, summary, root, loaded)
 
 
 def finished_folder(path: str | Path) -> RunFolder:

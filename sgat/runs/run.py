@@ -84,7 +84,8 @@ def run(
         check_pruned_path(pruned, loaded)
     if resume and folder.is_finished:
         assert pruned is not None
-        _prune_finished(folder, root, pruned)
+        finished = open_run(folder.path, root=root, loaded=loaded)
+        write_pruned_file(loaded, finished.scored[0].edges, pruned)
         return _finished_before(folder, f"only {pruned} was written")
     tensorboard = tensorboard or (resume and folder.draft.tensorboard.is_dir())
     if tensorboard:
@@ -125,11 +126,6 @@ def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
     summary = json.loads(folder.summary.read_text(encoding="utf-8"))
     note = f"{folder.path} was finished already; {what}"
     return RunOutcome(summary, summary["epochs"], _files(folder), (note,))
-
-
-def _prune_finished(folder: RunFolder, root: str | None, pruned: Path) -> None:
-    run = open_run(folder.path, root=root)
-    write_pruned_file(run.loaded, run.scored[0].edges, pruned)
 
 
 def _draw(folder: RunFolder, loaded: Loaded, result: Result) -> tuple[str, ...]:

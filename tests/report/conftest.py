@@ -120,9 +120,7 @@ def several_run(tmp_path_factory) -> FinishedRun:
     folder.start(config)
     scored = score_graphs(result.sgat, graphs, result.graphs)
     write_results(folder, config, result, scored)
-    opened = open_run(folder.path)
-    vars(opened)["loaded"] = Loaded(graphs)
-    return opened
+    return open_run(folder.path, loaded=Loaded(graphs))
 
 
 @pytest.fixture(scope="session")

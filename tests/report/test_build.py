@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from sgat.explaining.removal import STEPS, removal_curve, removal_of
+from sgat.explaining.removal import STEPS, Contrast, removal_curve, removal_of
 from sgat.report.build import write_report
 from sgat.report.markup import percent
 from sgat.scored import score_graphs
@@ -129,3 +129,23 @@ def test_a_page_of_many_classes_stays_small(tmp_path, large_run):
     assert not report.whole
     assert report.edges_in_page == report.edges
     assert report.size < LARGEST_PAGE
+
+
+def test_what_was_removed_is_told_in_two_tables(hostile_run, tmp_path):
+    content = hostile_run.content()
+    contrasts = (
+        Contrast("same_label", "same label", 0.5, 0.25),
+        Contrast("common_neighbours", "common", 3.0, None, is_sampled=True),
+    )
+    removal = dataclasses.replace(content.removal, contrasts=contrasts, sample=7)
+    write_report(dataclasses.replace(content, removal=removal), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    before, after = removal.before, removal.after
+    assert f"<td>{before.edges:,}</td><td>{after.edges:,}</td>" in text
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)', text)
+    assert ("same label", "50.0\u00a0%", "25.0\u00a0%") in rows
+    assert ("common *", "3", "–") in rows
+    # A share has a scale to 1; other numbers one to the larger of the two.
+    widths = re.findall(r'class="box s\d" x="0" y="\d+" height="9" width="(.*?)"', text)
+    assert widths == ["75.0", "37.5", "150.0", "0.0"]
+    assert "look at 7 kept and as many removed" in text

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from support.small_data import block_graph
 
-from sgat.explaining.removal import Contrast, Removal, RemovalPoint, describe_removal
-from sgat.report.removed import removed_tables
+from sgat.explaining.removal import RemovalPoint, describe_removal
+from sgat.report.removed import degree_card
 from sgat.report.sections import score_cards, training_cards
 
 CURVE = [
@@ -58,8 +58,7 @@ def test_degrees_are_counted_in_growing_bins():
     data = block_graph()
     kept = data.graph.src > data.graph.dst
     removal = describe_removal(data, kept)
-    tables = removed_tables(removal)
-    chart = tables.degrees.chart
+    chart = degree_card(removal).chart
     before = np.bincount(data.graph.dst, minlength=data.num_nodes)
     after = np.bincount(data.graph.dst[kept], minlength=data.num_nodes)
     for label, *shares in zip(chart.data["labels"], *chart.data["y"], strict=True):
@@ -69,8 +68,6 @@ def test_degrees_are_counted_in_growing_bins():
             expected = ((degree >= low) & (degree <= high)).mean()
             assert share == pytest.approx(expected)
     assert sum(chart.data["y"][0]) == pytest.approx(1)
-    counted = "edges", f"{data.graph.num_edges:,}", f"{int(kept.sum()):,}"
-    assert tables.sides[0] == counted
 
 
 def test_curves_over_epochs_have_the_recorded_values():
@@ -99,22 +96,3 @@ def test_curves_over_epochs_have_the_recorded_values():
 
 def test_a_run_without_records_says_so():
     assert training_cards(pd.DataFrame(), 1, "accuracy") == []
-
-
-def test_contrasts_have_bars_on_one_scale():
-    side = describe_removal(block_graph(), block_graph().graph.src > 30).before
-    removal = Removal(
-        side,
-        side,
-        (
-            Contrast("same_label", "same label", 0.5, 0.25),
-            Contrast("common_neighbours", "common", 3.0, None, is_sampled=True),
-        ),
-        sample=7,
-    )
-    tables = removed_tables(removal)
-    assert tables.contrasts == [
-        ("same label", "50.0\u00a0%", "25.0\u00a0%", ("75.0", "37.5")),
-        ("common *", "3", "–", ("150.0", "0.0")),
-    ]
-    assert tables.sample == 7
