@@ -12,10 +12,10 @@ import typer
 from sgat.cli import app
 from sgat.cli.convert import EPILOG as convert_examples
 from sgat.cli.convert import convert
-from sgat.cli.downloads import download_bar
 from sgat.cli.inject import EXAMPLES as inject_examples
 from sgat.cli.inject import inject
 from sgat.cli.options import DATA_ROOT, JSON, QUIET, Given, with_settings
+from sgat.cli.progress import download_bar
 from sgat.config import DataConfig, FileOptions
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import typer
 
 from sgat.cli import app
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.progress import counting
 
 if TYPE_CHECKING:
     from sgat.explaining.graph_explanation import GraphExplanation
@@ -57,8 +58,6 @@ def explain(
     is evaluated again; all other gates stay. For the graph: before and after, kept
     against removed edges, and the kept edges that matter most to all predictions.
     """
-    from sgat.cli.counting import counting
-
     root = None if data_root is None else str(data_root)
     found: NodeExplanation | GraphExplanation
     show: Callable[[Any], None]

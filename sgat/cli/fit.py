@@ -11,8 +11,8 @@ from typing import Any
 import typer
 
 from sgat.cli import INTERRUPTED, app, as_options
-from sgat.cli.downloads import download_bar
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
+from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
 
 
@@ -57,9 +57,6 @@ def fit(
     shipped for the data set, else from the defaults. The paper's method is `--scorer
     additive --readout linear`.
     """
-    from sgat.cli.counting import counting
-    from sgat.cli.progress import training_progress
-
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.data.configured import load_configured

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from sgat.cli.downloads import download_bar
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.progress import download_bar
 
 EXAMPLES = (
     "Examples:\n\n"

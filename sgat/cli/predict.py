@@ -10,6 +10,7 @@ import typer
 
 from sgat.cli import app
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.progress import counting
 
 if TYPE_CHECKING:
     from sgat.runs.predict import Prediction
@@ -59,8 +60,6 @@ def predict(
     New files are read and encoded as those of the run were; columns of labels may be
     missing, and where they are there the predictions are scored.
     """
-    from sgat.cli.counting import counting
-
     if out is None and scores is None:
         raise ValueError("Say where the predictions go: `--out FILE`.")
     outputs = {"out": out, "scores": scores}

@@ -1,25 +1,162 @@
-"""How training shows itself: a live table on a terminal, plain lines elsewhere."""
+"""How work shows itself: a bar or a table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from sgat.data.fetch import Progress
     from sgat.training.result import EpochRecord
 
+Count = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
+PAUSE = 2.0
+"""Seconds before a line of counted work is written, and between two lines."""
+REFRESH = 0.25
+"""Seconds between two looks at the progress of a stage."""
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
 ROWS = 12
 """Epochs shown in the live table at a time."""
 PATIENCE = 5.0
-"""Seconds without a line after which a reason is given."""
+"""Seconds without an epoch after which a reason is given."""
 NOT_YET = (
     "getting ready: gates by evidence judge the edges first, and the first run on a"
     " machine compiles its kernels"
 )
+
+
+def _bar(*columns: Any) -> Bar:
+    """A bar on standard error that leaves nothing behind."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress
+
+    first = "{task.description}", BarColumn()
+    return Progress(*first, *columns, console=Console(stderr=True), transient=True)
+
+
+@contextlib.contextmanager
+def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Count]:
+    """Yield the function to call as work is done.
+
+    A terminal shows a bar from the start: `first`, until something can be counted.
+    Elsewhere work of two seconds shows nothing.
+    """
+    if quiet:
+        yield lambda done, total: None
+    elif not sys.stderr.isatty():
+        yield _counting_lines(what)
+    else:
+        from rich.progress import TimeRemainingColumn
+
+        with _bar("{task.fields[number]}", TimeRemainingColumn()) as bar:
+            task = bar.add_task(first or what, total=None, number="")
+            yield lambda done, total: bar.update(
+                task,
+                description=what,
+                completed=done,
+                total=total,
+                number=f"{done:,} of {total:,}",
+            )
+
+
+def _counting_lines(what: str) -> Count:
+    last = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        if 0 < done < total and time.monotonic() - last >= PAUSE:
+            last = time.monotonic()
+            print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextlib.contextmanager
+def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]:
+    """A bar on standard error that counts once a download begins; terminals only."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import DownloadColumn, TimeElapsedColumn, TransferSpeedColumn
+
+    with _bar(TimeElapsedColumn()) as bar:
+        task = bar.add_task(f"reading {name}", total=None)
+        reading = bar.columns
+        amounts = DownloadColumn(), TransferSpeedColumn()
+
+        def progress(received: int) -> None:
+            bar.columns = (*reading[:-1], *amounts, reading[-1])
+            bar.update(task, description=f"downloading {name}", completed=received)
+
+        yield progress
+
+
+class Stages:
+    """Work of several stages.
+
+    Attributes:
+        tell: Begins a stage, by its name.
+        share: Returns how much of the stage is done, in percent, or less than 0 where
+            nobody knows; may be set at any time.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+        self.share: Callable[[], float] = lambda: -1.0
+
+
+@contextlib.contextmanager
+def stage_progress(*, quiet: bool) -> Iterator[Stages]:
+    """Yield the stages, to be told as they go by."""
+    start = time.perf_counter()
+
+    def say(stage: str) -> None:
+        passed = time.perf_counter() - start
+        print(f"{passed:7.1f} s  {stage}", file=sys.stderr, flush=True)
+
+    if quiet:
+        yield Stages(lambda stage: None)
+    elif sys.stderr.isatty():
+        with _stage_bar() as stages:
+            yield stages
+    else:
+        yield Stages(say)
+
+
+@contextlib.contextmanager
+def _stage_bar() -> Iterator[Stages]:
+    from rich.progress import TimeElapsedColumn
+
+    bar = _bar(TimeElapsedColumn())
+    task = bar.add_task(f"{'starting':<32}", total=None)
+    stages = Stages(
+        lambda stage: bar.update(task, description=f"{stage:<32}", total=None)
+    )
+    is_over = threading.Event()
+
+    def follow() -> None:
+        while not is_over.wait(REFRESH):
+            # The engine may just be closing.
+            with contextlib.suppress(Exception):
+                done = stages.share()
+                known: dict[str, Any] = {"total": 100, "completed": done}
+                bar.update(task, **(known if done >= 0 else {"total": None}))
+
+    follower = threading.Thread(target=follow, daemon=True)
+    with bar:
+        follower.start()
+        try:
+            yield stages
+        finally:
+            is_over.set()
+            follower.join()
 
 
 def cells(record: EpochRecord) -> tuple[str, ...]:
@@ -38,7 +175,7 @@ def cells(record: EpochRecord) -> tuple[str, ...]:
 def training_progress(
     epochs: int, *, quiet: bool
 ) -> Iterator[Callable[[EpochRecord], None]]:
-    """Yield what to call after every epoch."""
+    """Yield the function to call after every epoch."""
     if quiet:
         yield lambda record: None
     elif sys.stderr.isatty():
@@ -50,7 +187,7 @@ def training_progress(
         )
         reason.daemon = True
         reason.start()
-        show = _lines(epochs)
+        show = _epoch_lines(epochs)
 
         def tell(record: EpochRecord) -> None:
             reason.cancel()
@@ -63,7 +200,7 @@ def training_progress(
             reason.join()
 
 
-def _lines(epochs: int) -> Callable[[EpochRecord], None]:
+def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
     every = max(epochs // 10, 1)
     widths = (6, 9, 11, 11, 9, 9)
 
@@ -84,13 +221,13 @@ def _lines(epochs: int) -> Callable[[EpochRecord], None]:
 def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
     from rich.console import Console, Group
     from rich.live import Live
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TimeRemainingColumn
     from rich.table import Table
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        "{task.description}",
         BarColumn(),
-        TextColumn("{task.completed}/{task.fields[epochs]} epochs"),
+        "{task.completed}/{task.fields[epochs]} epochs",
         TimeRemainingColumn(),
     )
     # The bar is on the move until it is known how long an epoch takes.
@@ -121,51 +258,3 @@ def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
             live.update(view())
 
         yield show
-
-
-@contextlib.contextmanager
-def trainings_progress(
-    name: str, *, quiet: bool
-) -> Iterator[Callable[[int, int], None] | None]:
-    """A report of how many trainings are done: a bar, or lines, or nothing."""
-    if quiet:
-        yield None
-    elif not sys.stderr.isatty():
-        yield _training_lines(name)
-    else:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            TextColumn(f"{name}: trainings"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-        )
-        console = Console(file=sys.stderr)
-        # A training may well take longer than the 30 seconds rich looks back.
-        with Progress(*columns, console=console, speed_estimate_period=3600) as bar:
-            task = bar.add_task("trainings", total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _training_lines(name: str) -> Callable[[int, int], None]:
-    said = -1
-
-    def tell(done: int, total: int) -> None:
-        nonlocal said
-        tenth = 10 * done // max(total, 1)
-        if tenth != said:
-            said = tenth
-            print(f"{name}: {done} of {total} trainings", file=sys.stderr, flush=True)
-
-    return tell

@@ -11,7 +11,7 @@ import typer
 
 from sgat.cli import app, as_options
 from sgat.cli.options import DATA_ROOT, JSON, QUIET, option
-from sgat.cli.stages import stage_progress
+from sgat.cli.progress import counting, stage_progress
 
 TABLES, RULES, ENGINE, RUN = "Tables", "What is kept", "Engine", "Run"
 
@@ -105,8 +105,6 @@ def prune(
     rows as one graph in memory. It writes the rows that stay with their columns and
     ids. Guarantees (--min-degree, --keep-connected, --protect) count towards --keep.
     """
-    from sgat.cli.counting import counting
-
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.pruning.rules import Rules

@@ -11,6 +11,7 @@ import typer
 
 from sgat.cli import app
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.progress import counting
 
 if TYPE_CHECKING:
     from sgat.report.build import Report
@@ -44,8 +45,6 @@ def report(
     The page is one file that needs no network and no other file. An earlier report is
     replaced.
     """
-    from sgat.cli.counting import counting
-
     root = None if data_root is None else str(data_root)
     with counting("writing the report", quiet=quiet):
         from sgat.cli.outputs import check_outputs, inputs_of

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import typer
 
-from sgat.cli.downloads import download_bar
 from sgat.cli.options import (
     RUN,
     TRAINING,
@@ -21,9 +20,11 @@ from sgat.cli.options import (
     option,
     with_settings,
 )
+from sgat.cli.progress import counting, download_bar
 from sgat.config import DataConfig, FileOptions
 from sgat.data.files.atomic import check_place
 from sgat_lab.cli import app
+from sgat_lab.cli.progress import trainings_progress
 
 BUDGETS = "0.9,0.7,0.5,0.3,0.1"
 NAMES = (
@@ -70,9 +71,6 @@ def compare(
     Finished trainings are kept in `--out`, so that the same command goes on where it
     was stopped.
     """
-    from sgat.cli.counting import counting
-    from sgat.cli.progress import trainings_progress
-
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.data.configured import load_configured

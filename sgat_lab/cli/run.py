@@ -12,10 +12,11 @@ from typing import Any
 
 import typer
 
-from sgat.cli.downloads import download_bar
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.progress import counting, download_bar
 from sgat.data.files.atomic import check_place
 from sgat_lab.cli import app
+from sgat_lab.cli.progress import trainings_progress
 
 EXPERIMENTS = {
     "table1": "The data sets, as the paper counts them and as the files hold them.",
@@ -94,8 +95,6 @@ def run(
                 f"Unknown experiment {name!r}; choose all or of"
                 f" {', '.join(EXPERIMENTS)}."
             )
-    from sgat.cli.counting import counting
-
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.data.files.atomic import write_text
@@ -202,7 +201,6 @@ def _check_places(records: Path, figures: Path, document: Path | None) -> None:
 def _train(
     name: str, plan: Any, store: Any, quiet: bool, training: dict[str, Any]
 ) -> None:
-    from sgat.cli.progress import trainings_progress
     from sgat_lab.trials.runner import run_planned
 
     with trainings_progress(name, quiet=quiet) as progress:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from sgat.cli import main
-from sgat.cli.downloads import download_bar
+from sgat.cli.progress import download_bar
 
 KEYS = (
     "nodes",

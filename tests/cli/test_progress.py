@@ -1,9 +1,14 @@
 import dataclasses
+import io
+import logging
+import re
+import sys
 import threading
+import time
 
 import pytest
 
-from sgat.cli import progress
+from sgat.cli import _Notes, progress
 from sgat.training.result import EpochRecord
 
 RECORD = EpochRecord(
@@ -54,3 +59,75 @@ def test_a_long_wait_for_the_first_epoch_has_a_reason(seconds, capsys, monkeypat
     lines = capsys.readouterr().err.splitlines()
     assert lines[:-2] == ([] if seconds else [progress.NOT_YET])
     assert not any(isinstance(each, threading.Timer) for each in threading.enumerate())
+
+
+def test_short_work_says_nothing(capsys):
+    with progress.counting("steps", quiet=False) as count:
+        for done in range(1, 4):
+            count(done, 3)
+    assert capsys.readouterr().err == ""
+
+
+def test_long_work_is_told_in_lines(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    with progress.counting("steps", quiet=False) as count:
+        for done in (0, 1000, 2000):
+            count(done, 2000)
+    assert capsys.readouterr().err == "steps: 1,000 of 2,000\n"
+    with progress.counting("steps", quiet=True) as count:
+        count(1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_a_bar(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress.counting("steps", quiet=False, first="opening") as count:
+        assert "opening" in capsys.readouterr().err
+        count(1, 2000)
+    shown = capsys.readouterr().err
+    assert "steps" in shown and "1 of 2,000" in shown
+
+
+def test_a_note_does_not_run_into_the_bar(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    notes = _Notes()
+    with progress.counting("steps", quiet=False):
+        notes.emit(logging.makeLogRecord({"msg": "two edges were merged"}))
+    # What is written while the bar is there begins a line of its own.
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", capsys.readouterr().err)
+    assert "note: two edges were merged" in re.split(r"[\r\n]+", lines)
+
+
+def test_lines_tell_the_time_and_the_stage(capsys):
+    with progress.stage_progress(quiet=False) as shown:
+        shown.tell("reading")
+        shown.tell("writing")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" s  ")[1] for line in lines] == ["reading", "writing"]
+    assert float(lines[0].split()[0]) < 5
+
+
+def test_quiet_stages_say_nothing(capsys):
+    with progress.stage_progress(quiet=True) as shown:
+        shown.tell("reading")
+    assert capsys.readouterr().err == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_a_bar_that_follows_the_engine(monkeypatch):
+    monkeypatch.setattr(progress, "REFRESH", 0.01)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    looked = []
+    with progress.stage_progress(quiet=False) as shown:
+        shown.share = lambda: looked.append(1) or 37.0
+        shown.tell("matching ids")
+        until = time.monotonic() + 20
+        while not looked and time.monotonic() < until:
+            time.sleep(0.01)
+    assert looked and "matching ids" in terminal.getvalue()
