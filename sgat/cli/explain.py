@@ -58,7 +58,6 @@ def explain(
     is evaluated again; all other gates stay. For the graph: before and after, kept
     against removed edges, and the kept edges that matter most to all predictions.
     """
-    root = None if data_root is None else str(data_root)
     found: NodeExplanation | GraphExplanation
     show: Callable[[Any], None]
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
@@ -70,7 +69,7 @@ def explain(
 
         check_suffix("out", out, TABLES)
         check_suffix("picture", picture, (".png", ".svg"))
-        opened = open_run(run, root=root)
+        opened = open_run(run, root=data_root)
         outputs = {"out": out, "picture": picture}
         check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
         how: dict[str, Any] = {"graph": graph, "top": top, "progress": count}

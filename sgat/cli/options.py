@@ -13,6 +13,7 @@ import typer
 
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
 from sgat.config.checked import Settings
+from sgat.config.pruning import PruneRequest, Rules
 
 Given = dict[str, Any]
 """Values of the options of one section that were given, by the name of the setting."""
@@ -22,14 +23,16 @@ DATA, MODEL, TRAINING, RUN = "Data", "Model", "Training", "Run"
 PANELS: Mapping[type[Settings], str] = {
     **{DataConfig: DATA, FileOptions: DATA},
     **{ModelConfig: MODEL, TrainConfig: TRAINING},
+    **{PruneRequest: "Pruning", Rules: "What is kept"},
 }
 FLAGS = {"root": ("--data-root",), "l0_weight": ("--l0-weight", "--lambda")}
 """Options that are not called as their settings."""
 PLACES = {"edges": "FILE", "nodes": "FILE", "root": "FOLDER"}
+METAVARS = {tuple: "A,B,…", Path: "PATH"}
 WITHOUT_OPTION = (
     *("bias", "temperature", "gamma", "zeta", "gate_gradient", "gate_samples"),
     *("init_gain", "backend", "edge_features", "max_categories", "unknown_category"),
-    *("edges_format", "nodes_format", "files"),
+    *("edges_format", "nodes_format"),
 )
 """Settings that only config files and Python have."""
 
@@ -65,7 +68,7 @@ def option(panel: str, text: str, *names: str, default: Any = None, **more: Any)
 
 
 def with_settings(
-    *, only: Collection[str] = (), **sections: type[Settings]
+    *, only: Collection[str] = (), of_run: bool = False, **sections: type[Settings]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a verb an option for every setting of some sections.
 
@@ -74,20 +77,27 @@ def with_settings(
 
     The verb gets a dictionary for each section, under the name used here, with what was
     given on the command line. What was not given is not in it, so that config files and
-    defaults keep their say.
+    defaults keep their say. A setting that is a parameter of the verb has no option.
 
     Args:
-        only: Names of the settings; by default all but `WITHOUT_OPTION`.
+        only: Names of the `FileOptions`; by default all but `WITHOUT_OPTION`.
+        of_run: Whether the defaults of `FileOptions` are those of a run.
         sections: The sections, by the name of the verb's parameter.
     """
 
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(verb, eval_str=True).parameters.values()
+        own = inspect.signature(verb, eval_str=True).parameters
+
+        def has_option(kind: type[Settings], name: str) -> bool:
+            if only and kind is FileOptions:
+                return name in only
+            return name not in (*own, *WITHOUT_OPTION)
+
         options = {
             section: [
-                _parameter(kind, name)
+                _parameter(kind, name, of_run=of_run and kind is FileOptions)
                 for name in kind.declared()
-                if (name in only if only else name not in WITHOUT_OPTION)
+                if has_option(kind, name)
             ]
             for section, kind in sections.items()
         }
@@ -104,7 +114,7 @@ def with_settings(
             verb(**arguments)
 
         parameters = [each for part in options.values() for each in part]
-        parameters += [each for each in own if each.name not in sections]
+        parameters += [own[name] for name in own if name not in sections]
         parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -113,7 +123,7 @@ def with_settings(
     return decorate
 
 
-def _parameter(kind: type[Settings], name: str) -> inspect.Parameter:
+def _parameter(kind: type[Settings], name: str, *, of_run: bool) -> inspect.Parameter:
     """The option of a setting; None if it is not given."""
     setting = kind.declared()[name]
     text = re.sub("`([a-z0-9_]+)`", lambda found: _flags(found[1])[0], setting.help)
@@ -125,9 +135,9 @@ def _parameter(kind: type[Settings], name: str) -> inspect.Parameter:
             flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
         option = typer.Option(
             *flags,
-            help=f"{text}{_shown(getattr(kind, name))}",
+            help=text + (r" \[as in the run]" if of_run else _shown(kind, name)),
             rich_help_panel=PANELS[kind],
-            metavar="A,B,…" if setting.kind is tuple else PLACES.get(name),
+            metavar=METAVARS.get(setting.kind) or PLACES.get(name),
             show_default=False,
         )
     plain: Any = str if setting.kind is tuple else setting.kind
@@ -143,8 +153,9 @@ def _flags(name: str) -> tuple[str, ...]:
     return FLAGS.get(name, (f"--{name.replace('_', '-')}",))
 
 
-def _shown(default: Any) -> str:
+def _shown(kind: type[Settings], name: str) -> str:
     """A default as the help shows it; the bracket must not look like markup."""
+    default = getattr(kind, name)
     if default is None or default is False or default == ():
         return ""
     return rf" \[{'on' if default is True else default}]"

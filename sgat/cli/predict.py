@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from sgat.cli import app
-from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.options import (
+    DATA,
+    DATA_ROOT,
+    JSON,
+    QUIET,
+    Given,
+    option,
+    with_settings,
+)
 from sgat.cli.progress import counting
+from sgat.config import FileOptions
 
 if TYPE_CHECKING:
     from sgat.runs.predict import Prediction
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
-FILES = "New data"
-
-
-def option(text: str, *names: str) -> Any:
-    """An option of the new files; without it, it is what the run had."""
-    return typer.Option(None, *names, help=text, rich_help_panel=FILES)
 
 
 @app.command(
@@ -29,7 +32,13 @@ def option(text: str, *names: str) -> Any:
     "sgat predict runs/mine --edges new_edges.csv --nodes new_nodes.csv"
     " --out predictions.parquet --scores scores.parquet"
 )
+@with_settings(
+    files=FileOptions,
+    only=("id", "src", "dst", "weight", "label", "delimiter", "unknown_category"),
+    of_run=True,
+)
 def predict(
+    files: Given,
     run: Path = typer.Argument(help="Run folder of `sgat fit`."),
     out: Path | None = typer.Option(
         None, help="File for the predictions: .parquet, .csv, .tsv or .npz."
@@ -37,16 +46,11 @@ def predict(
     scores: Path | None = typer.Option(
         None, help="File for the edges with their scores: .parquet, .csv, .tsv, .npz."
     ),
-    edges: Path | None = option("Edge file; without it, the data of the run."),
-    nodes: Path | None = option("Node file with the feature columns of the run."),
-    id: str | None = option("Column with the id of each node."),
-    src: str | None = option("Column with the source of each edge."),
-    dst: str | None = option("Column with the target of each edge."),
-    weight: str | None = option("Column with the weight of each edge."),
-    label: str | None = option("Column with the class; it may be missing."),
-    delimiter: str | None = option("What separates the cells of a text table."),
-    unknown_category: str | None = option(
-        "A category that the run has not seen: refuse, or zero for no category."
+    edges: Path | None = option(
+        DATA, "Edge file; without it, the data of the run.", metavar="FILE"
+    ),
+    nodes: Path | None = option(
+        DATA, "Node file with the feature columns of the run.", metavar="FILE"
     ),
     overwrite: bool = typer.Option(
         False, "--overwrite", help="Replace the files at --out and --scores."
@@ -63,11 +67,8 @@ def predict(
     if out is None and scores is None:
         raise ValueError("Say where the predictions go: `--out FILE`.")
     outputs = {"out": out, "scores": scores}
-    columns = {"id": id, "src": src, "dst": dst, "weight": weight, "label": label}
-    columns |= {"delimiter": delimiter, "unknown_category": unknown_category}
-    changes = {key: value for key, value in columns.items() if value is not None}
     if edges is None:
-        given = next(iter(changes), None) if nodes is None else "nodes"
+        given = next(iter(files), None) if nodes is None else "nodes"
         if given is not None:
             name = given.replace("_", "-")
             raise ValueError(f"`--{name}` goes with `--edges`, the new edges.")
@@ -79,14 +80,14 @@ def predict(
 
         for name, path in outputs.items():
             check_suffix(name, path, TABLES)
-        opened = open_run(run, root=None if data_root is None else str(data_root))
+        opened = open_run(run, root=data_root)
         inputs = inputs_of(opened.config.data)
         new = {"`--edges`": edges, "`--nodes`": nodes}
         check_outputs(outputs, {**inputs, **new}, opened.folder, overwrite=overwrite)
         if edges is None:
             found = predict_run(opened)
         else:
-            found = predict_files(opened, edges, nodes, options=changes, progress=count)
+            found = predict_files(opened, edges, nodes, options=files, progress=count)
         for path, table in ((out, found.nodes), (scores, found.edges)):
             if path is not None:
                 write_table(table, path)

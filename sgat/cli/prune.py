@@ -10,10 +10,12 @@ from typing import Any
 import typer
 
 from sgat.cli import app, as_options
-from sgat.cli.options import DATA_ROOT, JSON, QUIET, option
+from sgat.cli.options import JSON, PANELS, QUIET, Given, option, with_settings
 from sgat.cli.progress import counting, stage_progress
+from sgat.config import FileOptions
+from sgat.config.pruning import PruneRequest, Rules
 
-TABLES, RULES, ENGINE, RUN = "Tables", "What is kept", "Engine", "Run"
+PANEL, DECLARED = PANELS[PruneRequest], PruneRequest.declared()
 
 
 @app.command(
@@ -22,77 +24,21 @@ TABLES, RULES, ENGINE, RUN = "Tables", "What is kept", "Engine", "Run"
     "sgat prune runs/mine --edges big.parquet --out small.parquet --min-degree 1"
     " --missing drop --memory 8GB"
 )
+@with_settings(
+    rules=Rules,
+    request=PruneRequest,
+    files=FileOptions,
+    only=("src", "dst", "id", "delimiter"),
+    of_run=True,
+)
 def prune(
-    run: Path = typer.Argument(help="A finished run of `sgat fit`."),
-    out: Path = typer.Option(
-        help="Table to write: .parquet, .csv, .tsv, .csv.gz or .tsv.gz; without a"
-        " suffix a folder of Parquet files.",
-        rich_help_panel=TABLES,
-    ),
-    edges: Path | None = option(
-        TABLES,
-        "Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files. By"
-        " default the edges of the run, with their stored scores.",
-    ),
-    nodes: Path | None = option(
-        TABLES,
-        "Features of other nodes, with the columns of the run's node file.",
-    ),
-    src: str | None = option(TABLES, "Column with the source \\[as in the run]."),
-    dst: str | None = option(TABLES, "Column with the target \\[as in the run]."),
-    id: str | None = option(TABLES, "Column of --nodes with the id \\[as in the run]."),
-    delimiter: str | None = option(
-        TABLES, "Separator of the cells of text tables \\[as in the run]."
-    ),
+    rules: Given,
+    request: Given,
+    files: Given,
+    run: Path = typer.Argument(help=DECLARED["run"].help),
+    out: Path = typer.Option(help=DECLARED["out"].help, rich_help_panel=PANEL),
     undirected: bool | None = option(
-        TABLES,
-        "Each row stands for both directions \\[as in the run].",
-        "--undirected/--directed",
-    ),
-    scores: bool = option(
-        TABLES,
-        "Add the columns log_alpha, probability and gate.",
-        "--scores/--no-scores",
-        default=True,
-    ),
-    overwrite: bool = option(
-        TABLES, "Replace the table at --out.", "--overwrite", default=False
-    ),
-    keep: float | None = option(
-        RULES, "Share of the edges to keep, those with the highest scores."
-    ),
-    threshold: float | None = option(
-        RULES,
-        "Keep edges with a log α above this. By default the threshold of the model.",
-    ),
-    symmetric: str | None = option(
-        RULES,
-        "Both directions stay or go as one, by the max, min or mean of their scores.",
-    ),
-    min_degree: int = option(
-        RULES,
-        "Number of its best in-edges that every node keeps, or all it has.",
-        default=0,
-    ),
-    keep_connected: bool = option(
-        RULES,
-        "Keep a maximum spanning forest of the scores.",
-        "--keep-connected",
-        default=False,
-    ),
-    protect: Path | None = option(RULES, "Table of edges that are never removed."),
-    missing: str = option(
-        RULES, "Rows whose nodes have no score: refuse, keep or drop.", default="refuse"
-    ),
-    engine: str = option(ENGINE, "duckdb or spark.", default="duckdb"),
-    memory: str = option(ENGINE, "The most memory the engine may use.", default="2GB"),
-    master: str = option(ENGINE, "Spark master, e.g. local\\[2].", default="local[*]"),
-    data_root: Path | None = DATA_ROOT,
-    measure: bool = option(
-        RUN,
-        "Compare predictions and times on the full graph and the pruned one.",
-        "--measure",
-        default=False,
+        PANEL, DECLARED["undirected"].help, "--undirected/--directed"
     ),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -107,30 +53,10 @@ def prune(
     """
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
-        from sgat.pruning.rules import Rules
-        from sgat.runs.prune import PruneRequest, prune_run
+        from sgat.runs.prune import prune_run
 
-    rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)  # type: ignore[arg-type]  # checked there
-    request = PruneRequest(
-        run=run,
-        out=out,
-        edges=edges,
-        nodes=nodes,
-        protect=protect,
-        rules=rules,
-        missing=missing,  # type: ignore[arg-type]  # checked there
-        engine=engine,  # type: ignore[arg-type]  # checked there
-        master=master,
-        memory=memory,
-        src=src,
-        dst=dst,
-        id=id,
-        delimiter=delimiter,
-        undirected=undirected,
-        scores=scores,
-        overwrite=overwrite,
-        measure=measure,
-        data_root=None if data_root is None else str(data_root),
+    asked = PruneRequest(
+        run, out, undirected=undirected, files=files, rules=Rules(**rules), **request
     )
     with stage_progress(quiet=quiet) as stages:
 
@@ -138,7 +64,7 @@ def prune(
             if hasattr(running, "progress"):
                 stages.share = lambda: float(running.progress)
 
-        summary = prune_run(request, stages.tell, watch)
+        summary = prune_run(asked, stages.tell, watch)
     for note in summary["notes"]:
         print(f"note: {as_options(app, note, ['prune'])}", file=sys.stderr)
     typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))

@@ -45,13 +45,12 @@ def report(
     The page is one file that needs no network and no other file. An earlier report is
     replaced.
     """
-    root = None if data_root is None else str(data_root)
     with counting("writing the report", quiet=quiet):
         from sgat.cli.outputs import check_outputs, inputs_of
         from sgat.report.build import write_report
         from sgat.runs.finished_run import open_run
 
-        opened = open_run(run, root=root)
+        opened = open_run(run, root=data_root)
         path = out if out is not None else opened.folder.report
         check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
         if not overwrite:

@@ -14,6 +14,7 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import msgspec
@@ -42,6 +43,7 @@ KINDS = {
     tuple: "a list of strings",
     list: "a list",
     dict: "a table",
+    Path: "a path",
 }
 """Types in the words of an error."""
 

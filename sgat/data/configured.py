@@ -28,7 +28,7 @@ class Loaded(NamedTuple):
 def load_configured(
     config: DataConfig,
     *,
-    root: str | None = None,
+    root: str | Path | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Loaded:

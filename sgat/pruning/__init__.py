@@ -1,8 +1,14 @@
 """Removing edges by score and by rules: in memory, and from tables of any size."""
 
-from sgat.pruning.apply import apply_rules, find_protected
-from sgat.pruning.choice import Choice, choose_edges, chosen_scores
-from sgat.pruning.rules import Reason, Rules
+from sgat.config.pruning import Rules
+from sgat.pruning.choice import (
+    Choice,
+    Reason,
+    apply_rules,
+    choose_edges,
+    chosen_scores,
+    find_protected,
+)
 
 __all__ = [
     "Choice",

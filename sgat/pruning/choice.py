@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sgat.config.pruning import Combination, Rules
+from sgat.data.node_data import NodeData
 from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.pruning.forest import spanning_forest
-from sgat.pruning.rules import Combination, Reason, Rules, too_many_guaranteed
 from sgat.scored import EdgeScores
 
+logger = logging.getLogger(__name__)
 Array = np.ndarray[Any, Any]
+
+
+class Reason(enum.IntEnum):
+    """Why an edge was kept or removed; of several reasons the lowest but 0."""
+
+    REMOVED = 0
+    SCORE = 1
+    PROTECTED = 2
+    MIN_DEGREE = 3
+    CONNECTED = 4
+    LOOP = 5
+    MISSING = 6
+
+    @property
+    def label(self) -> str:
+        """The reason as it is shown: `min-degree`."""
+        return self.name.lower().replace("_", "-")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,6 +127,14 @@ def choose_edges(
     return Choice(kept, why.astype(np.uint8), score, moved, notes)
 
 
+def too_many_guaranteed(guaranteed: int, wanted: int, keep: float) -> str:
+    """The note that guarantees alone are more than the share to keep."""
+    return (
+        f"the rules guarantee {guaranteed:,} edges, more than the {wanted:,} of a"
+        f" share of {keep:g}; all of those stay, and no others"
+    )
+
+
 def chosen_scores(choice: Choice, graph: Graph, gates: Gates) -> EdgeScores:
     """The scores of the edges under a choice, with the gates they are kept with.
 
@@ -167,3 +197,120 @@ def _forest(score: Array, place: Array, graph: Graph) -> Array:
     mask = np.zeros(len(score), dtype=bool)
     mask[spanning_forest(graph.num_nodes, lambda: [edges])] = True
     return mask
+
+
+def apply_rules(
+    rules: Rules,
+    graphs: Sequence[NodeData],
+    scores: Sequence[EdgeScores],
+    protect: Sequence[Any] | None,
+    gates: Gates,
+) -> list[EdgeScores]:
+    """The scores under the rules, with the gates of the kept edges.
+
+    Args:
+        rules: The rules, for each graph; edges without direction stay or go as one in
+            any case.
+        graphs: The graphs.
+        scores: Scores of the edges of each.
+        protect: For each graph edges that are never removed, see `find_protected`.
+        gates: The gates of the model.
+
+    Raises:
+        ValueError: If `protect` is not one entry for each graph, or an entry is no
+            collection of edges between nodes of its graph.
+    """
+    given = [None] * len(graphs) if protect is None else protect
+    if len(given) != len(graphs):
+        raise ValueError(
+            f"`protect` must have one entry for each of the {len(graphs)} graphs, got"
+            f" {len(given)}."
+        )
+    return [
+        _applied(rules, *each, gates)
+        for each in zip(graphs, scores, given, strict=True)
+    ]
+
+
+def _applied(
+    rules: Rules, data: NodeData, scores: EdgeScores, protect: Any, gates: Gates
+) -> EdgeScores:
+    if not data.has_directions and rules.symmetric is None:
+        rules = dataclasses.replace(rules, symmetric="max")
+    graph = data.graph.to("cpu")
+    choice = choose_edges(
+        scores.log_alpha.numpy(force=True),
+        graph,
+        rules,
+        protected=find_protected(protect, data),
+        threshold=gates.threshold,
+    )
+    for note in choice.notes:
+        logger.warning("%s.", note)
+    return chosen_scores(choice, graph, gates)
+
+
+def find_protected(protect: Any, data: NodeData) -> Array | None:
+    """Mark the edges to protect, [E] bool; None without any.
+
+    Args:
+        protect: Pairs (src, dst) of the user's node ids, in any collection, or an array
+            or tensor of node numbers, [2, P] as `edges`. Where edges have no direction,
+            a pair names both.
+        data: The graph.
+
+    Raises:
+        ValueError: If it is no collection of pairs, or names a node that is not there.
+    """
+    if protect is None:
+        return None
+    src, dst = _numbers(protect, data)
+    graph = data.graph.to("cpu")
+    ends = torch.from_numpy(src), torch.from_numpy(dst)
+    place = graph.find(*ends).numpy()
+    is_there = (place >= 0) | (src == dst)
+    mask = np.zeros(graph.num_edges, dtype=bool)
+    mask[place[place >= 0]] = True
+    if not data.has_directions:
+        place = graph.find(*ends[::-1]).numpy()
+        mask[place[place >= 0]] = True
+    if not is_there.all():
+        logger.warning(
+            "%d of the %d protected edges are not in the graph.",
+            int((~is_there).sum()),
+            len(is_there),
+        )
+    return mask
+
+
+def _numbers(protect: Any, data: NodeData) -> tuple[Array, Array]:
+    """Source and target of each protected edge as node numbers, [P] int64 each."""
+    if isinstance(protect, Tensor | np.ndarray):
+        pairs = torch.as_tensor(protect).cpu().numpy()
+        if pairs.ndim == 2 and pairs.shape[0] != 2 and pairs.shape[1] == 2:
+            pairs = pairs.T
+        if pairs.ndim != 2 or len(pairs) != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(
+                "`protect` must hold node numbers in rows src and dst, [2, P], or be a"
+                f" list of pairs, got {pairs.dtype} of shape {list(pairs.shape)}."
+            )
+        numbers = pairs.astype(np.int64)
+        bad = (numbers < 0) | (numbers >= data.num_nodes)
+        if bad.any():
+            raise _unknown(int(numbers[bad][0]), data)
+        return numbers[0], numbers[1]
+    ids = range(data.num_nodes) if data.node_ids is None else data.node_ids
+    position = {node: number for number, node in enumerate(ids)}
+    found = np.empty((2, len(protect)), dtype=np.int64)
+    for place, pair in enumerate(protect):
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ValueError(f"`protect` must hold pairs (src, dst), got {pair!r}.")
+        for end, node in enumerate(pair):
+            if node not in position:
+                raise _unknown(node, data)
+            found[end, place] = position[node]
+    return found[0], found[1]
+
+
+def _unknown(node: Any, data: NodeData) -> ValueError:
+    return ValueError(f"`protect` names {node!r}, which is no node of {data.name!r}.")

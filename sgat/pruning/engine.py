@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from sgat.config.pruning import EngineName
 
 if TYPE_CHECKING:
     from sgat.pruning.duckdb_engine import DuckDB
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 Engine: TypeAlias = "DuckDB | Spark"
 """A database that reads, joins and writes tables larger than memory."""
-EngineName = Literal["duckdb", "spark"]
 
 
 def start_engine(
@@ -38,8 +39,6 @@ def start_engine(
         from sgat.pruning.duckdb_engine import DuckDB
 
         return DuckDB(scratch, limit)
-    if name != "spark":
-        raise ValueError(f"`engine` must be duckdb or spark, got {name!r}.")
     if importlib.util.find_spec("pyspark") is None:
         raise ImportError(
             "`engine` spark needs the package pyspark; install it with"

@@ -26,8 +26,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
+from sgat.config.pruning import Combination
 from sgat.gates import BinaryGates, Gates
-from sgat.pruning.rules import Combination, Reason
+from sgat.pruning.choice import Reason
 from sgat.pruning.stored_table import Kind
 
 LARGEST_EXPONENT = 80

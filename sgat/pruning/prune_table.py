@@ -11,11 +11,11 @@ from pathlib import Path
 
 from sgat.data.files.atomic import replacing
 from sgat.pruning import expression
+from sgat.pruning.choice import Reason
 from sgat.pruning.decision import decide, first_unknown, store_guarantees
 from sgat.pruning.engine import Engine
-from sgat.pruning.row_scores import RowScores
-from sgat.pruning.rules import Reason
 from sgat.pruning.stored_table import Destination
+from sgat.pruning.table_scores import RowScores
 from sgat.pruning.task import WRITTEN_SCORES, PruneTask, match_scores, node_table
 
 

@@ -6,21 +6,19 @@ Tested in tests/pruning/test_prune_table.py.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from sgat.config.pruning import Missing, Rules
 from sgat.gates import Gates
 from sgat.pruning import expression
 from sgat.pruning.engine import Engine
 from sgat.pruning.expression import Scoring
-from sgat.pruning.node_scores import Nodes, NodeScores
-from sgat.pruning.row_scores import RowScores
-from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import StoredTable
+from sgat.pruning.table_scores import Nodes, NodeScores, RowScores
 from sgat.scored import SCORES
 
-Missing = Literal["refuse", "keep", "drop"]
 WRITTEN_SCORES = ("log_alpha", "probability", "gate")
 """Columns that are added to the kept rows."""
 

@@ -36,7 +36,7 @@ class FinishedRun:
     folder: RunFolder
     saved: SavedModel
     summary: dict[str, Any]
-    root: str | None = None
+    root: str | Path | None = None
     given: Loaded | None = None
 
     @property
@@ -126,7 +126,7 @@ class FinishedRun:
 
 
 def open_run(
-    path: str | Path, *, root: str | None = None, loaded: Loaded | None = None
+    path: str | Path, *, root: str | Path | None = None, loaded: Loaded | None = None
 ) -> FinishedRun:
     """Open a finished run of `sgat fit`; the data it was trained on is not read yet.
 

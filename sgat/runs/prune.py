@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sgat.config import Config
+from sgat.config.pruning import PruneRequest
 from sgat.data.files import Encoding
 from sgat.data.files.atomic import check_place
 from sgat.data.files.encoding import encode
@@ -22,14 +23,12 @@ from sgat.data.files.source import SUFFIXES
 from sgat.features import Features
 from sgat.gates import chosen_gates
 from sgat.models import SGAT
-from sgat.pruning.engine import Engine, EngineName, start_engine
+from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
-from sgat.pruning.node_scores import Nodes, NodeScores, node_scores
 from sgat.pruning.prune_table import Pruned, prune_table, scratch_folder
-from sgat.pruning.row_scores import RowScores
-from sgat.pruning.rules import Rules
 from sgat.pruning.stored_table import Destination, open_table, overlaps
-from sgat.pruning.task import Missing, PruneTask
+from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
+from sgat.pruning.task import PruneTask
 from sgat.runs.finished_run import finished_folder, open_run, read_json
 from sgat.runs.folder import RunFolder
 from sgat.scorers import FreeScorer
@@ -37,54 +36,6 @@ from sgat.training.files import read_parquet
 from sgat.training.saved_model import read_model
 
 TEXT_FORMATS = ("csv", "tsv")
-
-
-@dataclasses.dataclass(frozen=True)
-class PruneRequest:
-    """The request of a user of `sgat prune`.
-
-    Attributes:
-        run: The run folder.
-        out: Where the kept rows go.
-        edges: The rows; None for the edges of the run.
-        nodes: Features of other nodes; None for the nodes of the run.
-        protect: Rows that are never removed.
-        rules: The rules.
-        missing: Whether to refuse, keep or drop rows whose nodes have no score.
-        engine: Name of the engine.
-        master: The Spark master.
-        memory: The most memory the engine may use.
-        src: Column with the source of each row; None for that of the run.
-        dst: Column with the target; None likewise.
-        id: Column of the node file with the ids; None likewise.
-        delimiter: Separator of the cells of text tables; None likewise.
-        undirected: Whether each row of `edges` stands for both directions; None for as
-            in the run.
-        scores: Whether to add the columns log_alpha, probability and gate.
-        overwrite: Whether to replace the table at `out`.
-        measure: Whether to compare predictions and times on both graphs.
-        data_root: Folder of the named data sets.
-    """
-
-    run: Path
-    out: Path
-    edges: Path | None = None
-    nodes: Path | None = None
-    protect: Path | None = None
-    rules: Rules = dataclasses.field(default_factory=Rules)
-    missing: Missing = "refuse"
-    engine: EngineName = "duckdb"
-    master: str = "local[*]"
-    memory: str = "2GB"
-    src: str | None = None
-    dst: str | None = None
-    id: str | None = None
-    delimiter: str | None = None
-    undirected: bool | None = None
-    scores: bool = True
-    overwrite: bool = False
-    measure: bool = False
-    data_root: str | None = None
 
 
 def prune_run(
@@ -120,8 +71,8 @@ def prune_run(
                 f"`out` must not be the file of the {what} that the run was trained"
                 f" on, got {request.out}."
             )
-    options = config.data.files
-    delimiter = request.delimiter or options.delimiter
+    options = dataclasses.replace(config.data.files, **request.files)
+    delimiter = options.delimiter
     nodes, trained = _nodes(request, folder, config)
     is_own = request.edges is None and request.nodes is None
     task = PruneTask(
@@ -131,8 +82,8 @@ def prune_run(
         scores=None if is_own or trained is None else _scores(folder, *trained),
         gates=chosen_gates(config.model),
         symmetric=bool(config.model.symmetric),
-        src=request.src or options.src,
-        dst=request.dst or options.dst,
+        src=options.src,
+        dst=options.dst,
         protect=(
             None
             if request.protect is None
@@ -181,7 +132,7 @@ def _nodes(
             f"{folder.path} has several graphs, whose ids may be the same; `edges` and"
             " `measure` take a run on one graph."
         )
-    run = open_run(folder.path, root=request.data_root)
+    run = open_run(folder.path, root=request.root)
     return nodes, (run.model, run.graphs[0].x)
 
 
@@ -210,9 +161,8 @@ def _read_nodes(
             f"{folder.path} was trained without features, so it knows its own nodes"
             " only; leave `nodes` out."
         )
-    known = config.data.files
-    source = read_table(request.nodes, None, request.delimiter or known.delimiter)
-    name = request.id or known.id
+    known = dataclasses.replace(config.data.files, **request.files)
+    source, name = read_table(request.nodes, None, known.delimiter), known.id
     source.column(name, "the node ids")
     ids = common_ids([(source, name)])[0]
     check_different((source, name), ids)
@@ -262,10 +212,6 @@ def _is_undirected(request: PruneRequest, folder: RunFolder, config: Config) -> 
 
 def _check_out(request: PruneRequest) -> None:
     """Refuse a request by which something would be lost."""
-    if request.missing not in ("refuse", "keep", "drop"):
-        raise ValueError(
-            f"`missing` must be refuse, keep or drop, got {request.missing!r}."
-        )
     if request.measure and not request.scores:
         raise ValueError(
             "`measure` reads the gates that were written; it needs `scores`."

@@ -22,8 +22,8 @@ from support.prune_tables import (
 from sgat.gates import BinaryGates
 from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, chosen_scores
-from sgat.pruning.node_scores import Nodes
 from sgat.pruning.stored_table import open_table
+from sgat.pruning.table_scores import Nodes
 
 
 def in_memory(nodes, ends, rules, protected=()):

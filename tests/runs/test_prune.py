@@ -9,11 +9,12 @@ import torch
 from support.settings import request_for
 
 from sgat import Config, Graph, NodeData
+from sgat.config.pruning import PruneRequest
 from sgat.data.configured import Loaded
 from sgat.models import SGAT
 from sgat.pruning import Rules
 from sgat.runs.folder import RunFolder
-from sgat.runs.prune import PruneRequest, prune_run
+from sgat.runs.prune import prune_run
 from sgat.runs.run import run
 from sgat.runs.start import start_run
 

@@ -11,10 +11,9 @@ import torch
 
 from sgat.models import SGAT
 from sgat.pruning.engine import start_engine
-from sgat.pruning.node_scores import Nodes, NodeScores
 from sgat.pruning.prune_table import prune_table
-from sgat.pruning.row_scores import RowScores
 from sgat.pruning.stored_table import Destination, open_table
+from sgat.pruning.table_scores import Nodes, NodeScores, RowScores
 from sgat.pruning.task import PruneTask
 
 NODES = 29

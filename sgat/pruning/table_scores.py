@@ -1,4 +1,8 @@
-"""Nodes by their ids, and the numbers per node that the scores of edges are made of."""
+"""Nodes by their ids, and the scores of the rows that name them.
+
+Where a score is a sum of numbers per node, an engine adds them up row by row. Other
+scorers look at more of a graph, so all rows are scored as one graph in memory.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from sgat.config.pruning import Combination
 from sgat.features import Features
 from sgat.graph import Graph
+from sgat.judging import EDGE_LIMIT
 from sgat.models import SGAT
 from sgat.ops import rounded
+from sgat.pruning.choice import combined
+from sgat.pruning.engine import Engine
 from sgat.scorers import AdditiveScorer, BilinearScorer, CosineScorer
 
 BY_NODES = (AdditiveScorer, CosineScorer, BilinearScorer)
@@ -87,13 +95,52 @@ def node_scores(model: SGAT, x: Features) -> NodeScores | None:
         return None
     empty = Graph.from_edges(torch.empty(2, 0, dtype=torch.long), x.shape[0])
     scores = model.gating.score(x, empty)
-    pair = (
-        None if vector is None else rounded(vector)
-        for vector in (scores.query, scores.key)
-    )
-    dst, src, query, key = (
-        None if part is None else part.float().numpy(force=True)
-        for part in (scores.dst, scores.src, *pair)
-    )
-    assert dst is not None and src is not None
-    return NodeScores(dst, src, query, key)
+    dst, src = (part.float().numpy(force=True) for part in (scores.dst, scores.src))
+    if scores.query is None or scores.key is None:
+        return NodeScores(dst, src)
+    pair = (rounded(part).float() for part in (scores.query, scores.key))
+    return NodeScores(dst, src, *(part.numpy(force=True) for part in pair))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RowScores:
+    """A network whose gates look at more of a graph than the ends of an edge.
+
+    Attributes:
+        model: The trained network.
+        x: Features of the nodes, [N, K].
+    """
+
+    model: SGAT
+    x: Features
+
+    def table(self, engine: Engine, edges: str, both: Combination | None) -> Any:
+        """Score the edges of a query as one graph: src, dst, log_alpha, in a table.
+
+        With `both`, the graph has both directions of each edge, and the scores of the
+        two are combined. An error if there are more edges than `EDGE_LIMIT`.
+        """
+        import pyarrow as pa
+
+        engine.store("edges", edges)
+        [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
+        if number > EDGE_LIMIT:
+            raise ValueError(
+                f"`edges` names {number:,} different edges, and the gates of this run"
+                f" are scored in memory, up to {EDGE_LIMIT:,} edges; give fewer rows,"
+                " or train with the scorer additive, cosine or bilinear."
+            )
+        parts = list(engine.batches("SELECT src, dst FROM edges"))
+        engine.drop("edges")
+        empty = np.empty((2, 0), dtype=np.int64)
+        ends = torch.from_numpy(np.concatenate([empty, *map(np.stack, parts)], 1))
+        size, add_reverse = self.x.shape[0], both is not None
+        graph = Graph.from_edges(
+            ends, size, make_undirected=add_reverse, say_merged=False
+        )
+        with torch.no_grad():
+            score = self.model.score_edges(self.x, graph).float().numpy(force=True)
+        if both is not None:
+            score = combined(score, score[graph.reverse_edge.numpy()], both)
+        columns = {"src": graph.src.numpy(), "dst": graph.dst.numpy()}
+        return pa.table({**columns, "log_alpha": score})

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgat.pruning import cut
-from sgat.pruning.cut import find_cut
+from sgat.pruning import decision
+from sgat.pruning.decision import find_cut
 
 
 def query_over(score, key):
@@ -52,11 +52,11 @@ def test_the_cut_is_where_sorting_puts_it(rows, wanted, buckets):
     score = [float(np.float32(s / 3)) for s, _ in rows]
     key = [k for _, k in rows]
     query, _, above = query_over(score, key)
-    before, cut.BUCKETS = cut.BUCKETS, buckets
+    before, decision.BUCKETS = decision.BUCKETS, buckets
     try:
         found = find_cut(query, "links", wanted)
     finally:
-        cut.BUCKETS = before
+        decision.BUCKETS = before
     kept, removed = expected_rows(score, key, wanted)
     assert above(found) == sorted(kept)
     lowest = min((s for s, _ in kept), default=None)
