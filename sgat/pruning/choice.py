@@ -208,17 +208,17 @@ def apply_rules(
 ) -> list[EdgeScores]:
     """The scores under the rules, with the gates of the kept edges.
 
+    Edges without direction stay or go as one in any case.
+
     Args:
-        rules: The rules, for each graph; edges without direction stay or go as one in
-            any case.
+        rules: The rules, for each graph.
         graphs: The graphs.
         scores: Scores of the edges of each.
         protect: For each graph edges that are never removed, see `find_protected`.
         gates: The gates of the model.
 
     Raises:
-        ValueError: If `protect` is not one entry for each graph, or an entry is no
-            collection of edges between nodes of its graph.
+        ValueError: If `protect` is not one entry for each graph, or a bad one.
     """
     given = [None] * len(graphs) if protect is None else protect
     if len(given) != len(graphs):
@@ -226,28 +226,21 @@ def apply_rules(
             f"`protect` must have one entry for each of the {len(graphs)} graphs, got"
             f" {len(given)}."
         )
-    return [
-        _applied(rules, *each, gates)
-        for each in zip(graphs, scores, given, strict=True)
-    ]
-
-
-def _applied(
-    rules: Rules, data: NodeData, scores: EdgeScores, protect: Any, gates: Gates
-) -> EdgeScores:
-    if not data.has_directions and rules.symmetric is None:
-        rules = dataclasses.replace(rules, symmetric="max")
-    graph = data.graph.to("cpu")
-    choice = choose_edges(
-        scores.log_alpha.numpy(force=True),
-        graph,
-        rules,
-        protected=find_protected(protect, data),
-        threshold=gates.threshold,
-    )
-    for note in choice.notes:
-        logger.warning("%s.", note)
-    return chosen_scores(choice, graph, gates)
+    as_one = dataclasses.replace(rules, symmetric=rules.symmetric or "max")
+    found = []
+    for data, part, named in zip(graphs, scores, given, strict=True):
+        graph = data.graph.to("cpu")
+        choice = choose_edges(
+            part.log_alpha.numpy(force=True),
+            graph,
+            rules if data.has_directions else as_one,
+            protected=find_protected(named, data),
+            threshold=gates.threshold,
+        )
+        for note in choice.notes:
+            logger.warning("%s.", note)
+        found.append(chosen_scores(choice, graph, gates))
+    return found
 
 
 def find_protected(protect: Any, data: NodeData) -> Array | None:
@@ -268,17 +261,14 @@ def find_protected(protect: Any, data: NodeData) -> Array | None:
     graph = data.graph.to("cpu")
     ends = torch.from_numpy(src), torch.from_numpy(dst)
     place = graph.find(*ends).numpy()
-    is_there = (place >= 0) | (src == dst)
+    absent = int(((place < 0) & (src != dst)).sum())
+    if not data.has_directions:
+        place = np.concatenate([place, graph.find(*ends[::-1]).numpy()])
     mask = np.zeros(graph.num_edges, dtype=bool)
     mask[place[place >= 0]] = True
-    if not data.has_directions:
-        place = graph.find(*ends[::-1]).numpy()
-        mask[place[place >= 0]] = True
-    if not is_there.all():
+    if absent:
         logger.warning(
-            "%d of the %d protected edges are not in the graph.",
-            int((~is_there).sum()),
-            len(is_there),
+            "%d of the %d protected edges are not in the graph.", absent, len(src)
         )
     return mask
 
@@ -294,21 +284,21 @@ def _numbers(protect: Any, data: NodeData) -> tuple[Array, Array]:
                 "`protect` must hold node numbers in rows src and dst, [2, P], or be a"
                 f" list of pairs, got {pairs.dtype} of shape {list(pairs.shape)}."
             )
-        numbers = pairs.astype(np.int64)
-        bad = (numbers < 0) | (numbers >= data.num_nodes)
+        src, dst = pairs.astype(np.int64)
+        bad = (pairs < 0) | (pairs >= data.num_nodes)
         if bad.any():
-            raise _unknown(int(numbers[bad][0]), data)
-        return numbers[0], numbers[1]
+            raise _unknown(int(pairs[bad][0]), data)
+        return src, dst
     ids = range(data.num_nodes) if data.node_ids is None else data.node_ids
     position = {node: number for number, node in enumerate(ids)}
     found = np.empty((2, len(protect)), dtype=np.int64)
     for place, pair in enumerate(protect):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise ValueError(f"`protect` must hold pairs (src, dst), got {pair!r}.")
-        for end, node in enumerate(pair):
+        for node in pair:
             if node not in position:
                 raise _unknown(node, data)
-            found[end, place] = position[node]
+        found[:, place] = [position[node] for node in pair]
     return found[0], found[1]
 
 

@@ -6,7 +6,6 @@ import concurrent.futures
 import contextlib
 import errno
 import re
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -155,23 +154,15 @@ class DuckDB:
 
     def _wait(self, work: Callable[[], Result]) -> Result:
         """The result of work in a thread; Ctrl-C stops it at once, not at its end."""
-        done: concurrent.futures.Future[Result] = concurrent.futures.Future()
-
-        def do() -> None:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            done = pool.submit(work)
             try:
-                done.set_result(work())
-            except BaseException as fault:
-                done.set_exception(fault)
-
-        threading.Thread(target=do, daemon=True).start()
-        try:
-            while not done.done():
-                concurrent.futures.wait([done], PATIENCE)
-        except KeyboardInterrupt:
-            self.connection.interrupt()
-            concurrent.futures.wait([done])
-            raise
-        return done.result()
+                while not done.done():
+                    concurrent.futures.wait([done], PATIENCE)
+            except KeyboardInterrupt:
+                self.connection.interrupt()
+                raise
+            return done.result()
 
 
 def _name(column: str) -> str:

@@ -22,18 +22,7 @@ Engine: TypeAlias = "DuckDB | Spark"
 def start_engine(
     name: EngineName, *, scratch: Path, memory: str, master: str
 ) -> Engine:
-    """Start an engine.
-
-    Args:
-        name: "duckdb", embedded, or "spark", local or a cluster.
-        scratch: A folder for what does not fit into memory.
-        memory: The most memory to use, such as 2GB.
-        master: The Spark master.
-
-    Raises:
-        ValueError: If the name is none of these, or the engine cannot start.
-        ImportError: If the package of Spark is not installed; one sentence.
-    """
+    """Start an engine; the folder `scratch` takes what does not fit into memory."""
     limit = megabytes(memory)
     if name == "duckdb":
         from sgat.pruning.duckdb_engine import DuckDB
@@ -50,11 +39,7 @@ def start_engine(
 
 
 def megabytes(memory: str) -> int:
-    """The number of megabytes in a text such as 2GB, 1.5GiB or 900MB.
-
-    Raises:
-        ValueError: If it is no such text, or less than 100 MB.
-    """
+    """The number of megabytes in a text such as 2GB, 1.5GiB or 900MB, at least 100."""
     units = {"MB": 1.0, "MIB": 1.048576, "GB": 1e3, "GIB": 1073.741824, "TB": 1e6}
     text = memory.strip().upper()
     number = text.rstrip("BGIMT")

@@ -59,14 +59,10 @@ def float_literal(value: float) -> str:
 def matched(
     table: str, src: str, dst: str, graph: str | None = None, score: str | None = None
 ) -> str:
-    """Rows with the numbers of their ends.
+    """Rows e of a table with the numbers of their source b and target a, and a score.
 
-    Args:
-        table: Name of the rows.
-        src: The id of the source, see `id_of`.
-        dst: The id of the target.
-        graph: Column with the name of the graph; None if there is one graph.
-        score: The score, of the row e, its source b and its target a; None without.
+    `src` and `dst` are ids as of `id_of`; `graph` is the column with the name of the
+    graph, where there are several.
     """
     column = "" if score is None else f", {score} AS log_alpha"
     joins = " ".join(
@@ -78,13 +74,9 @@ def matched(
 
 
 def node_score(rank: int, combination: Combination | None = None) -> str:
-    """The score of a row from the numbers of its ends.
+    """The score of a row, or of both directions, from numbers of its ends.
 
-        log α of j → i = s_i + t_j + q_i · k_j
-
-    Args:
-        rank: Length of the vectors q and k.
-        combination: How to combine both directions; None takes that of the row.
+    log α of j → i = s_i + t_j + q_i · k_j          vectors of length `rank`
     """
     forward = _one_way("a", "b", rank)
     if combination is None:
@@ -124,9 +116,8 @@ FREE = (
 def text_types(table: str, columns: list[str]) -> str:
     """Whether the cells of each column of text are all integers, and all numbers.
 
-    A cell is a number only if nothing is lost by it, as `sgat fit` reads text: `7` and
-    `0.25`, but neither `007` nor `1.10`. Empty cells say nothing; without any other
-    cell the answer is null.
+    A cell is a number only if nothing is lost by it: `7` and `0.25`, but neither `007`
+    nor `1.10`. Empty cells say nothing; without any other cell the answer is null.
     """
     checks = []
     for name in columns:
@@ -232,11 +223,7 @@ def guaranteed(parts: dict[Reason, str]) -> str:
 def judged(base: str, by_score: str, filled: str | None) -> str:
     """Rows of a relation like `scored` with the reason why they stay or go.
 
-    Args:
-        base: Name of the relation.
-        by_score: Condition under which the score alone keeps a row.
-        filled: Condition under which a row that is not guaranteed stays; None if
-            nothing is guaranteed.
+    `by_score` and `filled` are the conditions of a `Decision`.
     """
     stays, owed, join = by_score, "", ""
     if filled is not None:
@@ -261,13 +248,8 @@ def output(
 
     Gates are those of `sgat.pruning.chosen_scores`. A loop has no log α, and its
     probability and gate are 1; a row whose node is missing has none of the three.
-
-    Args:
-        columns: Names of the user's columns here.
-        threshold: The log α above which gates are open; None for no scores.
-        gates: The gates of the model.
-        gone: Reasons for which rows go.
-        place: Column with the place of each row, to come last; None without.
+    Without a `threshold` above which gates are open, no scores are written. The column
+    `place` comes last.
     """
     wanted = list(columns)
     if threshold is not None:

@@ -1,7 +1,5 @@
 """Predictions and times on the full graph and on the written one.
 
-Tested through the command line, in tests/cli/test_prune.py.
-
 Tested by tests/cli/test_prune.py.
 """
 
@@ -54,22 +52,8 @@ def measure(
 
     Three passes are timed in turn: over all edges of the full graph, as by a network
     without gates; over the full graph with gates, which scores all edges and uses the
-    open ones; and over the written graph.
-
-    Args:
-        task: The rows and the rules.
-        engine: The engine that pruned.
-        written: Where the kept rows were written.
-        pruned: The result.
-        weight: Column with the weights, if there is one.
-        model: The trained network.
-        x: Features of the nodes, [N, K].
-
-    Returns:
-        `difference` (largest of all class scores), `largest` (largest class score),
-        `compared_with`, `predictions_changed`, `changed_from_training`, the medians
-        `all_edges_ms`, `gated_ms` and `pruned_ms`, and the ratios `speedup_over_all`
-        and `speedup_over_gated`.
+    open ones; and over the written graph. The result has the largest `difference` of
+    all class scores, the `largest` class score, counts, medians in ms and ratios.
     """
     full = _graph(task, engine, "matched", task.edges.columns, weight)
     full = model.judged(x, full)

@@ -58,18 +58,8 @@ def prune_table(
 
     Rows that name the same edge stay or go as one, as `sgat fit` merges them; each
     counts towards `keep`. Self-loops have no gate and stay. Rows whose nodes have no
-    score are outside all rules: they go by `missing` and count for nothing.
-
-    Args:
-        task: The rows and the rules.
-        engine: DuckDB or Spark.
-        out: Where the rows go; replaced in full or not at all.
-        tell: Called with the name of each stage.
-
-    Raises:
-        ValueError: If nodes are missing that may not be, or the table is bad; nothing
-            is written then.
-        OSError: If something cannot be read or written.
+    score are outside all rules: they go by `missing` and count for nothing. The table
+    at `out` is replaced in full or not at all; `tell` is called with each stage.
     """
     tell("reading the table")
     engine.add("nodes", node_table(task))

@@ -25,7 +25,7 @@ class StoredTable:
     Attributes:
         path: The file or folder.
         files: The files to read, in order.
-        format: `parquet`, `csv` or `tsv`; text may be compressed by gzip.
+        format: `parquet`, `csv` or `tsv`, maybe compressed.
         columns: Names of the columns, those of the partitions last.
         partitions: Columns that the names of subfolders give, as in `year=2024`.
         delimiter: What separates the cells of a text table.
@@ -90,12 +90,7 @@ class Destination:
 
     @classmethod
     def from_path(cls, path: Path, *, delimiter: str | None = None) -> Destination:
-        """The destination a path names; without a suffix it is a folder.
-
-        Raises:
-            ValueError: If the suffix is of no format that can be written, or the folder
-                it stands in does not exist.
-        """
+        """The destination a path names; without a suffix it is a folder."""
         if not path.absolute().parent.is_dir():
             raise ValueError(f"`out` must be in a folder that exists, got {path}.")
         if path.suffix == "" or path.is_dir():
@@ -107,16 +102,10 @@ class Destination:
 
 
 def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
-    """Find the files and columns of a table; no rows are read.
+    """The files and columns of a table; no rows are read.
 
-    Args:
-        path: A Parquet, CSV or TSV file (text also as .gz), or a folder of Parquet
-            files, partitioned or not.
-        delimiter: What separates the cells of a text table; None goes by the suffix.
-
-    Raises:
-        ValueError: If it is no such table, or columns have the same name.
-        OSError: If it cannot be opened.
+    It is a Parquet, CSV or TSV file (text also as .gz), or a folder of Parquet files,
+    partitioned or not. The suffix tells the delimiter, where none is given.
     """
     if path.is_dir():
         return _open_folder(path)

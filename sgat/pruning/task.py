@@ -28,9 +28,7 @@ class PruneTask:
     """The rows to prune, their scores, and the rules.
 
     Attributes:
-        edges: The rows.
-        nodes: The nodes that they name.
-        rules: The rules.
+        nodes: The nodes that the rows of `edges` name.
         gates: The gates of the model.
         scores: The scores of edges; None if the rows have them already, in the column
             log_alpha, as those of a run do: of both directions if `undirected`.

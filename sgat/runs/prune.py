@@ -25,7 +25,7 @@ from sgat.gates import chosen_gates
 from sgat.models import SGAT
 from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
-from sgat.pruning.prune_table import Pruned, prune_table, scratch_folder
+from sgat.pruning.prune_table import prune_table, scratch_folder
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
 from sgat.pruning.task import PruneTask
@@ -46,7 +46,8 @@ def prune_run(
     """Write the kept rows of a table.
 
     A run on several graphs has one table of edges: a share counts its rows, and the
-    other rules hold in each graph, which the column `graph` names.
+    other rules hold in each graph, which the column `graph` names. After an error
+    nothing is written.
 
     Args:
         request: The request.
@@ -55,10 +56,6 @@ def prune_run(
 
     Returns:
         The numbers: rows, kept, removed, reasons, seconds, and so on.
-
-    Raises:
-        ValueError: If the request or the table is bad; nothing is written then.
-        OSError: If something cannot be read or written.
     """
     start = time.perf_counter()
     _check_out(request)
@@ -72,7 +69,7 @@ def prune_run(
                 f" on, got {request.out}."
             )
     options = dataclasses.replace(config.data.files, **request.files)
-    delimiter = options.delimiter
+    delimiter, protect = options.delimiter, request.protect
     nodes, trained = _nodes(request, folder, config)
     is_own = request.edges is None and request.nodes is None
     task = PruneTask(
@@ -84,11 +81,7 @@ def prune_run(
         symmetric=bool(config.model.symmetric),
         src=options.src,
         dst=options.dst,
-        protect=(
-            None
-            if request.protect is None
-            else open_table(request.protect, delimiter=delimiter)
-        ),
+        protect=protect and open_table(protect, delimiter=delimiter),
         undirected=_is_undirected(request, folder, config),
         missing=request.missing,
         with_scores=request.scores,
@@ -113,8 +106,22 @@ def prune_run(
                 measured = measure(task, engine, out, pruned, weight, *trained)
         finally:
             engine.close()
-    seconds = time.perf_counter() - start
-    return _summary(request, task, pruned, measured, seconds)
+    return {
+        "run": str(request.run),
+        "edges": str(task.edges.path),
+        "out": str(request.out),
+        "engine": request.engine,
+        "rows": pruned.rows,
+        "kept": pruned.kept,
+        "removed": pruned.rows - pruned.kept,
+        "kept_share": pruned.kept_share,
+        "reasons": pruned.reasons,
+        "missing": request.missing,
+        "threshold": pruned.threshold,
+        "seconds": round(time.perf_counter() - start, 3),
+        "notes": list(pruned.notes),
+        "measure": measured,
+    }
 
 
 def _nodes(
@@ -187,11 +194,7 @@ def _scores(folder: RunFolder, model: SGAT, x: Features) -> NodeScores | RowScor
 
 
 def _is_undirected(request: PruneRequest, folder: RunFolder, config: Config) -> bool:
-    """Whether each row stands for both directions.
-
-    Raises:
-        ValueError: If the scores in the folder are not those that the request needs.
-    """
+    """Whether each row stands for both directions; stored scores must fit to that."""
     as_run = bool(read_json(folder.summary).get("undirected_rows"))
     given, both = request.undirected, request.rules.symmetric
     if request.edges is not None or request.nodes is not None:
@@ -242,41 +245,9 @@ def _check_out(request: PruneRequest) -> None:
             " `overwrite`."
         )
     if out.is_folder and out.path.is_dir():
-        other = next(
-            (
-                file
-                for file in out.path.rglob("*")
-                if file.is_file() and file.suffix not in (".parquet", ".pq")
-            ),
-            None,
-        )
-        if other is not None:
-            raise ValueError(
-                f"`overwrite` replaces a folder of Parquet files, and {out.path} holds"
-                f" {other.name}; choose another `out`."
-            )
-
-
-def _summary(
-    request: PruneRequest,
-    task: PruneTask,
-    pruned: Pruned,
-    measured: dict[str, Any] | None,
-    seconds: float,
-) -> dict[str, Any]:
-    return {
-        "run": str(request.run),
-        "edges": str(task.edges.path),
-        "out": str(request.out),
-        "engine": request.engine,
-        "rows": pruned.rows,
-        "kept": pruned.kept,
-        "removed": pruned.rows - pruned.kept,
-        "kept_share": pruned.kept_share,
-        "reasons": pruned.reasons,
-        "missing": request.missing,
-        "threshold": pruned.threshold,
-        "seconds": round(seconds, 3),
-        "notes": list(pruned.notes),
-        "measure": measured,
-    }
+        for file in out.path.rglob("*"):
+            if file.is_file() and file.suffix not in (".parquet", ".pq"):
+                raise ValueError(
+                    f"`overwrite` replaces a folder of Parquet files, and {out.path}"
+                    f" holds {file.name}; choose another `out`."
+                )
