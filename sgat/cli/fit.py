@@ -60,9 +60,8 @@ def fit(
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.data.configured import load_configured
-        from sgat.runs.request import Request
+        from sgat.runs.request import Request, continue_run, start_run
         from sgat.runs.run import run
-        from sgat.runs.start import continue_run, start_run
 
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")

@@ -51,11 +51,7 @@ class FinishedRun:
 
     @functools.cached_property
     def loaded(self) -> Loaded:
-        """The data it was trained on, read again from where it was.
-
-        Raises:
-            ValueError: If the data is gone or has changed.
-        """
+        """The data it was trained on, read again; an error if it has changed."""
         config, loaded = self.config, self.given
         if loaded is None:
             seed = config.train.seed
@@ -74,11 +70,7 @@ class FinishedRun:
 
     @functools.cached_property
     def scored(self) -> list[ScoredGraph]:
-        """The data with its scores, read and not made again where the folder has them.
-
-        Raises:
-            ValueError: If the data is gone or has changed, or a table is damaged.
-        """
+        """The data with its scores, which are read where the folder has them."""
         if self._stored.is_complete:
             return self._stored.read_onto(self.graphs)
         return score_graphs(self.model, self.graphs)
@@ -86,19 +78,12 @@ class FinishedRun:
     def stored(self) -> list[ScoredGraph]:
         """The graphs with their scores from the folder alone: without features.
 
-        See `StoredGraph.read`; where the folder does not tell all scores, `scored`.
-
-        Raises:
-            ValueError: If a table is damaged.
+        See `StoredGraph.read`; where the folder does not have all scores, `scored`.
         """
         return self._stored.read() if self._stored.is_complete else self.scored
 
     def content(self) -> Content:
-        """All that a report is made of, from the folder alone.
-
-        Raises:
-            ValueError: If a file is damaged.
-        """
+        """All that a report is made of, from the folder alone."""
         removal, curve = self._removal()
         snapshots = self.folder.snapshots
         return Content(
@@ -128,15 +113,9 @@ class FinishedRun:
 def open_run(
     path: str | Path, *, root: str | Path | None = None, loaded: Loaded | None = None
 ) -> FinishedRun:
-    """Open a finished run of `sgat fit`; the data it was trained on is not read yet.
+    """Open a finished run of `sgat fit`; data that is not `loaded` is read if needed.
 
-    Args:
-        path: The run folder.
-        root: Folder of the named data sets; None takes that of the run.
-        loaded: The data, where it has been read; None reads it when it is needed.
-
-    Raises:
-        ValueError: If there is no finished run.
+    `root` is the folder of the named data sets; None takes that of the run.
     """
     folder = finished_folder(path)
     saved, summary = read_model(folder.path), read_json(folder.summary)
@@ -144,11 +123,7 @@ def open_run(
 
 
 def finished_folder(path: str | Path) -> RunFolder:
-    """The folder of a finished run of `sgat fit`; nothing in it is read.
-
-    Raises:
-        ValueError: If there is no finished run.
-    """
+    """The folder of a finished run of `sgat fit`; nothing in it is read."""
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
         raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
@@ -167,11 +142,7 @@ def finished_folder(path: str | Path) -> RunFolder:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The table in a JSON file of a run.
-
-    Raises:
-        ValueError: If the file is missing or damaged.
-    """
+    """The table in a JSON file of a run; an error if it is missing or damaged."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, FileNotFoundError) as error:

@@ -85,21 +85,11 @@ def predict_files(
     options: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
-    """The predictions of a run for other nodes and edges, without training again.
+    """The predictions of a run on files for other nodes and edges.
 
-    Columns are read and encoded as those of the run were; its own data need not be
-    there. Columns of labels may be missing.
-
-    Args:
-        run: A run on files.
-        edges: The edge file.
-        nodes: The node file, with the feature columns of the run.
-        options: Changes to the `FileOptions` of the run.
-        progress: Called with the number of steps done, and of all.
-
-    Raises:
-        ValueError: If the run has a named data set or gates that know their own edges
-            only, or the files cannot be read as those of the run were.
+    Columns are read and encoded as those of the run were, with changes to its
+    `FileOptions`; its own data need not be there. Columns of labels may be missing.
+    `progress` is called with the number of steps done, and of all.
     """
     tell = progress or (lambda done, total: None)
     config, header = run.config, run.saved.header
@@ -138,15 +128,8 @@ def predict_files(
 
 def _without(nodes: Any, *, has_labels: bool) -> Any:
     """The table of the nodes without columns that are empty."""
-    empty = (
-        []
-        if has_labels
-        else [
-            name
-            for name in nodes.column_names
-            if name == "label" or name.startswith("label_")
-        ]
-    )
+    labels = (name for name in nodes.column_names if f"{name}_".startswith("label_"))
+    empty = [] if has_labels else list(labels)
     if nodes.column("split").null_count == len(nodes):
         empty.append("split")
     return nodes.drop_columns(empty)

@@ -69,6 +69,7 @@ def prune_run(
                 f" on, got {request.out}."
             )
     options = dataclasses.replace(config.data.files, **request.files)
+    config = config.replace(data={"files": options})
     delimiter, protect = options.delimiter, request.protect
     nodes, trained = _nodes(request, folder, config)
     is_own = request.edges is None and request.nodes is None
@@ -87,15 +88,10 @@ def prune_run(
         with_scores=request.scores,
         is_score_table=request.edges is None,
     )
-    weight = options.weight or "weight"
     out = Destination.from_path(request.out, delimiter=delimiter)
     with scratch_folder(out.path) as scratch:
-        engine = start_engine(
-            request.engine,
-            scratch=scratch,
-            memory=request.memory,
-            master=request.master,
-        )
+        limits = {"memory": request.memory, "master": request.master}
+        engine = start_engine(request.engine, scratch=scratch, **limits)
         try:
             watch(engine)
             pruned = prune_table(task, engine, out, tell)
@@ -103,6 +99,7 @@ def prune_run(
             if request.measure:
                 assert trained is not None
                 tell("measuring")
+                weight = options.weight or "weight"
                 measured = measure(task, engine, out, pruned, weight, *trained)
         finally:
             engine.close()
@@ -168,7 +165,7 @@ def _read_nodes(
             f"{folder.path} was trained without features, so it knows its own nodes"
             " only; leave `nodes` out."
         )
-    known = dataclasses.replace(config.data.files, **request.files)
+    known = config.data.files
     source, name = read_table(request.nodes, None, known.delimiter), known.id
     source.column(name, "the node ids")
     ids = common_ids([(source, name)])[0]

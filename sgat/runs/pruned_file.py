@@ -22,11 +22,6 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
 
     The whole graph is written under another name in the same folder and removed again:
     its columns, its values and the room it takes are those of the smaller one, or more.
-
-    Raises:
-        ValueError: If there are several graphs, the suffix is of no known format, the
-            folder does not exist, or the format cannot hold a column.
-        OSError: If the folder cannot be written to.
     """
     if len(loaded.graphs) > 1:
         raise ValueError(
@@ -44,10 +39,10 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
     try:
         with _silent(logging.getLogger(write_graph.__module__)):
             write_pruned(graph, open_.bool(), open_, trial, format)
-    except (ValueError, OSError) as error:
-        if isinstance(error, OSError):
-            error.filename = str(path)
-            raise
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    except ValueError as error:
         raise ValueError(str(error).replace(str(trial), str(path))) from None
     finally:
         trial.unlink(missing_ok=True)

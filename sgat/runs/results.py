@@ -92,18 +92,9 @@ def write_results(
     scored: Sequence[ScoredGraph],
     files: FileGraph | None = None,
 ) -> dict[str, Any]:
-    """Write all results; once all are there they replace those of an earlier run.
+    """Write all results, which then replace those of an earlier run; the summary.
 
-    Args:
-        folder: Where they go; its run is under way.
-        config: The settings.
-        result: What training gave.
-        scored: The data the model was trained on, with its scores.
-        files: The user's tables, where the data came from files; the edges are written
-            as their rows.
-
-    Returns:
-        The summary.
+    Where the data came from `files`, the edges are written as their rows.
     """
     header = model_header(scored[0].data, result.best_epoch)
     draft = folder.draft

@@ -67,14 +67,10 @@ def run(
         settings: What to train on, and how.
         resume: Go on from the checkpoint in the folder, if there is one.
         root: Folder of the named data sets; None takes that of the settings.
-        loaded: The data, where it has been loaded; None loads it.
+        loaded: The data; None loads it.
         pruned: A file for the smaller graph, in the format of its suffix.
-        tensorboard: Write the epochs for TensorBoard, too; a run that began so goes on
-            so.
+        tensorboard: Write the epochs for TensorBoard; a run that began so goes on so.
         on_epoch: Called with the record of each epoch.
-
-    Raises:
-        ValueError: If data or settings are bad.
     """
     if resume and folder.is_finished and pruned is None:
         return _finished_before(folder, "nothing was done")

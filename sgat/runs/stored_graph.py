@@ -37,13 +37,7 @@ class Rows(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class StoredGraph:
-    """The tables of a run.
-
-    Attributes:
-        folder: Where they are.
-        saved: The model of the run, with its settings.
-        summary: The numbers of the run.
-    """
+    """The tables of a run, its model with its settings, and its numbers."""
 
     folder: RunFolder
     saved: SavedModel
@@ -58,13 +52,10 @@ class StoredGraph:
         return not self._both_ways or bool(self.saved.config.model.symmetric)
 
     def read(self) -> list[ScoredGraph]:
-        """The graphs with their scores, as far as the tables tell.
+        """The graphs with their scores, as far as the tables hold them.
 
         Features and weights are not in them: `x` has no columns, all weights are 1, and
         there is no attention.
-
-        Raises:
-            ValueError: If a table is damaged.
         """
         gates, scored = self.saved.model.gating.gates, []
         for name, table in (nodes := self._nodes()):
@@ -76,12 +67,8 @@ class StoredGraph:
             )
             score = torch.from_numpy(log_alpha)
             kept = gates.is_kept(score)
-            edges = EdgeScores(
-                log_alpha=score,
-                probability=gates.probability_open(score),
-                gate=torch.where(kept, gates.value(score), 0),
-                kept=kept,
-            )
+            gate = torch.where(kept, gates.value(score), 0)
+            edges = EdgeScores(score, gates.probability_open(score), gate, kept)
             data = NodeData(
                 graph=graph,
                 x=torch.empty(len(table), 0),
@@ -98,14 +85,7 @@ class StoredGraph:
         return scored
 
     def read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
-        """The scores of the data that the run was trained on.
-
-        Args:
-            graphs: The data, read again.
-
-        Raises:
-            ValueError: If a table is damaged.
-        """
+        """The scores of the data that the run was trained on, which was read again."""
         gates = self.saved.model.gating.gates
         column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
         values = torch.from_numpy(column.to_numpy().astype(np.float32))
@@ -174,7 +154,18 @@ class StoredGraph:
 
     def _rows(self, ids: Array | None, num_nodes: int, graph: str | None) -> Rows:
         """The edges of a graph; None is the only one."""
-        rows = self._read_rows(ids, graph)
+        files = self.saved.config.data.files
+        ends = [files.src, files.dst]
+        columns = [*ends, "log_alpha"]
+        if graph is not None:
+            table = read_parquet(self.folder.edges, ["graph", *columns])
+            part = table.filter(pc.equal(table.column("graph"), graph))
+            rows = _gathered(part.to_batches(), len(part), columns, ids)
+        else:
+            # Ids that are text repeat; their dictionary is looked up once per part.
+            with opened_parquet(self.folder.edges, read_dictionary=ends) as file:
+                batches = file.iter_batches(ROWS_AT_ONCE, columns=columns)
+                rows = _gathered(batches, file.metadata.num_rows, columns, ids)
         for end in (rows.src, rows.dst):
             if len(end) and not 0 <= end.min() <= end.max() < num_nodes:
                 raise ValueError(
@@ -182,20 +173,6 @@ class StoredGraph:
                     f" {self.folder.nodes.name}."
                 )
         return rows
-
-    def _read_rows(self, ids: Array | None, graph: str | None) -> Rows:
-        files = self.saved.config.data.files
-        ends = [files.src, files.dst]
-        columns = [*ends, "log_alpha"]
-        if graph is not None:
-            table = read_parquet(self.folder.edges, ["graph", *columns])
-            part = table.filter(pc.equal(table.column("graph"), graph))
-            return _gathered(part.to_batches(), len(part), columns, ids)
-        # Ids that are text repeat; their dictionary is looked up once per part.
-        with opened_parquet(self.folder.edges, read_dictionary=ends) as file:
-            size = file.metadata.num_rows
-            batches = file.iter_batches(ROWS_AT_ONCE, columns=columns)
-            return _gathered(batches, size, columns, ids)
 
 
 def _ids(table: Any) -> Array | None:
@@ -234,10 +211,8 @@ def _numbers(column: Any, ids: Any) -> Array:
 def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Array]:
     """The graph of the rows, with the log α of its edges in their order.
 
-    Args:
-        rows: The rows; loops are left out, and of rows for the same edge one is taken.
-        num_nodes: Number of nodes N.
-        both: Whether a row stands for both directions.
+    Loops are left out, and of rows for the same edge one is taken. With `both`, a row
+    stands for both directions.
     """
     src, dst, log_alpha = rows
     # What is no longer needed goes at once: large graphs have little room.

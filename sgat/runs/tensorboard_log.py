@@ -14,11 +14,7 @@ Tell = Callable[[EpochRecord], None]
 
 
 def check_tensorboard(folder: RunFolder) -> None:
-    """Find out before training whether there is a way and a place to log.
-
-    Raises:
-        ValueError: If the package is missing, or something else has the folder's name.
-    """
+    """Find out before training whether there is a way and a place to log."""
     if importlib.util.find_spec("tensorboard") is None:
         raise ValueError(
             "`tensorboard` needs the package tensorboard; install it with"
@@ -38,14 +34,8 @@ def log_epochs(
 ) -> Iterator[Tell | None]:
     """Yield what to call after each epoch: `on_epoch`, and the log where it is wanted.
 
-    The log begins anew: a run that goes on tells the epochs it has done first, so that
-    no step is there twice.
-
-    Args:
-        folder: The run under way.
-        config: Its settings.
-        on_epoch: What else to call.
-        wanted: Whether to write a log.
+    The log begins anew: a run that goes on reports the epochs it has done first, so
+    that no step is there twice.
     """
     if not wanted:
         yield on_epoch

@@ -17,9 +17,9 @@ from sgat.data.configured import Loaded
 from sgat.report.build import write_report
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
+from sgat.runs.request import start_run
 from sgat.runs.results import write_results
 from sgat.runs.run import run
-from sgat.runs.start import start_run
 from sgat.scored import score_graphs
 from sgat.training.loop import fit
 

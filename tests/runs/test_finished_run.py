@@ -12,8 +12,8 @@ import sgat
 from sgat.explaining.removal import removal_of
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
+from sgat.runs.request import start_run
 from sgat.runs.run import run
-from sgat.runs.start import start_run
 
 
 @pytest.fixture(scope="module")

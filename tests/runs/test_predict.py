@@ -12,8 +12,8 @@ from support.small_run import finished
 import sgat
 from sgat.runs.finished_run import open_run
 from sgat.runs.predict import predict_files, predict_run
+from sgat.runs.request import start_run
 from sgat.runs.run import run
-from sgat.runs.start import start_run
 
 SIZE = 40
 LABELS = ("u", "v", "w")

@@ -15,8 +15,8 @@ from sgat.models import SGAT
 from sgat.pruning import Rules
 from sgat.runs.folder import RunFolder
 from sgat.runs.prune import prune_run
+from sgat.runs.request import start_run
 from sgat.runs.run import run
-from sgat.runs.start import start_run
 
 SCORES = ["log_alpha", "probability", "gate"]
 

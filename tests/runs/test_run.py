@@ -9,9 +9,8 @@ import sgat
 from sgat.cli import main
 from sgat.config import Config, default_config
 from sgat.runs.folder import RunFolder
-from sgat.runs.request import Request
+from sgat.runs.request import Request, continue_run, start_run
 from sgat.runs.run import run
-from sgat.runs.start import continue_run, start_run
 from sgat.training.loop import Training
 
 

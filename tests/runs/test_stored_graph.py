@@ -10,8 +10,8 @@ from support.small_run import finished
 
 from sgat.runs import stored_graph
 from sgat.runs.finished_run import open_run
+from sgat.runs.request import start_run
 from sgat.runs.run import run
-from sgat.runs.start import start_run
 from sgat.scored import score_graphs
 
 SIZE = 37
