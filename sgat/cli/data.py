@@ -1,20 +1,24 @@
-"""`sgat data`: what data there is, what it holds, and other forms of it."""
+"""`sgat data`: which data there is, what it holds, other forms of it, noise in it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sgat.cli import app
-from sgat.cli.convert import EPILOG as convert_examples
-from sgat.cli.convert import convert
-from sgat.cli.inject import EXAMPLES as inject_examples
-from sgat.cli.inject import inject
-from sgat.cli.options import DATA_ROOT, JSON, QUIET, Given, with_settings
+from sgat.cli.options import (
+    DATA_ROOT,
+    JSON,
+    QUIET,
+    Given,
+    comma_list,
+    with_settings,
+)
 from sgat.cli.progress import download_bar
 from sgat.config import DataConfig, FileOptions
 
@@ -147,5 +151,134 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-data_app.command("convert", epilog=convert_examples)(convert)
-data_app.command("inject", epilog=inject_examples)(inject)
+@data_app.command(
+    epilog="Examples:\n\n"
+    "sgat data convert edges.csv graph.graphml --nodes nodes.csv\n\n"
+    "sgat data convert graph.graphml edges.parquet --nodes-out nodes.parquet"
+)
+@with_settings(
+    files=FileOptions, only=("src", "dst", "id", "weight", "undirected", "delimiter")
+)
+def convert(
+    files: Given,
+    edges: Path = typer.Argument(
+        help="Edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML."
+    ),
+    out: Path = typer.Argument(help="File to write: one of these formats, or GEXF."),
+    nodes: Path | None = typer.Option(
+        None, help="Node file: CSV, TSV, Parquet or NPZ."
+    ),
+    nodes_out: Path | None = typer.Option(
+        None, help="Node file to write, for formats whose edge file holds no nodes."
+    ),
+    to: str | None = typer.Option(None, help="Format to write; else by the suffix."),
+    columns: str | None = typer.Option(
+        None,
+        help="Further edge columns to keep, separated by commas; '' for none."
+        " Without it all are kept.",
+    ),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Convert a graph, with its ids, order and columns, to another file format."""
+    from sgat.data.files import convert as convert_files
+
+    options = FileOptions(**files)
+    kept = None if columns is None else comma_list(columns)
+    graph = convert_files(
+        edges, nodes, out, nodes_out, options=options, format=to, columns=kept
+    )
+    written = [str(path) for path in (out, nodes_out) if path is not None]
+    if as_json:
+        record = {
+            "nodes": graph.data.num_nodes,
+            "rows": len(graph.edges),
+            "written": written,
+        }
+        typer.echo(json.dumps(record))
+    elif not quiet:
+        typer.echo(
+            f"{graph.data.num_nodes} nodes and {len(graph.edges)} edge rows written to"
+            f" {' and '.join(written)}"
+        )
+
+
+class Kind(StrEnum):
+    """Which edges to add."""
+
+    RANDOM = "random"
+    CROSS_CLASS = "cross-class"
+    HUB = "hub"
+
+
+@data_app.command(
+    epilog="Examples:\n\n"
+    "sgat data inject cora --kind cross-class --rate 0.5 --out noisy/cora\n\n"
+    "sgat data inject pubmed --kind hub --seed 1 --out noisy/pubmed"
+)
+def inject(
+    name: Annotated[
+        str, typer.Argument(help="A named data set, see `sgat data list`.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the tables; it must be new or empty.")
+    ],
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            help="random: any two nodes. cross-class: two nodes of different class."
+            " hub: any node with one of the highest degree."
+        ),
+    ] = Kind.RANDOM,
+    rate: Annotated[
+        float, typer.Option(help="Number of new edges over the number of old ones.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Chooses the edges.")] = 0,
+    hubs: Annotated[
+        int | None,
+        typer.Option(help="How many nodes are hubs; by default 5 % of them."),
+    ] = None,
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Add edges that mean nothing to a graph, and write which ones they are.
+
+    Writes `edges.parquet`, `added.parquet` (the new edges alone) and `nodes.parquet`.
+    """
+    from sgat.data import load
+    from sgat.data.synthetic.injection import inject as add_edges
+    from sgat.data.synthetic.injection import write_injected
+
+    with download_bar(name, quiet=quiet) as progress:
+        loaded = load(name, root=data_root, progress=progress)
+    graphs = [
+        add_edges(
+            data,
+            kind.value,
+            rate,
+            seed + number,
+            undirected=data.graph.is_undirected,
+            hubs=hubs,
+        )
+        for number, data in enumerate(loaded)
+    ]
+    files = write_injected(graphs, out)
+    num_edges = sum(injected.data.graph.num_edges for injected in graphs)
+    num_added = sum(int(injected.added.sum()) for injected in graphs)
+    if as_json:
+        result = {
+            "name": name,
+            "kind": kind.value,
+            "rate": rate,
+            "seed": seed,
+            "edges": num_edges,
+            "added": num_added,
+            "files": [str(file) for file in files],
+        }
+        typer.echo(json.dumps(result))
+        return
+    typer.echo(
+        f"{num_added:,} {kind.value} edges added to {num_edges - num_added:,},"
+        f" written to {out}."
+    )

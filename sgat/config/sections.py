@@ -7,6 +7,7 @@ help is that of `sgat fit --help`; a name in backticks is another setting.
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -24,7 +25,6 @@ from sgat.config.checked import (
     ShareLeft,
 )
 from sgat.config.data import DataConfig
-from sgat.config.toml import toml_table
 
 FixedReadout = Literal["linear", "attention", "diffusion", "beliefs"]
 Readout = Literal[FixedReadout, "auto"]
@@ -207,3 +207,34 @@ class Config(Settings):
             for name, entries in sections.items()
         }
         return dataclasses.replace(self, **changed)
+
+
+def toml_table(name: str, section: Settings) -> str:
+    """A section as a table, with the tables in it.
+
+    None is left out, and so are empty tables and those that hold only defaults.
+    """
+    lines, tables = [f"[{name}]\n"], []
+    for key, value in vars(section).items():
+        if isinstance(value, Settings):
+            if value != type(value)():
+                tables.append("\n" + toml_table(f"{name}.{key}", value))
+        elif value is not None and value != {}:
+            lines.append(f"{key} = {toml_value(value)}\n")
+    return "".join([*lines, *tables])
+
+
+def toml_value(value: Any) -> str:
+    """A string, number, truth value, list or table in one line of TOML."""
+    if isinstance(value, dict):
+        pairs = (f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    # JSON and TOML basic strings agree except that TOML has no surrogate escapes
+    # and wants DEL escaped.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -477,7 +477,7 @@ def test_a_download_shows_a_bar(monkeypatch):
         raise ValueError("stop here")
 
     monkeypatch.setattr("sgat.data.load", load)
-    for command in ("fit", "inject"):
+    for command in ("fit", "data"):
         monkeypatch.setattr(f"sgat.cli.{command}.download_bar", bar)
     assert main(["fit", "cora", "--quiet"]) == 1
     assert main(["data", "inject", "cora", "--out", "x"]) == 1

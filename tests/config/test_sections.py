@@ -1,6 +1,9 @@
+import tomllib
+
 import pytest
 
 from sgat.config import Config, DataConfig, FileOptions, ModelConfig, TrainConfig
+from sgat.config.sections import toml_value
 
 SECTIONS = [DataConfig, FileOptions, ModelConfig, TrainConfig]
 
@@ -100,3 +103,18 @@ def test_help_names_every_choice_and_no_setting_that_does_not_exist(section):
         assert all(choice in setting.help for choice in setting.choices), name
         named = set(setting.help.split("`")[1::2]) - {"sgat data list"}
         assert named <= every, name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *('a "quoted" \\ path\x7f.csv', "", "tab\there", "λ", 3, -1.5, 2 / 3, True),
+        *(float("inf"), [], ["a", "b"], {"a": 1, "b c": ["x", False]}),
+    ],
+)
+def test_what_is_written_is_read_back(value):
+    assert tomllib.loads(f"key = {toml_value(value)}")["key"] == value
+
+
+def test_a_tuple_is_written_as_a_list():
+    assert toml_value(("a", 1)) == '["a", 1]'

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from sgat.cli.convert import EPILOG, convert
+from sgat.cli.data import data_app
 from sgat.data.files import read_graph
 
 EDGES = 'src,dst,weight,kind\n007,"b,c",0.5,x\n"b,c",d,2,\n'
@@ -23,11 +22,8 @@ def files(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> str:
-    app = typer.Typer()
-    app.command(epilog=EPILOG)(convert)
-    result = CliRunner().invoke(
-        app, [str(argument) for argument in arguments], catch_exceptions=False
-    )
+    words = ["convert", *map(str, arguments)]
+    result = CliRunner().invoke(data_app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 

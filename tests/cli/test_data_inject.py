@@ -2,17 +2,15 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from sgat.cli.inject import EXAMPLES, inject
+from sgat.cli.data import data_app
 
 
 @pytest.fixture
 def run():
-    app = typer.Typer()
-    app.command(epilog=EXAMPLES)(inject)
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+    runner = CliRunner()
+    return lambda *words: runner.invoke(data_app, ["inject", *map(str, words)])
 
 
 def test_the_command_writes_the_graph_and_which_edges_are_new(run, tmp_path):
