@@ -119,7 +119,8 @@ def write_table(table: Any, path: Path) -> None:
 def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
     table, kept, dropped = found.table, found.num_kept, found.dropped
     removed = len(table) - kept
-    label = "none" if found.label is None else _words(found.label)
+    labels = found.label if isinstance(found.label, list) else [found.label]
+    label = ", ".join(_cell(each) for each in labels if each is not None) or "none"
     lines = [
         f"node {_cell(found.node)} of {_cell(found.graph)}: {_said(found.verdict)}",
         f"label {label}, {found.split or 'no split'}",
@@ -210,12 +211,6 @@ def _said(verdict: Verdict) -> str:
         return f"predicted {', '.join(parts) or 'no label'}"
     rest = ", ".join(f"{_cell(k)} {p:.1%}" for k, p in ranked[1:4])
     return f"predicted {_cell(verdict.prediction)} ({verdict.confidence:.1%}; {rest})"
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_cell, value)) or "none"
-    return _cell(value)
 
 
 def _count(value: float | None) -> str:

@@ -52,11 +52,7 @@ def comma_list(text: str) -> tuple[str, ...]:
 
 
 def as_folder(out: str | None) -> Path | None:
-    """The folder `out`; "" would be the current one.
-
-    Raises:
-        ValueError: If it is empty.
-    """
+    """The folder `out`; "" is refused, for it would be the current one."""
     if out == "":
         raise ValueError("`out` must not be empty.")
     return None if out is None else Path(out)
@@ -127,6 +123,9 @@ def _parameter(kind: type[Settings], name: str, *, of_run: bool) -> inspect.Para
     """The option of a setting; None if it is not given."""
     setting = kind.declared()[name]
     text = re.sub("`([a-z0-9_]+)`", lambda found: _flags(found[1])[0], setting.help)
+    shown = _shown(getattr(kind, name))
+    if of_run:
+        text, shown = text.partition(" By default ")[0], r" \[as in the run]"
     if name == "name":
         option: Any = typer.Argument(help=text)
     else:
@@ -135,27 +134,22 @@ def _parameter(kind: type[Settings], name: str, *, of_run: bool) -> inspect.Para
             flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
         option = typer.Option(
             *flags,
-            help=text + (r" \[as in the run]" if of_run else _shown(kind, name)),
+            help=text + shown,
             rich_help_panel=PANELS[kind],
             metavar=METAVARS.get(setting.kind) or PLACES.get(name),
             show_default=False,
         )
     plain: Any = str if setting.kind is tuple else setting.kind
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[plain | None, option],
-    )
+    hint, keyword = Annotated[plain | None, option], inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=None, annotation=hint)
 
 
 def _flags(name: str) -> tuple[str, ...]:
     return FLAGS.get(name, (f"--{name.replace('_', '-')}",))
 
 
-def _shown(kind: type[Settings], name: str) -> str:
+def _shown(default: Any) -> str:
     """A default as the help shows it; the bracket must not look like markup."""
-    default = getattr(kind, name)
     if default is None or default is False or default == ():
         return ""
     return rf" \[{'on' if default is True else default}]"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sgat.config import DataConfig
-from sgat.data.files.atomic import check_place
+from sgat.data.files.atomic import check_place, is_same_file
 from sgat.runs.folder import RunFolder
 
 
@@ -19,21 +19,15 @@ def check_outputs(
 ) -> None:
     """Make sure that nothing is lost by writing, and that it can be written.
 
+    A file to write must be none that is read, none of the run and no other output.
+
     Args:
         outputs: Files to write, by the name of their option.
         inputs: Files that are read, by what they are.
         folder: The run; its own files are not to be replaced.
         overwrite: Whether a file to write may be there already.
-
-    Raises:
-        ValueError: If a file to write is one that is read, a file of the run, another
-            output, a folder, in a folder that does not exist, or there already and not
-            to be replaced.
     """
-    taken: dict[Path, str] = {}
-    for what, given in inputs.items():
-        if given is not None:
-            taken[Path(given).resolve()] = what
+    taken = {Path(path): what for what, path in inputs.items() if path is not None}
     for option, path in outputs.items():
         if path is None:
             continue
@@ -49,20 +43,17 @@ def check_outputs(
                 f"`--{option}` must not be a file of the run, got {path}; choose"
                 " another name."
             )
-        target = path.resolve()
-        clash = taken.get(target) or next(
-            (what for other, what in taken.items() if _is_same(other, target)), None
-        )
-        if clash is not None:
-            raise ValueError(
-                f"`--{option}` must not be the file of {clash}, got {path}."
-            )
+        for other, what in taken.items():
+            if is_same_file(other, path):
+                raise ValueError(
+                    f"`--{option}` must not be the file of {what}, got {path}."
+                )
         if path.exists() and not overwrite:
             raise ValueError(
                 f"{path} exists already; choose another `--{option}`, or replace it"
                 " with `--overwrite`."
             )
-        taken[target] = f"`--{option}`"
+        taken[path] = f"`--{option}`"
 
 
 def inputs_of(config: DataConfig) -> dict[str, str | None]:
@@ -76,7 +67,3 @@ def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> N
         raise ValueError(
             f"`--{option}` must end in {', '.join(sorted(suffixes))}, got {path}."
         )
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)

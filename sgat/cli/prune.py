@@ -25,15 +25,15 @@ PANEL, DECLARED = PANELS[PruneRequest], PruneRequest.declared()
     " --missing drop --memory 8GB"
 )
 @with_settings(
-    rules=Rules,
     request=PruneRequest,
+    rules=Rules,
     files=FileOptions,
     only=("src", "dst", "id", "delimiter"),
     of_run=True,
 )
 def prune(
-    rules: Given,
     request: Given,
+    rules: Given,
     files: Given,
     run: Path = typer.Argument(help=DECLARED["run"].help),
     out: Path = typer.Option(help=DECLARED["out"].help, rich_help_panel=PANEL),
@@ -73,27 +73,24 @@ def prune(
 def describe(summary: dict[str, Any]) -> str:
     """The result in a few lines."""
     rows, kept, share = summary["rows"], summary["kept"], summary["kept_share"]
-    outside = [name for name in ("loop", "missing") if summary["reasons"].get(name)]
     names = {"loop": "self-loops", "missing": "missing nodes"}
-    left_out = " and ".join(names[name] for name in outside)
-    without = f" without {left_out}" if outside else ""
+    outside = [names[name] for name in names if summary["reasons"].get(name)]
+    without = f" without {' and '.join(outside)}" if outside else ""
     shown = "" if share is None else f" ({share:.1%}{without})"
+    reasons = dict(summary["reasons"])
+    by_score, missing = reasons.pop("removed", 0), reasons.pop("missing", 0)
     lines = [
         "",
         f"rows read           {rows:,}",
         f"kept                {kept:,}{shown}",
     ]
-    reasons = dict(summary["reasons"])
-    by_score = reasons.pop("removed", 0)
-    missing = reasons.pop("missing", 0)
-    for name, number in reasons.items():
-        lines.append(f"  by {name:<15}  {number:,}")
+    lines += [f"  by {name:<15}  {number:,}" for name, number in reasons.items()]
     if missing and summary["missing"] == "keep":
         lines.append(f"  node missing        {missing:,}")
     lines.append(f"removed             {summary['removed']:,}")
     if missing and summary["missing"] == "drop":
-        lines += [f"  by score            {by_score:,}"]
-        lines += [f"  node missing        {missing:,}"]
+        lines.append(f"  by score            {by_score:,}")
+        lines.append(f"  node missing        {missing:,}")
     lines.append(f"gates open above    log α = {summary['threshold']:.4f}")
     if summary["measure"] is not None:
         lines += describe_measure(summary["measure"])

@@ -68,11 +68,7 @@ def report(
 
 
 def check_replaced(path: Path) -> None:
-    """Make sure that only an earlier report is replaced.
-
-    Raises:
-        ValueError: If there is a file that is none.
-    """
+    """Make sure that only an earlier report is replaced."""
     from sgat.report.page import is_report
 
     if path.exists() and not is_report(path):

@@ -4,11 +4,8 @@ Borůvka's method: in each round every component takes its best edge to another 
 the number of components falls to a half at least. A round is one pass over the edges
 in any order and in batches; only the nodes are held in memory.
 
-Tables of any size need this, so graphs in memory take it, too. The spanning tree of
-SciPy wants all edges at once, adds up rows that name the same edge, and breaks ties by
-chance unless ranks replace the scores. With ranks, 10 million edges between a million
-nodes gave the same forest in 6.0 s of processor time and 511 MiB, against 2.2 s and 78
-MiB here; merged batch by batch, in 9.6 s and 179 MiB. Tested in
+The spanning tree of SciPy wants all edges at once, adds up rows that name the same
+edge, breaks ties by chance, and takes more time and memory. Tested in
 tests/pruning/test_choice.py and tests/pruning/test_prune_table.py.
 """
 

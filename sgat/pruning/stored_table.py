@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
+from sgat.data.files.atomic import is_same_file
 from sgat.data.files.source import check_file, check_names, listed
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
@@ -123,9 +124,9 @@ def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
 
 def overlaps(one: Path, other: Path) -> bool:
     """Whether two paths are the same file, or one is in the folder of the other."""
-    first, second = (Path(os.path.realpath(path)) for path in (one, other))
-    if first.exists() and second.exists() and first.samefile(second):
+    if is_same_file(one, other):
         return True
+    first, second = (Path(os.path.realpath(path)) for path in (one, other))
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 

@@ -82,7 +82,7 @@ def prune_run(
         symmetric=bool(config.model.symmetric),
         src=options.src,
         dst=options.dst,
-        protect=protect and open_table(protect, delimiter=delimiter),
+        protect=None if protect is None else open_table(protect, delimiter=delimiter),
         undirected=_is_undirected(request, folder, config),
         missing=request.missing,
         with_scores=request.scores,

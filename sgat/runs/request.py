@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
 from sgat.config import Config, DataConfig, default_config, find_config
-from sgat.data.files.atomic import check_place
+from sgat.data.files.atomic import check_place, is_same_file
 from sgat.runs.folder import RunFolder
 from sgat.training import checkpoint
 
@@ -156,9 +155,7 @@ def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> Non
     given = {key: Path(path) for key, path in settings.data.paths.items()}
     if pruned is not None:
         for key, path in given.items():
-            if os.path.realpath(path) == os.path.realpath(pruned) or (
-                path.exists() and pruned.exists() and path.samefile(pruned)
-            ):
+            if is_same_file(path, pruned):
                 raise ValueError(
                     f"`pruned` must not be the file of `{key}`, got {pruned}."
                 )

@@ -20,6 +20,13 @@ def check_place(path: Path, argument: str) -> None:
         )
 
 
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths are one file, be it through links, or would be."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return one.exists() and other.exists() and one.samefile(other)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place when the block succeeds.

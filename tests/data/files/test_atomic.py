@@ -3,7 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from sgat.data.files.atomic import check_place, replacing, write_text
+from sgat.data.files.atomic import (
+    check_place,
+    is_same_file,
+    replacing,
+    write_text,
+)
 
 
 def test_a_new_file_appears_whole(tmp_path):
@@ -79,3 +84,13 @@ def test_text_is_written_in_full_or_not_at_all(tmp_path):
         write_text(path, "half a pair: \ud800")
     assert path.read_bytes().decode("utf-8") == "α and\nβ\n"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_file_may_have_several_names(tmp_path):
+    one, other = tmp_path / "a", tmp_path / "b"
+    assert is_same_file(one, tmp_path / "c" / ".." / "a")
+    assert not is_same_file(one, other)
+    one.write_text("")
+    other.symlink_to(one)
+    os.link(one, tmp_path / "hard")
+    assert is_same_file(one, other) and is_same_file(tmp_path / "hard", other)
