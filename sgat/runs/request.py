@@ -9,7 +9,7 @@ from typing import Any
 from sgat.config import Config, DataConfig, default_config, find_config
 from sgat.data.files.atomic import check_place, is_same_file
 from sgat.runs.folder import RunFolder
-from sgat.training import checkpoint
+from sgat.training.files import check_format, load_state
 
 OF_NAMED = ("normalise_features", "largest_component", "root")
 """Settings that go with the name of a data set."""
@@ -173,9 +173,9 @@ def _check_draft(folder: RunFolder) -> None:
     for path in (folder.path, folder.draft.path):
         check_place(path, "out")
     if folder.checkpoint.exists():
-        written = checkpoint.load_state(folder.checkpoint).get("format")
+        written = load_state(folder.checkpoint).get("format")
         advice = "use `overwrite` to start anew"
-        checkpoint.check_format(written, folder.checkpoint, advice)
+        check_format(written, folder.checkpoint, advice)
 
 
 def _free_folder(data: DataConfig) -> Path:

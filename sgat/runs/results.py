@@ -19,8 +19,13 @@ from sgat.explaining.removal import STEPS, removal_curve, removal_of
 from sgat.runs.folder import RunFolder
 from sgat.runs.provenance import device_name, versions
 from sgat.scored import ScoredGraph, edge_table, node_score, node_table, score_table
-from sgat.training import checkpoint, metrics
-from sgat.training.files import write_parquet, write_records, write_snapshots
+from sgat.training import metrics
+from sgat.training.files import (
+    save_tensors,
+    write_parquet,
+    write_records,
+    write_snapshots,
+)
 from sgat.training.result import Result
 from sgat.training.saved_model import model_header
 
@@ -98,7 +103,7 @@ def write_results(
     """
     header = model_header(scored[0].data, result.best_epoch)
     draft = folder.draft
-    checkpoint.save_tensors(draft.model, result.sgat.state_dict(), header)
+    save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
     edges = edge_table(scored) if files is None else score_table(files, scored[0].edges)

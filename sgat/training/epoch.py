@@ -20,7 +20,7 @@ from sgat.data.node_data import NodeData, merge
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import OpenEdges, noise
-from sgat.training import checkpoint, gate_gradient, metrics
+from sgat.training import files, gate_gradient, metrics
 from sgat.training.budget import EdgeBudget, bias_shift
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
@@ -86,11 +86,11 @@ class Epochs:
     @property
     def state(self) -> dict[str, Tensor]:
         """Tensors of a checkpoint besides model and optimiser; change them in place."""
-        state = {**checkpoint.pack("best", self.best), "best_val": self.best_val}
+        state = {**files.pack("best", self.best), "best_val": self.best_val}
         if self.budget is not None:
             state["multiplier"] = self.budget.multiplier
         if self.estimator is not None:
-            state |= checkpoint.pack("gate_gradient", self.estimator.state)
+            state |= files.pack("gate_gradient", self.estimator.state)
         return state
 
     def run(self, epoch: int | None) -> Tensor:

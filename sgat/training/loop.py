@@ -21,7 +21,7 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
-from sgat.training import checkpoint
+from sgat.training import files
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.fresh_model import (
     Build,
@@ -237,36 +237,34 @@ class Training:
         path.parent.mkdir(parents=True, exist_ok=True)
         epochs = self.epochs
         tensors = {
-            **checkpoint.pack("model", self.model.state_dict()),
-            **checkpoint.pack("adam", checkpoint.optimiser_tensors(epochs.optimiser)),
+            **files.pack("model", self.model.state_dict()),
+            **files.pack("adam", files.optimiser_tensors(epochs.optimiser)),
             **epochs.state,
             **{f"log_alpha.{s.epoch}": s.log_alpha for s in self.snapshots},
             **{f"logits.{s.epoch}": s.logits for s in self.snapshots},
         }
         state = {
-            "format": checkpoint.MODEL_FORMAT,
+            "format": files.MODEL_FORMAT,
             "data": self.fingerprint,
             "records": [dataclasses.asdict(record) for record in self.records],
             "best_epoch": self.best_epoch,
             "seconds": self.seconds,
             "snapshots": [snapshot.epoch for snapshot in self.snapshots],
         }
-        checkpoint.save_tensors(path, tensors, state)
+        files.save_tensors(path, tensors, state)
 
     def restore(self, path: Path) -> None:
         """Go back to a checkpoint."""
-        tensors, state = checkpoint.load_tensors(path)
-        checkpoint.check_format(
-            state.get("format"), path, "start anew without `resume`"
-        )
+        tensors, state = files.load_tensors(path)
+        files.check_format(state.get("format"), path, "start anew without `resume`")
         if state["data"] != self.fingerprint:
             raise ValueError(
                 f"The data has changed since {path} was written; start a new run."
             )
-        self._load(checkpoint.unpack("model", tensors), path)
+        self._load(files.unpack("model", tensors), path)
         epochs = self.epochs
-        adam = checkpoint.unpack("adam", tensors)
-        checkpoint.restore_optimiser(epochs.optimiser, adam)
+        adam = files.unpack("adam", tensors)
+        files.restore_optimiser(epochs.optimiser, adam)
         for name, tensor in epochs.state.items():
             tensor.copy_(tensors[name])
         self.snapshots = [
@@ -285,7 +283,7 @@ class Training:
         """
         judge = self.model.judge if isinstance(self.model, SGAT) else None
         fitted = {} if judge is None else copy.deepcopy(judge.state_dict())
-        checkpoint.load_weights(self.model, weights, path)
+        files.load_weights(self.model, weights, path)
         if judge is not None and not all(
             torch.equal(part, fitted[name]) for name, part in judge.state_dict().items()
         ):

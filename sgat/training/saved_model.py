@@ -16,7 +16,7 @@ from sgat.config import Config
 from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
-from sgat.training import checkpoint
+from sgat.training import files
 from sgat.training.files import write_parquet, write_records
 from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import chosen_device
@@ -39,7 +39,7 @@ class SavedModel:
 def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
     """All that is needed besides the settings to build the network again."""
     return {
-        "format": checkpoint.MODEL_FORMAT,
+        "format": files.MODEL_FORMAT,
         "classes": list(data.classes),
         "multilabel": data.is_multilabel,
         "num_features": data.num_features,
@@ -100,15 +100,15 @@ def read_model(folder: Path) -> SavedModel:
             )
     config = Config.from_toml(folder / CONFIG)
     path = folder / MODEL
-    tensors, header = checkpoint.load_tensors(path)
-    checkpoint.check_format(header.get("format"), path, "train it again")
+    tensors, header = files.load_tensors(path)
+    files.check_format(header.get("format"), path, "train it again")
     model = build_sgat(
         config.model,
         header["num_features"],
         len(header["classes"]),
         header["num_edges"],
     )
-    checkpoint.load_weights(model, tensors, path)
+    files.load_weights(model, tensors, path)
     return SavedModel(config, model.eval(), header)
 
 
@@ -133,7 +133,7 @@ def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> No
                 for name in (CONFIG, MODEL, METRICS, EDGES)
             )
             config.write_text(saved.config.to_toml(), encoding="utf-8")
-            checkpoint.save_tensors(model, saved.model.state_dict(), saved.header)
+            files.save_tensors(model, saved.model.state_dict(), saved.header)
             write_records(metrics, history.to_dict("records"))
             write_parquet(table, edges)
     except BaseException:

@@ -14,7 +14,7 @@ from support.small_data import block_graph
 
 import sgat
 from sgat.cli import main
-from sgat.training.checkpoint import MODEL_FORMAT, load_tensors, save_tensors
+from sgat.training.files import MODEL_FORMAT, load_tensors, save_tensors
 
 QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
 

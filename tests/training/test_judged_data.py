@@ -15,7 +15,7 @@ from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge, edge_judge
-from sgat.training import checkpoint
+from sgat.training import files
 from sgat.training.fresh_model import examples, judge_anew, observe
 from sgat.training.loop import Training, fit
 from sgat.training.metrics import evaluate
@@ -222,10 +222,10 @@ def test_a_resumed_run_goes_by_the_judge_of_its_file(
     same = Training([data], MODEL, TRAIN)
     same.restore(path)
     assert len(judged_sizes) == 2, "the same judge does not judge again"
-    tensors, state = checkpoint.load_tensors(path)
+    tensors, state = files.load_tensors(path)
     for group in ("model", "best"):
         tensors[f"{group}.judge.mixtures"][:, -2] += 1
-    checkpoint.save_tensors(path, tensors, state)
+    files.save_tensors(path, tensors, state)
     other = Training([data], MODEL, TRAIN)
     other.restore(path)
     (seen,) = other.graphs

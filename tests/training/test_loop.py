@@ -12,7 +12,7 @@ from sgat.config import TrainConfig, find_config
 from sgat.data.named import load_karate
 from sgat.graph import Graph
 from sgat.ops import noise
-from sgat.training import checkpoint
+from sgat.training import files
 from sgat.training.loop import Training, fit
 from sgat.training.metrics import evaluate
 
@@ -89,17 +89,17 @@ def test_a_run_does_not_go_on_with_other_data(tmp_path):
         fit([block_graph(seed=2)], SMALL, train, checkpoint_path=path, resume=True)
 
 
-@pytest.mark.parametrize("written", [None, 1, checkpoint.MODEL_FORMAT])
+@pytest.mark.parametrize("written", [None, 1, files.MODEL_FORMAT])
 def test_a_run_of_another_format_does_not_go_on(written, tmp_path):
     path, model = tmp_path / "state.safetensors", paper_model(hidden=3)
     fit([block_graph()], model, TrainConfig(epochs=1), checkpoint_path=path)
-    tensors, state = checkpoint.load_tensors(path)
-    assert state.pop("format") == checkpoint.MODEL_FORMAT
+    tensors, state = files.load_tensors(path)
+    assert state.pop("format") == files.MODEL_FORMAT
     if written is not None:
         state["format"] = written
-    checkpoint.save_tensors(path, tensors, state)
+    files.save_tensors(path, tensors, state)
     training = Training([block_graph()], model, TrainConfig(epochs=2))
-    if written == checkpoint.MODEL_FORMAT:
+    if written == files.MODEL_FORMAT:
         training.restore(path)
         assert training.epoch == 1
         return
@@ -107,7 +107,7 @@ def test_a_run_of_another_format_does_not_go_on(written, tmp_path):
         training.restore(path)
     assert str(error.value) == (
         f"{path} was written by another version of sgat (format {written}, not"
-        f" {checkpoint.MODEL_FORMAT}); start anew without `resume`."
+        f" {files.MODEL_FORMAT}); start anew without `resume`."
     )
     assert training.epoch == 0
 

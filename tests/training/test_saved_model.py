@@ -10,7 +10,7 @@ from support.small_run import content, finished
 import sgat
 from sgat.config import Config
 from sgat.runs.folder import RunFolder
-from sgat.training import checkpoint
+from sgat.training import files
 from sgat.training.saved_model import check_fits, model_header
 
 
@@ -152,7 +152,7 @@ def test_a_save_that_fails_leaves_nothing(classifier, tmp_path, monkeypatch):
 
 
 def test_a_run_of_another_format_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "MODEL_FORMAT", 1)
+    monkeypatch.setattr(files, "MODEL_FORMAT", 1)
     classifier = sgat.SGATClassifier(hidden=3, epochs=1, device="cpu")
     classifier.fit(block_graph()).save(tmp_path / "run")
     monkeypatch.undo()
