@@ -152,16 +152,6 @@ def describe_removal(
     compared by common neighbours and features.
     """
     graph = data.graph
-    if kept.shape != (graph.num_edges,) or kept.dtype != torch.bool:
-        raise ValueError(
-            f"`kept` must be a boolean mask with {graph.num_edges} entries, got"
-            f" {kept.dtype} of shape {list(kept.shape)}."
-        )
-    if prediction is not None and len(prediction) != data.num_nodes:
-        raise ValueError(
-            f"`prediction` must have one entry for each of the {data.num_nodes} nodes,"
-            f" got shape {list(prediction.shape)}."
-        )
     src, dst = graph.src.long().numpy(force=True), graph.dst.long().numpy(force=True)
     mask = kept.numpy(force=True)
     neighbours = graph.undirected().to_scipy(np.float32)

@@ -155,9 +155,6 @@ def line_chart(
     mark: Mark | None = None,
 ) -> Chart:
     """Lines over common x values, with an upright mark at a notable place."""
-    for line in series:
-        if len(line.y) != len(x):
-            raise ValueError(f"{line.name!r} must have {len(x)} values.")
     x_low, x_high = (min(x), max(x)) if len(x) else (0.0, 1.0)
     if x_low == x_high:
         x_low, x_high = x_low - 0.5, x_high + 0.5

@@ -173,17 +173,6 @@ def test_a_sample_says_so_repeats_and_is_near(seed):
     assert found.after.to_dict() == exact.after.to_dict()
 
 
-def test_wrong_shapes_are_refused(awkward_graph):
-    data = node_data(awkward_graph)
-    edges = awkward_graph.num_edges
-    with pytest.raises(ValueError, match=f"boolean mask with {edges} entries"):
-        describe_removal(data, torch.ones(edges + 1, dtype=torch.bool))
-    with pytest.raises(ValueError, match="boolean mask"):
-        describe_removal(data, torch.ones(edges))
-    with pytest.raises(ValueError, match="`prediction` must have one entry"):
-        describe_removal(data, some_kept(awkward_graph), torch.zeros(2000))
-
-
 def test_half_a_million_edges_take_seconds():
     generator = torch.Generator().manual_seed(0)
     # Hubs: targets are drawn with a long tail, as in a graph of the web.

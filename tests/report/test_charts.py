@@ -86,11 +86,6 @@ def test_a_single_epoch_and_no_epoch_can_be_drawn():
     assert "<svg" in line_chart("k", "t", [], [], **titles()).svg
 
 
-def test_a_line_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="'a' must have 2 values"):
-        line_chart("k", "t", [1, 2], [Series("a", [1.0])], **titles())
-
-
 def test_stacked_bars_are_as_high_as_their_counts():
     counts = [("kept", [3, 0, 1]), ("removed", [1, 2, 0])]
     chart = histogram(
