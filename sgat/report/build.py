@@ -19,10 +19,8 @@ from sgat.report.graph_view import (
     shape_path,
     still_picture,
 )
-from sgat.report.markup import json_block
-from sgat.report.page import assemble
-from sgat.report.removed import degree_card
-from sgat.report.sections import score_cards, training_cards
+from sgat.report.page import assemble, json_block
+from sgat.report.sections import degree_card, score_cards, training_cards
 
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from sgat.report.markup import escape, number, percent
+from sgat.report.page import escape, number, percent
 
 WIDTH, HEIGHT = 440, 270
 LEFT, RIGHT, TOP, BOTTOM = 64, 12, 26, 44

@@ -10,7 +10,7 @@ from typing import Any
 
 from sgat.config import Config
 from sgat.explaining.removal import Removal, RemovalPoint
-from sgat.report.markup import number, percent
+from sgat.report.page import number, percent
 from sgat.scored import ScoredGraph
 from sgat.training import metrics
 

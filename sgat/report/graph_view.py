@@ -22,7 +22,7 @@ import numpy as np
 
 from sgat.data.node_data import ROLES, NodeData
 from sgat.report.layout import layout_nodes
-from sgat.report.markup import escape
+from sgat.report.page import escape
 from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]

@@ -1,20 +1,57 @@
-"""Sections of the page with charts: training, and scores of the edges."""
+"""Sections of the page with charts: training, scores of the edges, what was removed."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sgat.explaining.removal import RemovalPoint
-from sgat.report.cards import Card
-from sgat.report.charts import Chart, Mark, Series, histogram, line_chart
-from sgat.report.markup import number, percent
+from sgat.explaining.removal import Removal, RemovalPoint
+from sgat.report.charts import Chart, Mark, Series, bar_chart, histogram, line_chart
+from sgat.report.page import number, percent
 
 Array = np.ndarray[Any, Any]
 
+MOST_ROWS = 24
+"""Rows of the table below a chart."""
 BINS = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """A chart with its title, a sentence, and its values as a table."""
+
+    chart: Chart
+    title: str
+    text: str
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Titles of the columns of `values`."""
+        return (self.chart.data["xTitle"], *self.chart.data["names"])
+
+    @property
+    def values(self) -> list[list[str]]:
+        """The values of the chart, thinned out to some rows."""
+        data = self.chart.data
+        heads = data.get("labels") or data["x"]
+        length = len(heads)
+        chosen = np.linspace(0, length - 1, min(length, MOST_ROWS)).round().astype(int)
+        return [
+            [
+                _text(heads[place], data.get("xUnit", "number")),
+                *(_text(column[place], data["yUnit"]) for column in data["y"]),
+            ]
+            for place in chosen.tolist()
+        ]
+
+
+def _text(value: Any, unit: str) -> str:
+    if isinstance(value, str):
+        return value
+    return percent(value) if unit == "share" else number(value)
 
 
 def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card]:
@@ -110,7 +147,6 @@ def score_cards(
             "Distribution of log α",
             f"An edge is kept if its log α is above {number(threshold)}:"
             f" {int(kept.sum()):,} of {total:,}.",
-            bars=True,
         ),
         Card(
             removal,
@@ -135,3 +171,36 @@ def _bins(log_alpha: Sequence[Array], threshold: float) -> Array:
     edges = first + width * np.arange(number_ + 1)
     edges[round((threshold - first) / width)] = threshold
     return np.asarray(edges)
+
+
+def degree_card(removal: Removal) -> Card:
+    """Nodes by number of incoming edges."""
+    labels, shares = _degree_bins(removal.before.degrees, removal.after.degrees)
+    chart = bar_chart(
+        "degrees",
+        "Nodes by number of incoming edges, before and after",
+        labels,
+        [("before", shares[0]), ("after", shares[1])],
+        x_title="incoming edges",
+        y_title="share of nodes",
+        y_unit="share",
+    )
+    text = "How many nodes receive messages from how many others."
+    return Card(chart, "Incoming edges of the nodes", text)
+
+
+def _degree_bins(before: Array, after: Array) -> tuple[list[str], list[list[float]]]:
+    """Shares of nodes with 0, 1, 2, 3–4, 5–8, … incoming edges."""
+    most = max(len(before), len(after)) - 1
+    growing = (0, 1, *(2**power + 1 for power in range(40)))
+    starts = [start for start in growing if start <= max(most, 1)]
+    ends = [*(start - 1 for start in starts[1:]), max(most, starts[-1])]
+    bins = list(zip(starts, ends, strict=True))
+    labels = [str(a) if a == b else f"{a}–{b}" for a, b in bins]
+    if ends[-1] > starts[-1]:
+        labels[-1] = f"{starts[-1]}+"
+    shares = [
+        [float(counts[a : b + 1].sum()) / max(int(counts.sum()), 1) for a, b in bins]
+        for counts in (before, after)
+    ]
+    return labels, shares

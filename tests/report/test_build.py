@@ -8,7 +8,7 @@ import torch
 
 from sgat.explaining.removal import STEPS, Contrast, removal_curve, removal_of
 from sgat.report.build import write_report
-from sgat.report.markup import percent
+from sgat.report.page import percent
 from sgat.scored import score_graphs
 
 LARGEST_PAGE = 15_000_000

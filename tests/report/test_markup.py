@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sgat.report.markup import escape, json_block, number, percent, readable
+from sgat.report.page import escape, json_block, number, percent, readable
 
 NASTY = ("<script>", "</script>", "a & b", "\"'`", "🦊", "\u202ex", "é", "")
 

@@ -8,8 +8,7 @@ import pytest
 from support.small_data import block_graph
 
 from sgat.explaining.removal import RemovalPoint, describe_removal
-from sgat.report.removed import degree_card
-from sgat.report.sections import score_cards, training_cards
+from sgat.report.sections import degree_card, score_cards, training_cards
 
 CURVE = [
     RemovalPoint(0.0, -9.0, 0.5, 0.25),
