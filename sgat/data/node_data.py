@@ -86,13 +86,8 @@ class NodeData:
 
     def to(self, device: torch.device | str) -> NodeData:
         """The same data on another device."""
-        moved: dict[str, Any] = {
-            field.name: value.to(device)
-            for field in dataclasses.fields(self)
-            if isinstance(
-                value := getattr(self, field.name), Tensor | Graph | SparseFeatures
-            )
-        }
+        names = ("graph", "x", "y", *ROLES)
+        moved: dict[str, Any] = {name: getattr(self, name).to(device) for name in names}
         return dataclasses.replace(self, **moved)
 
     def __repr__(self) -> str:

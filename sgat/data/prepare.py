@@ -67,8 +67,7 @@ def largest_component(graph: Graph) -> Tensor:
     component = component_of_nodes(graph)
     if not len(component):
         return torch.zeros(0, dtype=torch.int64)
-    _, first, size = np.unique(component, return_index=True, return_counts=True)
-    largest = component[first[size == size.max()].min()]
+    largest = np.bincount(component).argmax()
     return torch.from_numpy(np.flatnonzero(component == largest))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from sgat.data.files.source import Source, check_magic, check_names
@@ -106,11 +107,9 @@ def split_edge_index(source: Source, src: str, dst: str) -> Source:
     column = source.table.column("edge_index").combine_chunks()
     if getattr(column.type, "list_size", 0) != 2:
         raise source.fault(f"must have shape [2, E], got {column.type}.", "edge_index")
-    ends = column.flatten()
     table = source.table.drop_columns(["edge_index"])
-    for place, name, offset in ((0, src, 0), (1, dst, 1)):
-        end = pa.array(ends.to_numpy(zero_copy_only=False)[offset::2])
-        table = table.add_column(place, name, end)
+    for place, name in enumerate((src, dst)):
+        table = table.add_column(place, name, pc.list_element(column, place))
     return Source(table, source.name, source.format)
 
 

@@ -95,8 +95,6 @@ def _feature_names(
     source: Source, options: FileOptions, split: str | None
 ) -> list[str]:
     if options.features is not None:
-        for name in options.features:
-            source.column(name, "features")
         return list(options.features)
     taken = {options.id, options.label, split, *options.labels, *options.drop}
     return [
