@@ -1,7 +1,5 @@
 """The command line: one file per verb, each thin over the library."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

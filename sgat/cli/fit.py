@@ -1,7 +1,5 @@
 """`sgat fit`: train on a data set or on files, and write a run folder."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

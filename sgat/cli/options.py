@@ -1,7 +1,5 @@
 """Options that verbs share: those of the settings, made from what these declare."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

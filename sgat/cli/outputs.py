@@ -1,7 +1,5 @@
 """Files that a verb is asked to write, checked before any work is done."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`sgat prune`: remove edges from a table of any size with a finished run."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

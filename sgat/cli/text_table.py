@@ -3,8 +3,6 @@
 Written here because tabulate makes every column two characters wider than its header.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

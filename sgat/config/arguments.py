@@ -4,8 +4,6 @@ Some settings are arguments by name; a table per section, `model` and `train`, h
 others: `{"hidden": 32, "keep": 0.5, "train": {"ties": "first"}}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The section of the data: a data set by name, or files and the meaning of columns."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Annotated, Literal
 

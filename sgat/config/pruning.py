@@ -3,8 +3,6 @@
 Tested by tests/pruning/test_choice.py and tests/cli/test_prune.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any, Literal

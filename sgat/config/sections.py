@@ -4,8 +4,6 @@ Every setting has its type, its help text and its default here and nowhere else.
 help is that of `sgat fit --help`; a name in backticks is another setting.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """Configs by name: the files in `paper/` and `tuned/` beside this one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sgat.config.data import DataConfig

@@ -1,7 +1,5 @@
 """Choice: which edges of a graph in memory stay, and why."""
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import logging

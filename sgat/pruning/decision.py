@@ -1,7 +1,5 @@
 """Decision: the score a row needs to stay, and the rows that stay whatever theirs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

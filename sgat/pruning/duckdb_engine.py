@@ -1,7 +1,5 @@
 """DuckDB, embedded: one machine, any size, original order."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import contextlib
 import errno

@@ -21,8 +21,6 @@ order, so that both engines and both directions have the same bits.
 Tested in tests/pruning/test_prune_table.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection
 

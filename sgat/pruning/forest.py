@@ -9,8 +9,6 @@ edge, breaks ties by chance, and takes more time and memory. Tested in
 tests/pruning/test_choice.py and tests/pruning/test_prune_table.py.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any

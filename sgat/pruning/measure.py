@@ -3,8 +3,6 @@
 Tested by tests/cli/test_prune.py.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import statistics

@@ -1,7 +1,5 @@
 """Prune a stored table of edges: match, score, decide, write."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

@@ -1,7 +1,5 @@
 """Spark: local, or a cluster whose machines see the same folders."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -4,8 +4,6 @@ Where a score is a sum of numbers per node, an engine adds them up row by row. O
 scorers look at more of a graph, so all rows are scored as one graph in memory.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tested in tests/pruning/test_prune_table.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """FinishedRun: a run folder, opened for all that is done after `fit`."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

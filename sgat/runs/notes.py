@@ -1,7 +1,5 @@
 """Notes: what a user should know of a run without having asked, a sentence each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

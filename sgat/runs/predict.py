@@ -1,7 +1,5 @@
 """Predictions of a finished run: on its own data, or on other nodes and edges."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

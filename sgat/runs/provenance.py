@@ -1,7 +1,5 @@
 """Where a number comes from: the packages and the device it was computed with."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import PackageNotFoundError, version
 

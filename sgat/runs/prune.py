@@ -4,8 +4,6 @@ The edges of a run have their scores in its folder, so nothing is scored and no 
 read. Other rows, and the features of other nodes, are scored by the trained network.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The smaller graph as a file: tried before training, written after it."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Request: a run as a user asks for it, and the folder and settings it begins with."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The results of a run: what training gave, as the files and numbers of its folder."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import platform

@@ -1,7 +1,5 @@
 """A run from settings to a folder of results: train and write."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable

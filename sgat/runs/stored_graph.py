@@ -1,7 +1,5 @@
 """The scored graphs of a run, read back from its tables of nodes and edges."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The epochs of a run, written for TensorBoard as they come."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 from collections.abc import Callable, Iterator
