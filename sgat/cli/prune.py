@@ -91,13 +91,12 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"  node missing        {missing:,}")
     lines.append(f"gates open above    log α = {summary['threshold']:.4f}")
     if summary["measure"] is not None:
-        lines += describe_measure(summary["measure"])
+        lines += _measured(summary["measure"])
     lines.append(f"written to          {summary['out']}, {summary['seconds']:.1f} s")
     return "\n".join(lines)
 
 
-def describe_measure(found: dict[str, Any]) -> list[str]:
-    """Predictions and times on both graphs."""
+def _measured(found: dict[str, Any]) -> list[str]:
     return [
         f"predictions         {found['predictions_changed']:,} of {found['nodes']:,}"
         f" changed; class scores differ by {found['difference']:.1e} at most, of"

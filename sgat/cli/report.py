@@ -48,13 +48,17 @@ def report(
     with counting("writing the report", quiet=quiet):
         from sgat.cli.outputs import check_outputs, inputs_of
         from sgat.report.build import write_report
+        from sgat.report.page import is_report
         from sgat.runs.finished_run import open_run
 
         opened = open_run(run, root=data_root)
         path = out if out is not None else opened.folder.report
         check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
-        if not overwrite:
-            check_replaced(path)
+        if path.exists() and not overwrite and not is_report(path):
+            raise ValueError(
+                f"{path} is no report of sgat and would be replaced; choose another"
+                " `--out`, or replace it with `--overwrite`."
+            )
         written = write_report(opened.content(), path, graph=graph)
     if not quiet:
         for note in written.notes:
@@ -65,17 +69,6 @@ def report(
         typer.echo(describe(written))
     if open_:
         open_page(path)
-
-
-def check_replaced(path: Path) -> None:
-    """Make sure that only an earlier report is replaced."""
-    from sgat.report.page import is_report
-
-    if path.exists() and not is_report(path):
-        raise ValueError(
-            f"{path} is no report of sgat and would be replaced; choose another"
-            " `--out`, or replace it with `--overwrite`."
-        )
 
 
 def describe(written: Report) -> str:

@@ -97,9 +97,13 @@ def choose_edges(
         best = _best_in_edges(score, place, graph, rules.min_degree)
         guarantees[Reason.MIN_DEGREE] = best
     if rules.keep_connected:
-        guarantees[Reason.CONNECTED] = _forest(score, place, graph)
-    for reason, mask in guarantees.items():
-        mask = mask if twin is None else mask | mask[twin]
+        edges = (graph.src.numpy(), graph.dst.numpy(), score, place)
+        forest = spanning_forest(graph.num_nodes, lambda: [edges])
+        guarantees[Reason.CONNECTED] = forest
+    for reason, chosen in guarantees.items():
+        mask = np.zeros(len(score), dtype=bool)
+        mask[chosen] = True
+        mask |= mask if twin is None else mask[twin]
         code[mask & (code == 0)] = reason
     notes: tuple[str, ...] = ()
     if rules.keep is None:
@@ -148,19 +152,13 @@ def chosen_scores(choice: Choice, graph: Graph, gates: Gates) -> EdgeScores:
     gate 0. The probability stays the model's own.
     """
     kept, log_alpha = torch.from_numpy(choice.kept), torch.from_numpy(choice.score)
-    gate = torch.where(kept, kept_gates(log_alpha, choice.threshold, gates), 0)
-    return EdgeScores.from_gates(log_alpha, gate, kept, graph, gates)
-
-
-def kept_gates(log_alpha: Tensor, threshold: float, gates: Gates) -> Tensor:
-    """The gate of each edge if it is kept, [E]; see `chosen_scores`."""
-    # In float64, so that no gate above it rounds to 0.
-    moved = log_alpha.double() + (gates.threshold - threshold)
-    value = gates.value(moved)
-    relaxed = torch.sigmoid(moved / gates.temperature)
+    # In float64, so that no gate above the cut rounds to 0.
+    moved = log_alpha.double() + (gates.threshold - choice.threshold)
+    value, relaxed = gates.value(moved), torch.sigmoid(moved / gates.temperature)
     gate = torch.where(value > 0, value, relaxed).to(log_alpha)
     # Scores far below the cut would be 0 again in single precision.
-    return gate.clamp(min=torch.finfo(gate.dtype).tiny)
+    gate = torch.where(kept, gate.clamp(min=torch.finfo(gate.dtype).tiny), 0)
+    return EdgeScores.from_gates(log_alpha, gate, kept, graph, gates)
 
 
 def combined(one: Array, other: Array, how: Combination) -> Array:
@@ -181,20 +179,10 @@ def _best(score: Array, place: Array, number: int) -> Array:
 
 
 def _best_in_edges(score: Array, place: Array, graph: Graph, degree: int) -> Array:
-    """Mark the best `degree` edges into every node, [E]."""
+    """Numbers of the best `degree` edges into every node."""
     dst, start = graph.dst.numpy(), graph.row_ptr.numpy()
     order = np.lexsort((place, -score, dst))
-    mask = np.zeros(len(order), dtype=bool)
-    mask[order[np.arange(len(order)) - start[dst] < degree]] = True
-    return mask
-
-
-def _forest(score: Array, place: Array, graph: Graph) -> Array:
-    """Mark the edges of the maximum spanning forest, [E]."""
-    edges = (graph.src.numpy(), graph.dst.numpy(), score, place)
-    mask = np.zeros(len(score), dtype=bool)
-    mask[spanning_forest(graph.num_nodes, lambda: [edges])] = True
-    return mask
+    return np.asarray(order[np.arange(len(order)) - start[dst] < degree])
 
 
 def apply_rules(
