@@ -3,8 +3,6 @@
 Tested by tests/lab/baselines/test_contract.py.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

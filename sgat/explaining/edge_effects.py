@@ -1,7 +1,5 @@
 """Predictions with some edges gone: of one node, of all nodes."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

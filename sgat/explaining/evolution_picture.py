@@ -1,7 +1,5 @@
 """The graph over the epochs of training, as a figure and as an animation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """GraphExplanation: what was removed from a graph, and which kept edges matter most."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """NodeExplanation: why a node got its prediction, edge by edge."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 from collections.abc import Callable, Sequence

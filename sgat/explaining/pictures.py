@@ -1,7 +1,5 @@
 """Pictures of a node and its neighbours, and of what was removed from a graph."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

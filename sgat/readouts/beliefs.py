@@ -1,7 +1,5 @@
 """BeliefReadout: keep what a node is apart from what its neighbours believe."""
 
-from __future__ import annotations
-
 import math
 
 import torch

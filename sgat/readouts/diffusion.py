@@ -1,7 +1,5 @@
 """DiffusionReadout: class scores of a node by itself, spread along the open edges."""
 
-from __future__ import annotations
-
 import math
 
 import torch

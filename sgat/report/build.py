@@ -1,7 +1,5 @@
 """write_report(): one HTML file on a run."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

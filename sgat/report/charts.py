@@ -5,8 +5,6 @@ dark mode and print. What the pointer or the arrow keys show beside a chart trav
 data (`Chart.data`) to the script of the page.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -3,8 +3,6 @@
 Tested by tests/report/test_confusion.py and tests/report/test_class_edges.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

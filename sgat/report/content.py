@@ -1,7 +1,5 @@
 """Content: all that a page is made of, and its head: the run and its numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

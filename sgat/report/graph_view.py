@@ -9,8 +9,6 @@ is for paper, and for browsers without WebGL.
 Tested by tests/report/test_graph_view.py and tests/report/test_picture.py.
 """
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import json

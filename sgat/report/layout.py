@@ -10,8 +10,6 @@ mesh, convolved there by fast Fourier transforms, and read off again: a step cos
 same for a hundred nodes or fifty thousand, and nothing has to be compiled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page: its template and scripts, in one file that fetches nothing; text in it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """Sections of the page with charts: training, scores of the edges, what was removed."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -5,8 +5,6 @@ to `Scores`. Scalars per node are cheap, and so are short vectors per node, whos
 products the kernels compute; the score per edge is for what neither can say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import get_args
 

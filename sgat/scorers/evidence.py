@@ -1,7 +1,5 @@
 """EvidenceScorer: gates from the log-odds that an edge is real."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

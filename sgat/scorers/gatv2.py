@@ -1,7 +1,5 @@
 """GATv2Scorer: gates from a small network over both ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

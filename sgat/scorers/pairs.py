@@ -3,8 +3,6 @@
 Tested by tests/scorers/test_cosine.py, test_bilinear.py and test_edge_feature.py.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

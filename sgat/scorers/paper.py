@@ -3,8 +3,6 @@
 Tested by tests/scorers/test_additive.py and tests/scorers/test_free.py.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Scores: the parts of the location log α of each edge's gate."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """StructureScorer: gates from where an edge stands in its graph."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

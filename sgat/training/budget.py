@@ -10,8 +10,6 @@ training step, and all other parameters descend data loss + μ · share:
 Section 6 of docs/method.md derives both.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

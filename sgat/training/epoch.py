@@ -5,8 +5,6 @@ row of numbers that is read later, so a GPU can capture a whole epoch as a CUDA 
 and replay it. Only dealing several graphs into batches anew each epoch waits.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from typing import Any

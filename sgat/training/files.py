@@ -6,8 +6,6 @@ safetensors, never a pickle, and everything else is text in the header of their 
 Tested by tests/training/test_files.py and tests/training/test_checkpoint.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator, Sequence

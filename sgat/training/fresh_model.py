@@ -3,8 +3,6 @@
 Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

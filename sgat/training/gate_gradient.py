@@ -14,8 +14,6 @@ control variates for black-box gradient estimation (2018).
 Tested by tests/training/test_gate_gradient.py, test_gate_estimators.py, test_relax.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

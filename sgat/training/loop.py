@@ -1,7 +1,5 @@
 """fit(): the one training loop."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import dataclasses

@@ -3,8 +3,6 @@
 Tested by tests/training/test_metrics.py and tests/training/test_evaluate.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

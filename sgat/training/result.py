@@ -1,7 +1,5 @@
 """Result: a trained model, the data it saw and the record of every epoch."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 them too: the settings, the weights, the records of the epochs and the scored edges.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json
