@@ -37,12 +37,13 @@ from sgat.ops.operators.aggregate import (
     aggregate_rows_bwd,
 )
 from sgat.ops.operators.gates import (
+    NUM_SLOTS,
     GateGradInputs,
     GateSums,
+    OpenRows,
     open_rows,
     open_rows_bwd,
 )
-from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
 from sgat.ops.operators.slotted_edges import (
     SlottedEdges,
     aggregate_inputs,

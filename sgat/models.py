@@ -288,10 +288,7 @@ class SGAT(NodeClassifier):
 
     @torch.no_grad()
     def prune(
-        self,
-        x: Features,
-        edge_index: Tensor | Graph,
-        edge_weight: Tensor | None = None,
+        self, x: Features, edge_index: Tensor | Graph, edge_weight: Tensor | None = None
     ) -> OpenEdges:
         """Gate every edge once, as evaluation does, and keep those that are open.
 
@@ -313,16 +310,11 @@ class SGAT(NodeClassifier):
         """
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating
-        scores = gating.score(x, graph)
-        return ops.prune(
-            ops.open_edges(graph, *scores, gates=gating.gates, backend=gating.backend)
-        )
+        h = gating.project(x, gating.weight, graph, None)
+        return ops.prune(gating.open_edges(h, graph, None))
 
     def log_alpha(
-        self,
-        x: Features,
-        edge_index: Tensor | Graph,
-        edge_weight: Tensor | None = None,
+        self, x: Features, edge_index: Tensor | Graph, edge_weight: Tensor | None = None
     ) -> Tensor:
         """Gate location log α of every edge, in the order of the graph, [E]."""
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))

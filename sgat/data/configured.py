@@ -88,10 +88,14 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
         data = draw_split(split, data, seed)
         if config.split is None:
             column = options.split_column or "split"
-            names = () if files.nodes is None else files.nodes.column_names
-            why = "the node file has no split column"
-            if column in names and column not in options.drop:
-                why = f"the split column {column!r} is empty"
+            is_there = (
+                files.nodes is not None and column in files.nodes.column_names
+            ) and column not in options.drop
+            why = (
+                f"the split column {column!r} is empty"
+                if is_there
+                else "the node file has no split column"
+            )
             notes.append(f"{why}: nodes are split {split} at random (seed {seed})")
     if not data.graph.num_edges:
         notes.append(f"{edges.name} has no edges: every node is judged by itself")

@@ -23,7 +23,7 @@ from sgat.ops import noise, reference
 from sgat.ops.noise import Seed
 from sgat.ops.operators import project as fast_project
 from sgat.ops.operators import slotted_edges as fast
-from sgat.ops.reference import OpenEdges, rounded
+from sgat.ops.reference import OpenEdges, check_pair, log_alphas, rounded
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +46,6 @@ Backend = Literal["auto", "reference", "cpu", "gpu"]
 
 BACKENDS = ("auto", "reference", "cpu", "gpu")
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-MAX_RANK = 64
-"""Longest query and key of a node that the kernels hold at once."""
 SURELY_OPEN = 128.0
 """A log α at which the gate is exactly 1 in any type, with any noise."""
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -63,18 +61,10 @@ def choose_backend(
 
     "auto" takes `cpu` for tensors on a CPU and `gpu` for tensors on a CUDA device with
     Triton, except where only `reference` can run: on other devices, for types other
-    than float16, bfloat16, float32 and float64, for gradients by edge weights or by the
-    values of sparse features, and for binary gates. A CUDA device without Triton also
-    gets `reference`, and a warning in the log.
-
-    Args:
-        backend: What was asked for.
-        tensors: What the operation reads; the first decides the device.
-        constant: Tensors by which only `reference` can differentiate.
-        gates: Distribution of the gates that the operation draws.
-
-    Raises:
-        ValueError: If a backend was forced that cannot run; the message says why.
+    than float16, bfloat16, float32 and float64, for gradients by `constant` (edge
+    weights, values of sparse features), and for binary gates. A CUDA device without
+    Triton also gets `reference`, and a warning in the log. The first of the tensors
+    decides the device; a forced backend that cannot run is an error.
     """
     if backend not in BACKENDS:
         raise ValueError(
@@ -94,9 +84,11 @@ def choose_backend(
         return "cpu" if device == "cpu" else "gpu"
     if backend == "cpu" and device != "cpu":
         obstacle = f"tensors on the CPU, and these are on {device}"
+    # Triton's interpreter takes tensors on a CPU.
+    is_fit = device == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
     if backend == "gpu" and not HAS_TRITON:
         obstacle = "Triton, which is not installed"
-    elif backend == "gpu" and device != "cuda" and not _interprets():
+    elif backend == "gpu" and not is_fit:
         obstacle = f"tensors on a CUDA device, and these are on {device}"
     if obstacle:
         raise ValueError(f"Backend {backend!r} needs {obstacle}.")
@@ -127,11 +119,6 @@ def _obstacle(
     return ""
 
 
-def _interprets() -> bool:
-    """Whether Triton kernels run in its interpreter, which takes CPU tensors."""
-    return os.environ.get("TRITON_INTERPRET") == "1"
-
-
 def _check_rate(dropout: float) -> None:
     if not 0 <= dropout < 1:
         raise ValueError(f"`dropout` must be in [0, 1), got {dropout}.")
@@ -141,26 +128,6 @@ def _check_shape(name: str, value: Tensor, length: int) -> None:
     if value.shape != (length,):
         raise ValueError(
             f"`{name}` must have shape [{length}], got {list(value.shape)}."
-        )
-
-
-def _check_pair(query: Tensor | None, key: Tensor | None, num_nodes: int) -> None:
-    if query is None and key is None:
-        return
-    if query is None or key is None:
-        raise ValueError(
-            "`query` and `key` must be given together, got only"
-            f" `{'key' if query is None else 'query'}`."
-        )
-    for name, value in (("query", query), ("key", key)):
-        if value.dim() != 2 or len(value) != num_nodes:
-            raise ValueError(
-                f"`{name}` must have shape [{num_nodes}, R], got {list(value.shape)}."
-            )
-    if query.shape != key.shape or not 1 <= query.shape[1] <= MAX_RANK:
-        raise ValueError(
-            f"`query` and `key` must have the same 1 to {MAX_RANK} columns,"
-            f" got {query.shape[1]} and {key.shape[1]}."
         )
 
 
@@ -213,14 +180,10 @@ def open_edges(
     _check_shape("src_score", src_score, graph.num_nodes)
     if edge_score is not None:
         _check_shape("edge_score", edge_score, graph.num_edges)
-    _check_pair(query, key, graph.num_nodes)
+    check_pair(query, key, graph.num_nodes)
     scores = (dst_score, src_score, edge_score, query, key)
-    chosen = choose_backend(
-        backend,
-        *scores,
-        constant=(graph.weight, graph.loop_weight),
-        gates=gates,
-    )
+    constant = (graph.weight, graph.loop_weight)
+    chosen = choose_backend(backend, *scores, constant=constant, gates=gates)
     if chosen == "reference":
         return reference.open_edges(graph, *scores, seed=seed, gates=gates)
     assert not isinstance(gates, BinaryGates)
@@ -229,20 +192,12 @@ def open_edges(
 
 
 def all_open(
-    graph: Graph,
-    *,
-    dtype: torch.dtype = torch.float32,
-    backend: Backend = "auto",
+    graph: Graph, *, dtype: torch.dtype = torch.float32, backend: Backend = "auto"
 ) -> OpenEdges:
     """Every edge of a graph as it is, with gate 1, for sums by its weights alone.
 
-    Args:
-        graph: The edges.
-        dtype: Type of the coefficients.
-        backend: Which implementation to use.
-
-    Returns:
-        The open edges; no gradient reaches a gate, and `penalty` is their number.
+    No gradient reaches a gate, and `penalty` is the number of edges. `dtype` is the
+    type of the coefficients.
     """
     half = torch.full(
         (graph.num_nodes,), SURELY_OPEN / 2, dtype=dtype, device=graph.device
@@ -256,15 +211,9 @@ def prune(opened: OpenEdges) -> OpenEdges:
 
         A'_ij = A_ij z_ij,   z'_ij = 1,   so   S'_i = S_i   and   a'_ij = a_ij
 
-    What is aggregated over it equals what is aggregated over `opened`, to rounding. The
-    closed edges take no memory any more; no gradient reaches the scores.
-
-    Args:
-        opened: Open edges; waits for the device that drew them.
-
-    Returns:
-        The same edges, all open, by the same backend; `graph` is the smaller graph,
-        with the nodes, self-loops and degrees of the old one.
+    Sums over it equal those over `opened`, to rounding. The closed edges take no memory
+    any more; no gradient reaches the scores. The smaller graph, in `graph`, has the
+    nodes, self-loops and degrees of the old one. Waits for the device.
     """
     kept = opened.graph.select(opened.edge)
     gate = opened.gate.detach()
@@ -295,20 +244,11 @@ def aggregate(
 
         out_i = Σ_j m_ij a_ij x_j,   a_ij = A_ij z_ij / S_i          (eq. 7 and 8)
 
-    The sum runs over the open edges j → i and the self-loop of i.
-
-    Args:
-        opened: The open edges.
-        x: Node features, [N, ...].
-        dropout: Share of coefficients to drop; m_ij is 0 or 1 / (1 - dropout). Only
-            with a seed.
-        seed: Key of the dropout noise; None drops nothing.
-        layer: Number of the layer, so that layers drop different coefficients.
-        backend: Which implementation to use; that which drew `opened`, or "auto".
-
-    Returns:
-        Aggregated features, [N, ...] in the type of x; sums run in float32 at least. A
-        node without open edges gets its own features.
+    The sum runs over the open edges j → i and the self-loop of i; a node without open
+    edges gets its own features. x and the result, of the same type, are [N, ...]; sums
+    run in float32 at least. With a seed m_ij is 0 for a share `dropout` of coefficients
+    and 1 / (1 - dropout) for others; each `layer` drops different ones. `backend` must
+    be the one that drew `opened`, or "auto".
     """
     _check_rate(dropout)
     if len(x) != opened.graph.num_nodes:
@@ -338,24 +278,12 @@ def project(
     node_id: Tensor | None = None,
     backend: Backend = "auto",
 ) -> Tensor:
-    """Drop input features and multiply by the weights: (m ⊙ x) W.
+    """Drop input features and multiply by the weights: (m ⊙ x) W, [N, D].
 
-    Args:
-        x: Node features, dense or sparse, [N, K].
-        weight: Weights, [K, D].
-        dropout: Share of entries to drop; m is 0 or 1 / (1 - dropout). Only with a
-            seed.
-        seed: Key of the dropout noise; None drops nothing.
-        layer: Number of the layer, so that layers drop different entries.
-        node_id: Names of the nodes in the noise (see `Graph.noise_id`), [N]; None for 0
-            … N-1.
-        backend: Which implementation to use.
-
-    Returns:
-        Projected features, [N, D].
-
-    Raises:
-        ValueError: If the sizes do not fit.
+    x is dense or sparse, [N, K], and W is [K, D]. With a seed m is 0 for a share
+    `dropout` of entries and 1 / (1 - dropout) for others; each `layer` drops different
+    ones. `node_id` names the nodes in the noise (see `Graph.noise_id`), [N]; None for
+    0 … N-1.
     """
     if x.shape[1] != weight.shape[0]:
         raise ValueError(
@@ -369,29 +297,8 @@ def project(
     features = x if value is None else value
     assert isinstance(features, Tensor)
     chosen = choose_backend(backend, weight, features, constant=(value,))
+    options: Any = {"dropout": dropout, "seed": seed}
+    options |= {"layer": layer, "node_id": node_id}
     if chosen == "reference":
-        return reference.project(
-            x, weight, dropout=dropout, seed=seed, layer=layer, node_id=node_id
-        )
-    return fast_project.project(
-        x,
-        weight,
-        dropout=dropout,
-        seed=seed,
-        layer=layer,
-        node_id=node_id,
-        backend=chosen,
-    )
-
-
-def log_alphas(
-    graph: Graph,
-    dst_score: Tensor,
-    src_score: Tensor,
-    edge_score: Tensor | None = None,
-    query: Tensor | None = None,
-    key: Tensor | None = None,
-) -> Tensor:
-    """Gate locations log α_ij = s_i + t_j + q_i · k_j + c_ij of every edge, [E]."""
-    _check_pair(query, key, graph.num_nodes)
-    return reference.log_alphas(graph, dst_score, src_score, edge_score, query, key)
+        return reference.project(x, weight, **options)
+    return fast_project.project(x, weight, **options, backend=chosen)

@@ -14,16 +14,10 @@ NEIGHBOURS_AT_ONCE = 1 << 22
 
 
 def sum_common(graph: Graph, a: Tensor, b: Tensor, value: Tensor) -> Tensor:
-    """Σ of values over the common neighbours of each pair, [P, F].
+    """Σ of node values [N, F] over the common neighbours of each pair (a, b), [P, F].
 
-    It takes time about the sum over the pairs of the smaller degree of both. Summed in
-    float64, so that the order of a device does not show.
-
-    Args:
-        graph: Who is next to whom; undirected.
-        a: One node of each pair, [P].
-        b: The other, [P].
-        value: Values of each node, [N, F].
+    The graph is undirected. It takes time about the sum over the pairs of the smaller
+    degree of both. Summed in float64, so that the order of a device does not show.
     """
     a, b = a.long(), b.long()
     degree = graph.row_ptr.diff()
@@ -34,7 +28,7 @@ def sum_common(graph: Graph, a: Tensor, b: Tensor, value: Tensor) -> Tensor:
     if total.is_cpu:
         from sgat.ops.cpu.common_neighbours import add_common
 
-        add_common(graph.row_ptr, graph.src, small, large, wide, total)
+        add_common(graph, small, large, wide, total)
     else:
         add_common_by_look_up(graph, small, large, wide, total)
     return total.to(value.dtype)
@@ -43,15 +37,7 @@ def sum_common(graph: Graph, a: Tensor, b: Tensor, value: Tensor) -> Tensor:
 def add_common_by_look_up(
     graph: Graph, small: Tensor, large: Tensor, value: Tensor, total: Tensor
 ) -> None:
-    """The sums on any device: look every neighbour of one end up at the other.
-
-    Args:
-        graph: Who is next to whom; undirected.
-        small: The end with fewer neighbours of each pair, [P].
-        large: The other, [P].
-        value: Values of each node, [N, F].
-        total: Where to add, [P, F].
-    """
+    """Add the sums on any device: look every neighbour of one end up at the other."""
     degree = graph.row_ptr.diff()
     for begin, end in _parts(degree[small]):
         length = degree[small[begin:end]]

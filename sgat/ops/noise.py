@@ -49,14 +49,9 @@ def seed_tensor(seed: Seed, device: torch.device) -> Tensor:
 def philox(
     counter: tuple[Tensor, Tensor, Tensor, Tensor], seed: Seed
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Encrypt 128-bit counters with Philox-4x32-10.
+    """Four random words of 32 bits for counters of four such words, held in int64.
 
-    Args:
-        counter: Four words of 32 bits, held in int64 tensors of one broadcast shape.
-        seed: The key; its low 32 bits are key word 0, its high 32 bits key word 1.
-
-    Returns:
-        Four words of 32 random bits, held in int64.
+    The low 32 bits of the seed are word 0 of the key, the high 32 bits word 1.
     """
     if isinstance(seed, int):
         key: list[int | Tensor] = [seed & _WORD, (seed >> 32) & _WORD]
@@ -78,22 +73,12 @@ def philox(
 
 
 def uniform(seed: Seed, dst: Tensor, src: Tensor, stream: int) -> Tensor:
-    """One number in (0, 1) for each pair of node names.
+    """One number in (0, 1) for each pair of node names (`Graph.noise_id`), [E] float32.
 
-        u = (⌊w / 2⁹⌋ + ½) / 2²³,   w = first word of philox((i, j, stream, graph),
-        seed)
+        u = (⌊w / 2⁹⌋ + ½) / 2²³,   w = word 0 of philox((i, j, stream, graph), seed)
 
     Both u and 1 - u are exact in float32, so every backend and precision sees the same
     number.
-
-    Args:
-        seed: The key of the noise.
-        dst: Name of each target (see `Graph.noise_id`), [E] int64.
-        src: Name of each source, [E] int64.
-        stream: What the numbers are for.
-
-    Returns:
-        Uniform numbers, [E] float32.
     """
     if _in_blocks(dst):
         blocks = zip(dst.split(_BLOCK), src.split(_BLOCK), strict=True)
@@ -119,34 +104,17 @@ def edge_uniform(
 def feature_mask(
     seed: Seed, node: Tensor, column: Tensor, stream: int, *, rate: float
 ) -> Tensor:
-    """Dropout mask of the entries (node, column) of a feature matrix.
+    """Dropout mask of the entries (node name, column) of a feature matrix, [M] float32.
 
-    Entry (n, k) is dropped if its 16 bits of noise are below rate · 2¹⁶: lane k mod 8
-    of the eight half-words of philox((n, ⌊k / 8⌋, stream, graph), seed).
-
-    Args:
-        seed: The key of the noise.
-        node: Name of the node of each entry (see `Graph.noise_id`), [M] int64.
-        column: Column of each entry, [M] int64.
-        stream: What the numbers are for.
-        rate: Share of entries to drop, in [0, 1).
-
-    Returns:
-        0 for dropped entries, 1 / (1 - rate) for others, [M] float32.
+    Entry (n, k) is dropped, mask 0, if its 16 bits of noise are below rate · 2¹⁶: lane
+    k mod 8 of the eight half-words of philox((n, ⌊k / 8⌋, stream, graph), seed). Others
+    have the mask 1 / (1 - rate).
     """
     if _in_blocks(node):
         blocks = zip(node.split(_BLOCK), column.split(_BLOCK), strict=True)
-        return torch.cat(
-            [
-                feature_mask(seed, node, column, stream, rate=rate)
-                for node, column in blocks
-            ]
-        )
-    words = torch.stack(
-        philox(
-            (node & _WORD, column >> 3, torch.full_like(node, stream), node >> 32), seed
-        )
-    )
+        return torch.cat([feature_mask(seed, *b, stream, rate=rate) for b in blocks])
+    counter = (node & _WORD, column >> 3, torch.full_like(node, stream), node >> 32)
+    words = torch.stack(philox(counter, seed))
     word = words.gather(0, ((column >> 1) & 3)[None])[0]
     lane = (word >> ((column & 1) << 4)) & 0xFFFF
     return _scaled(lane, rate)
@@ -157,19 +125,13 @@ def dense_feature_mask(
 ) -> Tensor:
     """The mask of `feature_mask` for whole rows; [len(node), num_columns] float32."""
     num_blocks = -(-num_columns // 8)
-    if (
-        node.device.type == "cpu"
-        and len(node) * num_blocks > _BLOCK
-        and len(node) > 1
-        and not torch.compiler.is_compiling()
-    ):
+    if len(node) > 1 and _in_blocks(node, num_blocks):
         rows = node.split(max(_BLOCK // num_blocks, 1))
-        return torch.cat(
-            [
-                dense_feature_mask(seed, block, num_columns, stream, rate=rate)
-                for block in rows
-            ]
+        masks = (
+            dense_feature_mask(seed, names, num_columns, stream, rate=rate)
+            for names in rows
         )
+        return torch.cat(list(masks))
     name = node[:, None]
     block = torch.arange(num_blocks, device=node.device)[None]
     counter = torch.broadcast_tensors(
@@ -180,10 +142,10 @@ def dense_feature_mask(
     return _scaled(lanes.reshape(len(node), num_blocks * 8)[:, :num_columns], rate)
 
 
-def _in_blocks(index: Tensor) -> bool:
+def _in_blocks(index: Tensor, width: int = 1) -> bool:
     """Whether to draw in blocks: more numbers than fit in a CPU's cache."""
-    large = len(index) > _BLOCK
-    return large and index.device.type == "cpu" and not torch.compiler.is_compiling()
+    is_large = index.is_cpu and len(index) * width > _BLOCK
+    return is_large and not torch.compiler.is_compiling()
 
 
 def _scaled(lane: Tensor, rate: float) -> Tensor:

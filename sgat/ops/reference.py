@@ -20,24 +20,14 @@ from sgat.ops.noise import Seed
 
 
 class OpenEdges(NamedTuple):
-    """The edges that take part in a pass, with their gates.
+    """The edges that take part in a pass, with their gates."""
 
-    Attributes:
-        graph: The graph they were drawn from.
-        edge: Positions of the open edges in the graph, ascending (so sorted by target),
-            [O].
-        gate: Gate z_ij in (0, 1] of each open edge, [O].
-        row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
-        penalty: Expected number of open edges Σ P(z_ij ≠ 0) over all edges, a scalar.
-        log_alpha: Gate location of every edge, open or not, [E]; None if not known.
-    """
-
-    graph: Graph
-    edge: Tensor
-    gate: Tensor
-    row_sum: Tensor
-    penalty: Tensor
-    log_alpha: Tensor | None = None
+    graph: Graph  # the graph they were drawn from
+    edge: Tensor  # positions of the open edges in the graph, ascending, [O]
+    gate: Tensor  # gate z_ij in (0, 1] of each open edge, [O]
+    row_sum: Tensor  # S_i = A_ii + Σ_j A_ij z_ij, [N]
+    penalty: Tensor  # expected number of open edges Σ P(z_ij ≠ 0), a scalar
+    log_alpha: Tensor | None = None  # of every edge, open or not, [E], if it is known
 
     @property
     def num_open(self) -> Tensor:
@@ -47,6 +37,29 @@ class OpenEdges(NamedTuple):
 
 EDGES_AT_ONCE = 1 << 20
 """Edges whose two vectors are held in memory together."""
+MAX_RANK = 64
+"""Longest query and key of a node that the kernels hold at once."""
+
+
+def check_pair(query: Tensor | None, key: Tensor | None, num_nodes: int) -> None:
+    """Refuse vectors of other shapes than [N, R], or one without the other."""
+    if query is None and key is None:
+        return
+    if query is None or key is None:
+        raise ValueError(
+            "`query` and `key` must be given together, got only"
+            f" `{'key' if query is None else 'query'}`."
+        )
+    for name, value in (("query", query), ("key", key)):
+        if value.dim() != 2 or len(value) != num_nodes:
+            raise ValueError(
+                f"`{name}` must have shape [{num_nodes}, R], got {list(value.shape)}."
+            )
+    if query.shape != key.shape or not 1 <= query.shape[1] <= MAX_RANK:
+        raise ValueError(
+            f"`query` and `key` must have the same 1 to {MAX_RANK} columns,"
+            f" got {query.shape[1]} and {key.shape[1]}."
+        )
 
 
 def log_alphas(
@@ -57,7 +70,8 @@ def log_alphas(
     query: Tensor | None = None,
     key: Tensor | None = None,
 ) -> Tensor:
-    """Gate locations log α_ij = s_i + t_j + q_i · k_j + c_ij, [E]."""
+    """Gate locations log α_ij = s_i + t_j + q_i · k_j + c_ij of every edge, [E]."""
+    check_pair(query, key, graph.num_nodes)
     log_alpha = _rows(dst_score, graph.dst) + _rows(src_score, graph.src)
     if query is not None and key is not None:
         log_alpha = log_alpha + pair_scores(graph.dst, graph.src, query, key)
@@ -121,14 +135,9 @@ def with_gates(
     *,
     with_closed: bool = False,
 ) -> OpenEdges:
-    """The open edges for given gates of all edges.
+    """The open edges for given gates z_ij in [0, 1] of all edges, [E].
 
-    Args:
-        graph: The edges.
-        gate: Gate z_ij in [0, 1] of every edge, [E].
-        penalty: Expected number of open edges, a scalar.
-        log_alpha: Gate location of every edge, [E].
-        with_closed: Leave closed edges in, for a gradient by their gates.
+    `with_closed` leaves closed edges in, for a gradient by their gates.
     """
     if with_closed or torch.compiler.is_compiling():
         # A compiled graph has fixed shapes. Closed edges that stay in add zeros to all

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sgat.graph import Graph
-from sgat.ops import MAX_RANK
+from sgat.ops.reference import MAX_RANK
 
 
 class Scores(NamedTuple):

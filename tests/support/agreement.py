@@ -18,9 +18,8 @@ from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.ops import noise
 from sgat.ops.operators.aggregate import AggregateInputs
-from sgat.ops.operators.gates import GateInputs, open_rows
+from sgat.ops.operators.gates import NUM_SLOTS, GateInputs, OpenRows, open_rows
 from sgat.ops.operators.pieces import SPLIT
-from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
 from sgat.ops.operators.slotted_edges import (
     SlottedEdges,
     aggregate_inputs,

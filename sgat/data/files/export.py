@@ -71,19 +71,22 @@ def pruned_table(
     stays = _per_row(graph, "kept", kept, edge).astype(bool)
     weight = _per_row(graph, "factor", factor, edge).astype(np.float64)
     weight[edge < 0], stays[edge < 0] = 1, True
-    table, name = graph.edges, graph.weight or "weight"
+    table = graph.edges
     if graph.weight is not None:
-        weight = weight * table.column(name).cast(pa.float64()).to_numpy()
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, pa.array(weight))
-    else:
-        if name in table.column_names and (columns is None or name in columns):
+        weight = weight * table.column(graph.weight).cast(pa.float64()).to_numpy()
+    name = graph.weight or "weight"
+    if graph.weight is None and name in table.column_names:
+        if columns is None or name in columns:
             raise ValueError(
                 f"{graph.edges_path or 'edges'}: the column {name!r} is not read as the"
                 " weight, but would be overwritten by it; leave it out with `columns`."
             )
-        others = [column for column in table.column_names if column != name]
-        table = table.select(others).append_column(name, pa.array(weight))
+        table = table.drop_columns([name])
+    if name in table.column_names:
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(weight))
+    else:
+        table = table.append_column(name, pa.array(weight))
     if columns is not None:
         table = _selected(graph, table, name, columns)
     return table.filter(pa.array(stays))

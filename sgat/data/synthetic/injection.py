@@ -113,11 +113,13 @@ def write_injected(
 ) -> list[Path]:
     """Write graphs with added edges as Parquet tables, all of them or nothing.
 
-    `edges.parquet` and `nodes.parquet` have the columns of `data_tables.edge_table` and
-    `node_table`; `added.parquet` has src and dst of the added edges alone, so that no
-    reader of the edges takes the answer for a feature. Several graphs get a folder
-    each, named by their number. The folder must be new or empty; the files written are
-    returned.
+    `edges.parquet` has the columns src and dst, weight where the graph has weights, and
+    edge_feature_0 … where it has those; `added.parquet` has src and dst of the added
+    edges alone, so that no reader of the edges takes the answer for a feature;
+    `nodes.parquet` has id, feature_0 …, split, and label, or label_NAME of each label
+    in the multi-label case. Identity features are left out, as `read_graph` puts them
+    in again. Nodes have the user's ids. Several graphs get a folder each, named by
+    their number. The folder must be new or empty; the files written are returned.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

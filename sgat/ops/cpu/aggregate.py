@@ -19,8 +19,7 @@ from sgat.ops.cpu.lanes import (
     split_key,
     uniform,
 )
-from sgat.ops.cpu.memory import array, wide
-from sgat.ops.cpu.pieces import add_rows, longest_piece, pieces
+from sgat.ops.cpu.pieces import add_rows, array, longest_piece, pieces, wide
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.operators.aggregate import (
@@ -29,7 +28,7 @@ from sgat.ops.operators.aggregate import (
     AggregateGrads,
     AggregateInputs,
 )
-from sgat.ops.operators.slots import OpenRows
+from sgat.ops.operators.gates import OpenRows
 
 
 @compiled

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
+from sgat.graph import Graph
 from sgat.ops.cpu import threads
 from sgat.ops.cpu.lanes import compiled
-from sgat.ops.cpu.memory import array
+from sgat.ops.cpu.pieces import array
 
 # Looking one node up in a list takes as long as walking over about so many.
 LOOK_UP = 8
@@ -37,25 +38,12 @@ def sum_common_kernel(first, last, ptr, neighbour, small, large, value, total):
 
 
 def add_common(
-    ptr: Tensor,
-    neighbour: Tensor,
-    small: Tensor,
-    large: Tensor,
-    value: Tensor,
-    total: Tensor,
+    graph: Graph, small: Tensor, large: Tensor, value: Tensor, total: Tensor
 ) -> None:
-    """Add to `total` what `sgat.ops.common_neighbours.sum_common` sums.
-
-    Args:
-        ptr: Neighbours of node i stand at positions ptr[i] to ptr[i + 1], [N + 1].
-        neighbour: Neighbours of each node, ascending.
-        small: The end with fewer neighbours of each pair, [P].
-        large: The other, [P].
-        value: Values of each node, [N, F].
-        total: Where to add, [P, F].
-    """
-    work = ptr.diff()[small].cumsum(0)
-    pair_ptr = np.concatenate([[0], array(work)])
+    """Add to `total` the sums of `sgat.ops.common_neighbours.sum_common`."""
+    degree = graph.row_ptr.diff()
+    pair_ptr = np.concatenate([[0], array(degree[small].cumsum(0))])
     parts = threads.ranges(pair_ptr, LOOK_UP)
-    tensors = (ptr, neighbour, small, large, value.contiguous(), total)
+    pairs = (small, large, value.contiguous(), total)
+    tensors = (graph.row_ptr, graph.src, *pairs)
     threads.run(sum_common_kernel, parts, *(array(tensor) for tensor in tensors))

@@ -1,5 +1,8 @@
 """The gate pass: gates and their sums, by target and by source.
 
+Each loop over a part has a function of its own, so that the compiler puts it into
+vector lanes: among others it cannot tell that arrays do not overlap.
+
 Tested by tests/ops/test_cpu.py.
 """
 
@@ -7,42 +10,113 @@ from __future__ import annotations
 
 import numpy as np
 
-from sgat.ops.cpu.gate_lanes import (
-    add_scores,
-    chances,
-    copy_slots,
-    draw_logits,
-    shape_of,
-    slopes,
-    stretch,
-    sum_slopes,
-    sum_wide,
-)
+from sgat.gates import HardConcrete
 from sgat.ops.cpu.lanes import (
     HALF,
     PART,
     WORD,
     compiled,
+    lane_exp,
+    lane_log,
     name_words,
     node_name,
     padded,
+    philox,
     split_key,
 )
-from sgat.ops.cpu.memory import array
-from sgat.ops.cpu.pairs import (
+from sgat.ops.cpu.pieces import Array, add_pieces, array, pieces
+from sgat.ops.cpu.sums import (
     add_products,
     add_vectors,
     finish_vectors,
     vector_pieces,
     vectors,
 )
-from sgat.ops.cpu.pieces import add_pieces, pieces
 from sgat.ops.cpu.threads import blocks, ranges, run
-from sgat.ops.operators.gates import GateInputs, GateSums
-from sgat.ops.operators.slots import OpenRows
+from sgat.ops.operators.gates import GateInputs, GateSums, OpenRows, gates_of
 
 # What one edge of the gate pass costs, in multiply-adds.
 GATE_WORK = 16
+
+
+def shape_of(gates: HardConcrete) -> Array:
+    """The numbers β, γ, ζ and τ of the distribution."""
+    numbers = (gates.temperature, gates.gamma, gates.zeta, gates.threshold)
+    return np.array(numbers)
+
+
+@compiled
+def chances(log_alpha, threshold, size, chance):
+    """π = σ(log α - τ) = P(z ≠ 0)."""
+    one = chance.dtype.type(1)
+    for k in range(size):
+        chance[k] = one / (one + lane_exp(threshold - log_alpha[k]))
+
+
+@compiled
+def draw_logits(low, high, words, key0, key1, size, log_alpha):
+    """Add log u - log(1 - u) with u of philox((i, j, 0, graph), key)."""
+    for k in range(size):
+        i, j, graph = np.uint64(low[k]), np.uint64(words[k]), np.uint64(high[k])
+        word = philox(i, j, np.uint64(0), graph, key0, key1)[0]
+        words[k] = np.uint32(word)
+    one, half = log_alpha.dtype.type(1), log_alpha.dtype.type(0.5)
+    unit = log_alpha.dtype.type(2.0**-23)
+    for k in range(size):
+        # Exact in float32, and so is 1 - u.
+        u = (log_alpha.dtype.type(np.int32(words[k] >> np.uint32(9))) + half) * unit
+        log_alpha[k] += lane_log(u / (one - u))
+
+
+@compiled
+def stretch(logit, shape, size, gate):
+    """The gate clamp(σ(logit / β)(ζ - γ) + γ, 0, 1), and 0 if it is not a number."""
+    zero, one = gate.dtype.type(0), gate.dtype.type(1)
+    slope = gate.dtype.type(-1.0 / shape[0])
+    gamma, width = gate.dtype.type(shape[1]), gate.dtype.type(shape[2] - shape[1])
+    for k in range(size):
+        z = min(width / (one + lane_exp(logit[k] * slope)) + gamma, one)
+        gate[k] = z if z > zero else zero
+
+
+@compiled
+def add_scores(score, index, begin, size, log_alpha):
+    """Add score[index[begin + k]] to each log α."""
+    for k in range(size):
+        log_alpha[k] += score[index[begin + k]]
+
+
+@compiled
+def sum_slopes(chance, begin, end):
+    """Σ π (1 - π), in float64."""
+    total = 0.0
+    for k in range(begin, end):
+        pi = np.float64(chance[k])
+        total += pi * (1.0 - pi)
+    return total
+
+
+@compiled
+def slopes(chance, size, steep):
+    """π (1 - π)."""
+    for k in range(size):
+        steep[k] = chance[k] * (chance.dtype.type(1) - chance[k])
+
+
+@compiled
+def sum_wide(values, begin, end):
+    """Σ values, in float64."""
+    total = 0.0
+    for k in range(begin, end):
+        total += np.float64(values[k])
+    return total
+
+
+@compiled
+def copy_slots(values, slot, begin, end, out):
+    """out[p] = values[slot[p]] for begin ≤ p < end."""
+    for p in range(begin, end):
+        out[p] = values[slot[p]]
 
 
 @compiled
@@ -68,11 +142,8 @@ def open_rows_kernel(
     key0, key1 = split_key(seed[0]) if draws else (np.uint64(0), np.uint64(0))
     low, high = np.empty(PART, np.uint32), np.empty(PART, np.uint32)
     words = np.empty(PART, np.uint32)
-    log_alpha, chance, z = (
-        np.empty(PART, dtype),
-        np.empty(PART, dtype),
-        np.empty(PART, dtype),
-    )
+    log_alpha, chance = np.empty(PART, dtype), np.empty(PART, dtype)
+    z = np.empty(PART, dtype)
     product = np.empty(PART if weighted else 0, dtype)
     threshold = dtype.type(shape[3])
     begin, end = ptr[first], ptr[last]
@@ -123,15 +194,10 @@ def open_rows_kernel(
             sum_chance += sum_wide(chance, e - part, until - part)
             sum_slope += sum_slopes(chance, e - part, until - part)
             if sloped:
+                sources, is_first = src[part:past], e == ptr[piece]
                 add_vectors(
-                    steep,
-                    key,
-                    src[part:past],
-                    e - part,
-                    until - part,
-                    e == ptr[piece],
-                    query_slope,
-                    piece,
+                    *(steep, key, sources, e - part, until - part, is_first),
+                    *(query_slope, piece),
                 )
             if weighted:
                 # In a sum of its own, for the bits of a graph without weights.
@@ -217,7 +283,7 @@ def open_columns_kernel(first, last, ptr, order, slots, source_slots):
     """The open edges of the pieces first to last by source."""
     row, entry = order
     slot_of, gate, scaled = slots
-    dst, source_gate, source_scaled, source_slot, count = source_slots
+    dst, source_gate, source_scaled, source_slot, count, _ = source_slots
     for piece in range(first, last):
         begin, end = ptr[piece], ptr[piece + 1]
         slot = begin
@@ -246,7 +312,7 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     scores = tuple(array(score, dtype) for score in inputs[:3])
     pair = (vectors(inputs.query, dtype), vectors(inputs.key, dtype))
     slots = OpenRows(*(array(slot) for slot in rows))
-    shape = shape_of(inputs.gates)
+    shape = shape_of(gates_of(inputs))
     total, expected, slope = np.empty((3, num_pieces))
     vector_parts = vector_pieces(sums.query_slope, num_pieces)
     run(
@@ -294,12 +360,6 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
         sources.ptr,
         order,
         (slots.edge, slots.gate, slots.scaled),
-        (
-            slots.dst,
-            slots.source_gate,
-            slots.source_scaled,
-            slots.source_edge,
-            slots.source_filled,
-        ),
+        slots.by_source,
     )
     add_pieces(source_slope, sources.first, array(sums.src_slope))

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sgat.ops.cpu.gate_lanes import shape_of
-from sgat.ops.cpu.gates import GATE_WORK
+from sgat.ops.cpu.gates import GATE_WORK, shape_of
 from sgat.ops.cpu.lanes import compiled
-from sgat.ops.cpu.memory import array
-from sgat.ops.cpu.pairs import add_vectors, finish_vectors, vector_pieces, vectors
-from sgat.ops.cpu.pieces import add_pieces, longest_piece, pieces
+from sgat.ops.cpu.pieces import add_pieces, array, longest_piece, pieces
+from sgat.ops.cpu.sums import add_vectors, finish_vectors, vector_pieces, vectors
 from sgat.ops.cpu.threads import ranges, run
-from sgat.ops.operators.gates import GateGradInputs, GateGrads
-from sgat.ops.operators.slots import OpenRows
+from sgat.ops.operators.gates import GateGradInputs, GateGrads, OpenRows, gates_of
 
 
 @compiled
@@ -27,7 +24,7 @@ def open_rows_bwd_kernel_sources(
     See `GateGradInputs` for the formula. ∂log α goes to the edge's slot
     by target; it is 0 where the gate is 1. ∂k is computed if not empty.
     """
-    dst, gate, scaled, slot, count = slots
+    dst, gate, scaled, slot, count, _ = slots
     grad_src, grad_slot, grad_key = grads
     temperature, gamma, zeta = shape[0], shape[1], shape[2]
     paired = len(grad_key) > 0
@@ -93,17 +90,11 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
         open_rows_bwd_kernel_sources,
         ranges(sources.ptr, GATE_WORK),
         sources.ptr,
-        (
-            slots.dst,
-            slots.source_gate,
-            slots.source_scaled,
-            slots.source_edge,
-            slots.source_filled,
-        ),
+        slots.by_source,
         array(inputs.grad_gate.contiguous()),
         array(inputs.grad_row_sum.contiguous()),
         vectors(inputs.query, dtype),
-        shape_of(inputs.gates),
+        shape_of(gates_of(inputs)),
         (by_source, grad_slot, keys),
     )
     run(

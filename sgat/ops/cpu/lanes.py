@@ -154,30 +154,13 @@ BIAS, BITS_OF_HALF = np.int32(127), np.int32(126 << 23)
 # Polynomials through the Chebyshev points of the range that is left after powers of 2:
 # (exp(r) - 1 - r) / r² for |r| ≤ log(2) / 2, then (log(1 + m) - m + m² / 2) / m³ for
 # √½ ≤ 1 + m < √2; lowest power first.
-EXP_TERMS = tuple(
-    np.float32(term)
-    for term in (
-        0.500000001,
-        0.166666667,
-        0.0416664642,
-        0.00833331084,
-        0.00139337307,
-        0.000198910804,
-    )
+EXP_TERMS = (
+    *(0.500000001, 0.166666667, 0.0416664642),
+    *(0.00833331084, 0.00139337307, 0.000198910804),
 )
-LOG_TERMS = tuple(
-    np.float32(term)
-    for term in (
-        0.333333312,
-        -0.24999997,
-        0.200007157,
-        -0.166678023,
-        0.142490576,
-        -0.124256873,
-        0.116854199,
-        -0.114797338,
-        0.0697161146,
-    )
+LOG_TERMS = (
+    *(0.333333312, -0.24999997, 0.200007157, -0.166678023, 0.142490576),
+    *(-0.124256873, 0.116854199, -0.114797338, 0.0697161146),
 )
 
 
@@ -185,7 +168,7 @@ LOG_TERMS = tuple(
 def _lane_exp(x):
     if x != types.float32:
         return lambda x: math.exp(x)
-    c0, c1, c2, c3, c4, c5 = EXP_TERMS
+    c0, c1, c2, c3, c4, c5 = map(np.float32, EXP_TERMS)
 
     def float32_exp(x):
         bounded = min(max(x, F_EXP_FIRST), F_EXP_LAST)
@@ -203,7 +186,7 @@ def _lane_exp(x):
 def _lane_log(x):
     if x != types.float32:
         return lambda x: math.log(x)
-    c0, c1, c2, c3, c4, c5, c6, c7, c8 = LOG_TERMS
+    c0, c1, c2, c3, c4, c5, c6, c7, c8 = map(np.float32, LOG_TERMS)
 
     def float32_log(x):
         bits = np.float32(x).view(np.int32)

@@ -1,36 +1,42 @@
-"""Rows in pieces as arrays for the kernels, and sums over the pieces of a row.
+"""Tensors and rows in pieces as arrays for the kernels, and sums over the pieces.
 
 Tested by tests/ops/test_cpu.py and tests/ops/operators/test_pieces.py.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sgat.ops.cpu.lanes import compiled
-from sgat.ops.cpu.memory import Array
 from sgat.ops.operators.pieces import unpacked
+
+Array = NDArray[Any]
+
+
+def array(tensor: Tensor | None, dtype: Any = np.float32) -> Array:
+    """The tensor's memory; an empty array for None."""
+    return np.empty(0, dtype) if tensor is None else tensor.detach().numpy()
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """The tensor in a type the kernels know: float32 or float64."""
+    is_known = tensor.dtype in (torch.float32, torch.float64)
+    return tensor if is_known else tensor.float()
 
 
 class PieceArrays(NamedTuple):
-    """The pieces of `RowPieces` that are not spare, as arrays.
+    """The pieces of `RowPieces` that are not spare, as arrays."""
 
-    Attributes:
-        ptr: Where the entries of each piece begin, [P + 1].
-        row: Row of each piece, [P].
-        first: First piece of each row, [N + 1].
-        place: Where a piece of a split row leaves its sum; -1 for a row of one piece,
-            [P].
-        num_places: How many leave a sum.
-    """
-
-    ptr: Array
-    row: Array
-    first: Array
-    place: Array
-    num_places: int
+    ptr: Array  # where the entries of each piece begin, [P + 1]
+    row: Array  # row of each piece, [P]
+    first: Array  # first piece of each row, [N + 1]
+    place: Array  # where a piece of a split row leaves its sum, [P]; -1 for a whole row
+    num_places: int  # how many leave a sum
 
 
 def pieces(packed: Tensor, num_rows: int) -> PieceArrays:

@@ -5,6 +5,8 @@ Tested by tests/ops/test_cpu.py.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -19,8 +21,15 @@ from sgat.ops.cpu.lanes import (
     philox,
     split_key,
 )
-from sgat.ops.cpu.memory import Array, array, wide
-from sgat.ops.cpu.pieces import PieceArrays, add_rows, longest_piece, pieces
+from sgat.ops.cpu.pieces import (
+    Array,
+    PieceArrays,
+    add_rows,
+    array,
+    longest_piece,
+    pieces,
+    wide,
+)
 from sgat.ops.cpu.sums import sum_row
 from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.noise import limit_and_scale
@@ -100,14 +109,15 @@ def drop_entries_kernel(
 
 
 @compiled
-def sum_rows_kernel(
-    first, last, ptr, row, place, column, entry, value, x, out, partial
-):
+def sum_rows_kernel(first, last, cut, entries, x, outputs):
     """out_i = Σ_p value[p] x[column[p]] over the entries p of pieces first to last.
 
     With `entry`, the value of entry p stands at entry[p]. Entries of value 0 are not
     read; sums of the pieces of a split row go to `partial`.
     """
+    ptr, row, place = cut
+    column, entry, value = entries
+    out, partial = outputs
     longest = longest_piece(ptr, first, last)
     kept_column = np.empty(longest, column.dtype)
     kept_value = np.empty(longest, value.dtype)
@@ -141,20 +151,20 @@ def _sum_rows(
     run(
         sum_rows_kernel,
         ranges(cut.ptr, x.shape[1]),
-        cut.ptr,
-        cut.row,
-        cut.place,
-        column,
-        entry,
-        array(value),
+        (cut.ptr, cut.row, cut.place),
+        (column, entry, array(value)),
         array(wide_x),
-        total.numpy(),
-        partial,
+        (total.numpy(), partial),
     )
     if cut.num_places:
         add_rows(cut.first, cut.place, partial, total.numpy())
     if total is not out:
         out.copy_(total)
+
+
+def _noise(inputs: DropInputs | ProjectInputs) -> tuple[Any, ...]:
+    named = (array(inputs.node_id, np.int64), array(inputs.seed, np.int64))
+    return (*named, *limit_and_scale(inputs.rate), inputs.stream)
 
 
 def drop_features(inputs: DropInputs, out: Tensor) -> None:
@@ -167,10 +177,7 @@ def drop_features(inputs: DropInputs, out: Tensor) -> None:
         drop_features_kernel,
         ranges(row_ptr, 1),
         array(wide_x),
-        array(inputs.node_id, np.int64),
-        array(inputs.seed, np.int64),
-        *limit_and_scale(inputs.rate),
-        inputs.stream,
+        *_noise(inputs),
         total.numpy(),
     )
     if total is not out:
@@ -187,10 +194,7 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
             pointers,
             column.numpy(),
             array(value),
-            array(inputs.node_id, np.int64),
-            array(inputs.seed, np.int64),
-            *limit_and_scale(inputs.rate),
-            inputs.stream,
+            *_noise(inputs),
             outputs.dropped.numpy(),
         )
         value = outputs.dropped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import os
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgat.ops.cpu.memory import Array
+from sgat.ops.cpu.pieces import Array
 
 Range = tuple[int, int]
 
@@ -39,15 +40,12 @@ def _find_openmp() -> Any:
 
 _openmp = _find_openmp()
 _openmp_process = os.getpid()
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
+@functools.cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     # A forked process inherits the pool but not its threads.
-    key = (os.getpid(), threads)
-    if key not in _pools:
-        _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="sgat")
-    return _pools[key]
+    return ThreadPoolExecutor(threads, thread_name_prefix="sgat")
 
 
 def cut(row_ptr: Array, num_ranges: int) -> list[Range]:
@@ -103,7 +101,8 @@ def run(kernel: Callable[..., Any], ranges: list[Range], *arguments: Any) -> Non
     if _openmp is not None and os.getpid() == _openmp_process:
         _openmp(Body(take), None, threads, 0)
     else:
-        futures = [_pool(threads).submit(take) for _ in range(threads - 1)]
+        pool = _pool(threads, os.getpid())
+        futures = [pool.submit(take) for _ in range(threads - 1)]
         take()
         for future in futures:
             future.result()

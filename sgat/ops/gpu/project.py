@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.gpu.noise import node_name, philox, split_key
+from sgat.ops.gpu.lanes import node_name, philox, split_key
 from sgat.ops.gpu.sum_rows import sum_rows
 from sgat.ops.noise import limit_and_scale
 from sgat.ops.operators.pieces import unpacked
@@ -39,14 +39,8 @@ def drop_features_kernel(
     o_group = i_first + tl.arange(0, BLOCK)
     row = o_group // num_blocks
     name = node_name(row, p_node_id, row < num_rows)
-    w0, w1, w2, w3 = philox(
-        name.to(tl.uint32),
-        (o_group % num_blocks).to(tl.uint32),
-        tl.full((), noise_stream, tl.uint32),
-        (name >> 32).to(tl.uint32),
-        key0,
-        key1,
-    )
+    i_block = o_group % num_blocks
+    w0, w1, w2, w3 = philox(name, i_block, noise_stream, key0, key1)
     word = tl.interleave(tl.interleave(w0, w2), tl.interleave(w1, w3))
     lane = tl.interleave(word & 0xFFFF, word >> 16)
     o_lane = i_first * 8 + tl.arange(0, BLOCK * 8)
@@ -80,14 +74,7 @@ def drop_entries_kernel(
     row = tl.load(p_row + o_entry, mask=m_entry, other=0)
     column = tl.load(p_column + o_entry, mask=m_entry, other=0)
     name = node_name(row, p_node_id, m_entry)
-    w0, w1, w2, w3 = philox(
-        name.to(tl.uint32),
-        (column >> 3).to(tl.uint32),
-        tl.full((), noise_stream, tl.uint32),
-        (name >> 32).to(tl.uint32),
-        key0,
-        key1,
-    )
+    w0, w1, w2, w3 = philox(name, column >> 3, noise_stream, key0, key1)
     which = (column >> 1) & 3
     word = tl.where(
         which < 2, tl.where(which == 0, w0, w1), tl.where(which == 2, w2, w3)

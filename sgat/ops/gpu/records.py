@@ -32,16 +32,11 @@ class Records(NamedTuple):
     """Vectors and scores of the nodes, [N, 4 lanes].
 
     A word is a pair of columns in bfloat16, in int32, or one column in float64.
-
-    Attributes:
-        row: Records of the rows of a pass.
-        column: Those of the columns.
-        shape: RANK, LANES, WORDS and HALVES as the kernels want them.
     """
 
-    row: Tensor
-    column: Tensor
-    shape: dict[str, int]
+    row: Tensor  # records of the rows of a pass
+    column: Tensor  # those of the columns
+    shape: dict[str, int]  # RANK, LANES, WORDS and HALVES as the kernels want them
 
     @classmethod
     def packed(
@@ -184,34 +179,6 @@ def add_products(total, word, row_word, HALVES: tl.constexpr):
         high = tl.broadcast_to(high_of(row_word), total.shape)
         total = tl.fma(high_of(word), high, total)
     return total
-
-
-@triton.jit
-def multiply_records(
-    score,
-    first,
-    second,
-    row_first,
-    row_second,
-    WORDS: tl.constexpr,
-    HALVES: tl.constexpr,
-):
-    """The scores of both ends plus the product of their vectors, for each node.
-
-    Args:
-        score: Scores of both ends added, [nodes, LANES], 0 but in one lane.
-        first: Words 0 and 1 of the columns.
-        second: Words 2 and 3.
-        row_first: Words 0 and 1 of the row.
-        row_second: Words 2 and 3.
-        WORDS: Words of the vector in a lane.
-        HALVES: Columns in a word.
-    """
-    total = tl.join(score, tl.zeros_like(score))
-    total = add_products(total, first, row_first, HALVES)
-    if WORDS > 2:
-        total = add_products(total, second, row_second, HALVES)
-    return tl.sum(tl.sum(total, 2), 1)
 
 
 @triton.jit

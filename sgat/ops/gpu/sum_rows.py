@@ -14,7 +14,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.gpu.finish_rows import finish_rows_kernel, store_row
 from sgat.ops.operators.pieces import RowPieces
 from sgat.ops.reference import wide_type
 
@@ -53,6 +52,33 @@ def load_entries(
     else:
         value = tl.load(p_value + begin + o_slot, mask=m_entry, other=0)
     return j, value.to(acc_type)
+
+
+@triton.jit
+def store_row(
+    total,
+    i_row,
+    o_column,
+    m_column,
+    p_own,
+    p_scale,
+    p_loop,
+    p_out,
+    p_wide_out,
+    width,
+    stride,
+):
+    """Write scale_i · total + loop_i · own_i, in two types if `p_wide_out` is given."""
+    o_out = i_row.to(tl.int64) * width + o_column
+    if p_scale is not None:
+        total *= tl.load(p_scale + i_row).to(total.dtype)
+    if p_loop is not None:
+        o_own = i_row.to(tl.int64) * stride + o_column
+        b_own = tl.load(p_own + o_own, mask=m_column, other=0).to(total.dtype)
+        total += tl.load(p_loop + i_row).to(total.dtype) * b_own
+    tl.store(p_out + o_out, total, mask=m_column)
+    if p_wide_out is not None:
+        tl.store(p_wide_out + o_out, total, mask=m_column)
 
 
 @triton.jit
@@ -204,10 +230,51 @@ def sum_rows_kernel(
         )
 
 
-def _slices(width: int) -> list[tuple[int, int]]:
-    """First column and padded width of each slice of x."""
-    block = min(max(triton.next_power_of_2(max(width, 1)), 16), MAX_WIDTH)
-    return [(first, block) for first in range(0, max(width, 1), block)]
+@triton.jit
+def finish_rows_kernel(
+    p_split_row,
+    p_first,
+    p_piece_partial,
+    p_x,
+    p_scale,
+    p_loop,
+    p_out,
+    p_wide_out,
+    p_partial,
+    width,
+    stride,
+    first_column,
+    BLOCK_D: tl.constexpr,
+):
+    """Add the pieces of a split row in their order; one program covers one such row.
+
+    Programs past the last split row find -1 and do nothing.
+    """
+    i_row = tl.load(p_split_row + tl.program_id(0))
+    if i_row >= 0:
+        o_column = first_column + tl.arange(0, BLOCK_D)
+        m_column = o_column < width
+        i_piece = tl.load(p_first + i_row)
+        num_pieces = (tl.load(p_first + i_row + 1) - i_piece).to(tl.int32)
+        i_partial = tl.load(p_piece_partial + i_piece).to(tl.int64)
+        o_partial = i_partial * width + o_column
+        total = tl.load(p_partial + o_partial, mask=m_column, other=0)
+        for _ in range(1, num_pieces):
+            o_partial += width
+            total += tl.load(p_partial + o_partial, mask=m_column, other=0)
+        store_row(
+            total,
+            i_row,
+            o_column,
+            m_column,
+            p_x,
+            p_scale,
+            p_loop,
+            p_out,
+            p_wide_out,
+            width,
+            stride,
+        )
 
 
 def _tile(block_d: int, dtype: torch.dtype, with_dots: bool) -> dict[str, int]:
@@ -222,12 +289,6 @@ def _tile(block_d: int, dtype: torch.dtype, with_dots: bool) -> dict[str, int]:
 def aligned_width(width: int) -> int:
     """Columns that let rows begin at multiples of 16 bytes and be read in vectors."""
     return width if width <= ALIGNED else width + -width % ALIGNED
-
-
-def _aligned(x: Tensor) -> Tensor:
-    """Rows of x, padded with zeros if that lets them be read in vectors."""
-    padding = aligned_width(x.shape[1]) - x.shape[1]
-    return F.pad(x, (0, padding)) if padding else x
 
 
 def sum_rows(
@@ -253,7 +314,9 @@ def sum_rows(
     Rows of x may be wider than those of `out`, which says how many columns count.
     """
     width = out.shape[1]
-    x = _aligned(x)
+    padding = aligned_width(x.shape[1]) - x.shape[1]
+    x = F.pad(x, (0, padding)) if padding else x
+    block_d = min(max(triton.next_power_of_2(max(width, 1)), 16), MAX_WIDTH)
     options: dict[str, Any] = {
         "p_x": x,
         "p_scale": scale,
@@ -264,7 +327,7 @@ def sum_rows(
         "width": width,
         "stride": x.shape[1],
     }
-    for first_column, block_d in _slices(width):
+    for first_column in range(0, max(width, 1), block_d):
         sum_rows_kernel[(len(cut.row),)](
             p_bound=cut.bound,
             p_row=cut.row,

@@ -1,8 +1,9 @@
-"""Vectors of nodes on the GPU: padded to be read, and summed over pieces of rows.
+"""Numbers and vectors of nodes on the GPU, summed over pieces of rows.
 
 A piece leaves the sum of its vectors in its row; pieces of split rows leave theirs
-apart, to be added in their order. Every index that is multiplied by a width is widened
-to 64 bits first.
+apart. A small kernel then adds the pieces of a row in their order; no atomics are used,
+and results repeat bit for bit. Every index that is multiplied by a width is widened to
+64 bits first.
 
 Tested by tests/ops/test_gpu.py.
 """
@@ -17,8 +18,39 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sgat.ops.gpu.finish_rows import finish_rows_kernel
+from sgat.ops.gpu.sum_rows import finish_rows_kernel
 from sgat.ops.operators.pieces import RowPieces
+
+
+@triton.jit
+def sum_pieces_kernel(p_first, p_part, p_base, p_out, num_rows, BLOCK: tl.constexpr):
+    """Row sums base_i + Σ part over the pieces of row i; one program, BLOCK rows."""
+    o_row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m_row = o_row < num_rows
+    o_part = tl.load(p_first + o_row, mask=m_row, other=0)
+    o_end = tl.load(p_first + o_row + 1, mask=m_row, other=0)
+    total = tl.zeros([BLOCK], p_out.dtype.element_ty)
+    for _ in range(tl.max(o_end - o_part, 0).to(tl.int32)):
+        total += tl.load(p_part + o_part, mask=o_part < o_end, other=0)
+        o_part += 1
+    if p_base is not None:
+        total += tl.load(p_base + o_row, mask=m_row, other=0)
+    tl.store(p_out + o_row, total, mask=m_row)
+
+
+def sum_pieces(cut: RowPieces, part: Tensor, base: Tensor | None, out: Tensor) -> None:
+    """Write out_i = base_i + Σ part over the pieces of row i; base is 0 if None."""
+    num_rows = len(out)
+    block = 128
+    sum_pieces_kernel[(triton.cdiv(num_rows, block),)](
+        p_first=cut.first,
+        p_part=part,
+        p_base=base,
+        p_out=out,
+        num_rows=num_rows,
+        BLOCK=block,
+        num_warps=4,
+    )
 
 
 @triton.jit
@@ -52,16 +84,11 @@ class Vectors(NamedTuple):
     """Vectors of the nodes for the backward, in bfloat16, or in float64 if they are so.
 
     Padded, so that they can be read 16 bytes at a time.
-
-    Attributes:
-        row: Those of the targets, [N, S].
-        column: Those of the sources, [N, S].
-        rank: How many of the S columns count.
     """
 
-    row: Tensor
-    column: Tensor
-    rank: int
+    row: Tensor  # those of the targets, [N, S]
+    column: Tensor  # those of the sources, [N, S]
+    rank: int  # how many of the S columns count
 
     @classmethod
     def padded(cls, query: Tensor | None, key: Tensor | None) -> Vectors | None:

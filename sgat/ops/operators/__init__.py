@@ -3,10 +3,9 @@
 Autograd, `torch.compile` and CUDA graphs see one node for each pass over the edges:
 
     slotted_edges.py   the open edges, and the operations a user calls over them
-    gates.py           the gate pass, which fills the slots of open edges; its gradient
+    gates.py           the slots of open edges, the gate pass that fills them
     aggregate.py       the sums over open edges; their gradient
     project.py         dropout and projection of features; their gradient
-    slots.py           where the open edges stand between the passes
     pieces.py          long rows cut into pieces, which the graph or the features own
     operator.py        how such an operator is defined
 

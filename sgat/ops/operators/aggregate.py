@@ -11,53 +11,33 @@ import torch
 from torch import Tensor
 
 from sgat.ops.memory_pool import new_empty
+from sgat.ops.operators.gates import NUM_SLOTS, OpenRows
 from sgat.ops.operators.operator import gradients, operator
-from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
 from sgat.ops.reference import wide_type
 
 
 class AggregateInputs(NamedTuple):
-    """Inputs of the weighted sum of each row's open neighbours, see `sgat.ops`.
+    """Inputs of the weighted sum of each row's open neighbours, see `sgat.ops`."""
 
-    Attributes:
-        x: Node features, [N, D].
-        rows: The slots, the fields of `OpenRows`.
-        row_sum: S_i, [N].
-        targets: The edges by target in pieces, see `cut_rows`.
-        sources: The edges by source in pieces; None if no gradient is wanted.
-        loop_weight: Weight of each self-loop, [N]; None if all are 1.
-        node_id: Name of each node in the noise, [N]; None for 0 … N-1.
-        seed: Key of the dropout, [1]; None drops nothing.
-        dropout: Share of coefficients to drop.
-        stream: Stream of the noise.
-        backend: Whose kernels run.
-    """
-
-    x: Tensor
-    rows: list[Tensor]
-    row_sum: Tensor
-    targets: Tensor
-    sources: Tensor | None
-    loop_weight: Tensor | None
-    node_id: Tensor | None
-    seed: Tensor | None
-    dropout: float
-    stream: int
-    backend: str
+    x: Tensor  # node features, [N, D]
+    rows: list[Tensor]  # the slots, the fields of `OpenRows`
+    row_sum: Tensor  # S_i, [N]
+    targets: Tensor  # the edges by target in pieces, see `cut_rows`
+    sources: Tensor | None  # the same by source; None if no gradient is wanted
+    loop_weight: Tensor | None  # weight of each self-loop, [N]; None if all are 1
+    node_id: Tensor | None  # name of each node in the noise, [N]; None for 0 … N-1
+    seed: Tensor | None  # key of the dropout, [1]; None drops nothing
+    dropout: float  # share of coefficients to drop
+    stream: int  # stream of the noise
+    backend: str  # whose kernels run
 
 
 class Aggregated(NamedTuple):
-    """The sums, and what their gradient needs.
+    """The sums, and what their gradient needs."""
 
-    Attributes:
-        out: The sums in the type of x, [N, D].
-        wide_out: The same in float32; empty if x is as wide.
-        kept: Which slots dropout kept, uint8; empty without dropout and on the GPU.
-    """
-
-    out: Tensor
-    wide_out: Tensor
-    kept: Tensor
+    out: Tensor  # the sums in the type of x, [N, D]
+    wide_out: Tensor  # the same in float32; empty if x is as wide
+    kept: Tensor  # slots that dropout kept, uint8; empty without, and on the GPU
 
 
 def _empty(inputs: AggregateInputs) -> Aggregated:
@@ -83,19 +63,13 @@ class AggregateGradInputs(NamedTuple):
         ∂z_ij = m_ij A_ij g_i · x_j / S_i       for 0 < z_ij < 1
         ∂S_i = - g_i · out_i / S_i
 
-    Attributes not listed here are those of `AggregateInputs`.
-
-    Attributes:
-        grad: Gradient g of the sums, [N, D].
-        out: The sums, in float32 at least, [N, D].
-        kept: As in `Aggregated`.
-        with_gates: Whether ∂z and ∂S are wanted.
+    Fields without a comment are those of `AggregateInputs`.
     """
 
-    grad: Tensor
+    grad: Tensor  # gradient g of the sums, [N, D]
     x: Tensor
-    out: Tensor
-    kept: Tensor
+    out: Tensor  # the sums, in float32 at least, [N, D]
+    kept: Tensor  # as in `Aggregated`
     rows: list[Tensor]
     row_sum: Tensor
     sources: Tensor
@@ -104,7 +78,7 @@ class AggregateGradInputs(NamedTuple):
     seed: Tensor | None
     dropout: float
     stream: int
-    with_gates: bool
+    with_gates: bool  # whether ∂z and ∂S are wanted
     backend: str
 
 

@@ -15,82 +15,86 @@ from sgat.graph.compressed_rows import index_type
 from sgat.ops.memory_pool import new_empty
 from sgat.ops.operators.operator import gradients, operator
 from sgat.ops.operators.pieces import SPLIT, unpacked
-from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
 from sgat.ops.reference import pair_scores
+
+
+class OpenRows(NamedTuple):
+    """The slots of the open edges, which the gate pass fills and the others read.
+
+    Open edges are compacted in place: those of node i fill the first slots of the
+    extent that all edges of i have in the graph. Nothing is counted across rows, so no
+    pass waits for another and no size leaves the device. Slots past the count of their
+    row hold nothing to be read. `edge` and all by source are empty if no gradient is
+    wanted, `scaled` and `source_scaled` if all weights are 1.
+    """
+
+    gate: Tensor  # gate z of each slot, by target, [E]
+    src: Tensor  # source of each slot, [E]
+    scaled: Tensor  # A_ij z_ij of each slot
+    edge: Tensor  # slot of each edge, -1 if it is closed, [E]; empty on the GPU
+    filled: Tensor  # number of open edges of each piece of a row, [N + E // split]
+    dst: Tensor  # target of each slot, by source
+    # Through these, and through the row sums, gradients reach the scores.
+    source_gate: Tensor  # gate of each slot by source
+    source_scaled: Tensor  # A_ij z_ij of each slot by source
+    # Where a slot by source stands among the slots by target (CPU) or the edges of the
+    # graph (GPU). There it is empty for scores in float32, unless edges have weights or
+    # scores of their own, or gradients of vectors are wanted.
+    source_edge: Tensor
+    # Open edges of each piece of a row by source; half-open ones on the GPU, where
+    # edges with gate 1 stand at the end of the piece, without gate and edge.
+    source_filled: Tensor
+    source_whole: Tensor  # number of those with gate 1; empty on the CPU
+
+    @property
+    def by_source(self) -> tuple[Tensor, ...]:
+        """The slots by source, from `dst` on."""
+        return self[5:]
+
+
+NUM_SLOTS = len(OpenRows._fields)
 
 
 class GateInputs(NamedTuple):
     """Inputs of the gate pass, see `sgat.ops.open_edges` for the formula.
 
     The pass itself takes vectors as `reference.rounded` does, here and in its gradient.
-
-    Attributes:
-        dst_score: Score of each node as a target, [N].
-        src_score: Score of each node as a source, [N].
-        edge_score: Score of each edge, [E].
-        query: Vector of each node as a target, [N, R].
-        key: Vector of each node as a source, [N, R].
-        src: Source of each edge, [E].
-        weight: Weight of each edge, [E]; None if all are 1.
-        loop_weight: Weight of each self-loop, [N]; None if all are 1.
-        node_id: Name of each node in the noise, [N]; None for 0 … N-1.
-        seed: Key of the noise, [1]; None for the gates of evaluation.
-        targets: The edges by target in pieces, see `cut_rows`.
-        sources: The edges by source in pieces; None, like the next two, if no gradient
-            is wanted.
-        source_dst: Target of each edge in the order by source, [E].
-        source_edge: Position of each edge in the graph, in the order by source, [E].
-        temperature: β of the distribution.
-        gamma: γ of the distribution.
-        zeta: ζ of the distribution.
-        with_pairs: Whether gradients of the vectors are wanted; needs sources.
-        backend: Whose kernels run.
+    `sources`, `source_dst` and `source_edge` are None if no gradient is wanted.
     """
 
-    dst_score: Tensor
-    src_score: Tensor
-    edge_score: Tensor | None
-    query: Tensor | None
-    key: Tensor | None
-    src: Tensor
-    weight: Tensor | None
-    loop_weight: Tensor | None
-    node_id: Tensor | None
-    seed: Tensor | None
-    targets: Tensor
-    sources: Tensor | None
-    source_dst: Tensor | None
-    source_edge: Tensor | None
-    temperature: float
-    gamma: float
-    zeta: float
-    with_pairs: bool
-    backend: str
-
-    @property
-    def gates(self) -> HardConcrete:
-        """The distribution of the gates."""
-        return HardConcrete(self.temperature, self.gamma, self.zeta)
+    dst_score: Tensor  # score of each node as a target, [N]
+    src_score: Tensor  # score of each node as a source, [N]
+    edge_score: Tensor | None  # score of each edge, [E]
+    query: Tensor | None  # vector of each node as a target, [N, R]
+    key: Tensor | None  # vector of each node as a source, [N, R]
+    src: Tensor  # source of each edge, [E]
+    weight: Tensor | None  # weight of each edge, [E]; None if all are 1
+    loop_weight: Tensor | None  # weight of each self-loop, [N]; None if all are 1
+    node_id: Tensor | None  # name of each node in the noise, [N]; None for 0 … N-1
+    seed: Tensor | None  # key of the noise, [1]; None for the gates of evaluation
+    targets: Tensor  # the edges by target in pieces, see `cut_rows`
+    sources: Tensor | None  # the edges by source in pieces
+    source_dst: Tensor | None  # target of each edge in the order by source, [E]
+    source_edge: Tensor | None  # position in the graph, in the order by source, [E]
+    temperature: float  # β of the distribution
+    gamma: float  # γ of the distribution
+    zeta: float  # ζ of the distribution
+    with_pairs: bool  # whether gradients of the vectors are wanted; needs sources
+    backend: str  # whose kernels run
 
 
 class GateSums(NamedTuple):
     """Sums of the gate pass; the slopes are the gradients of the penalty Σ π_ij.
 
-    Attributes:
-        row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
-        penalty: Σ π_ij = Σ P(z_ij ≠ 0) over all edges, a scalar.
-        dst_slope: By s_i: Σ_j π_ij (1 - π_ij), [N].
-        src_slope: By t_j: Σ_i π_ij (1 - π_ij), [N]; empty without sources.
-        query_slope: By q_i: Σ_j π_ij (1 - π_ij) k_j, [N, R]; empty unless `with_pairs`.
-        key_slope: By k_j: Σ_i π_ij (1 - π_ij) q_i, [N, R]; likewise.
+    The last two are empty unless `with_pairs`.
     """
 
-    row_sum: Tensor
-    penalty: Tensor
-    dst_slope: Tensor
-    src_slope: Tensor
-    query_slope: Tensor
-    key_slope: Tensor
+    row_sum: Tensor  # S_i = A_ii + Σ_j A_ij z_ij, [N]
+    penalty: Tensor  # Σ π_ij = Σ P(z_ij ≠ 0) over all edges, a scalar
+    dst_slope: Tensor  # by s_i: Σ_j π_ij (1 - π_ij), [N]
+    src_slope: Tensor  # by t_j: Σ_i π_ij (1 - π_ij), [N]; empty without sources
+    query_slope: Tensor  # by q_i: Σ_j π_ij (1 - π_ij) k_j, [N, R]
+    key_slope: Tensor  # by k_j: Σ_i π_ij (1 - π_ij) q_i, [N, R]
 
 
 def _empty(inputs: GateInputs) -> tuple[OpenRows, GateSums]:
@@ -142,35 +146,29 @@ class GateGradInputs(NamedTuple):
         ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α     for 0 < z_ij < 1, else 0
         ∂q_i = Σ_j ∂log α_ij k_j,   ∂k_j = Σ_i ∂log α_ij q_i
 
-    Attributes not listed here are those of `GateInputs`; `query` and `key` are None if
+    Fields without a comment are those of `GateInputs`; `query` and `key` are None if
     no gradient of them is wanted.
-
-    Attributes:
-        grad_gate: ∂z of each slot by source, [E].
-        grad_row_sum: ∂S of each row, [N].
-        rows: The slots, the fields of `OpenRows`.
-        with_edges: Whether the gradient of the score of each edge is wanted.
     """
 
-    grad_gate: Tensor
-    grad_row_sum: Tensor
+    grad_gate: Tensor  # ∂z of each slot by source, [E]
+    grad_row_sum: Tensor  # ∂S of each row, [N]
     query: Tensor | None
     key: Tensor | None
     src: Tensor
     weight: Tensor | None
     targets: Tensor
     sources: Tensor
-    rows: list[Tensor]
+    rows: list[Tensor]  # the slots, the fields of `OpenRows`
     temperature: float
     gamma: float
     zeta: float
-    with_edges: bool
+    with_edges: bool  # whether the gradient of the score of each edge is wanted
     backend: str
 
-    @property
-    def gates(self) -> HardConcrete:
-        """The distribution of the gates."""
-        return HardConcrete(self.temperature, self.gamma, self.zeta)
+
+def gates_of(inputs: GateInputs | GateGradInputs) -> HardConcrete:
+    """The distribution of the gates."""
+    return HardConcrete(inputs.temperature, inputs.gamma, inputs.zeta)
 
 
 class GateGrads(NamedTuple):

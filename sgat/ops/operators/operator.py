@@ -9,7 +9,6 @@ import importlib
 import inspect
 import typing
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, Literal
 
 import torch
@@ -18,29 +17,22 @@ from torch import Tensor
 FastBackend = Literal["cpu", "gpu"]
 
 
-def kernels_of(backend: str) -> ModuleType:
-    """Where the passes of a backend are, imported when it is first used."""
-    return importlib.import_module(f"sgat.ops.{backend}")
-
-
 def operator(name: str, inputs: Any, empty: Callable[[Any], Any]) -> Any:
     """Define the operator `sgat::name`, which fills new tensors.
 
-    The backend's function of this name gets the inputs and the empty outputs. The
-    operator returns all tensors of the outputs, in their order.
-
-    Args:
-        name: Name of the operator, and of the backend's function.
-        inputs: A NamedTuple class: the arguments, among them `backend`.
-        empty: Makes the outputs from the inputs: a tensor, a NamedTuple of tensors, or
-            a tuple of such. Its annotation says which.
+    `inputs` is a NamedTuple class: the arguments, among them `backend`. `empty` makes
+    the outputs from them: a tensor, a NamedTuple of tensors, or a tuple of such, as its
+    annotation says. The backend's function of this name gets both; the operator returns
+    all tensors of the outputs, in their order.
     """
 
     def run(*given: Any) -> Any:
         named = inputs(*given)
         outputs = empty(named)
         groups = outputs if type(outputs) is tuple else (outputs,)
-        getattr(kernels_of(named.backend), name)(named, *groups)
+        # Imported when the backend is first used.
+        kernels = importlib.import_module(f"sgat.ops.{named.backend}")
+        getattr(kernels, name)(named, *groups)
         return _flat(outputs)
 
     arguments = [

@@ -23,23 +23,16 @@ class RowPieces(NamedTuple):
 
     A compiler cannot wait for the device, so under it there is room for the most pieces
     there can be, P = N + M // SPLIT. Spare pieces have no entries and stand last.
-
-    Attributes:
-        first: Pieces of row i are first[i] to first[i + 1], [N + 1].
-        bound: Piece p covers the entries bound[p] to bound[p + 1], [P + 1].
-        row: Row of each piece, [P]; spare ones name the last.
-        partial: Where a piece of a split row leaves its sum, [P]; -1 for a row of one
-            piece, -2 for a spare piece.
-        split_row: The split rows, then -1, [P - N].
-        longest: Entries of the longest row, 1 at least, [1].
+    A piece of a split row leaves its sum at its place in `partial`, which is -1 for a
+    row of one piece, -2 for a spare piece.
     """
 
-    first: Tensor
-    bound: Tensor
-    row: Tensor
-    partial: Tensor
-    split_row: Tensor
-    longest: Tensor
+    first: Tensor  # pieces of row i are first[i] to first[i + 1], [N + 1]
+    bound: Tensor  # piece p covers the entries bound[p] to bound[p + 1], [P + 1]
+    row: Tensor  # row of each piece, [P]; spare ones name the last
+    partial: Tensor  # place of the sum of each piece, [P]
+    split_row: Tensor  # the split rows, then -1, [P - N]
+    longest: Tensor  # entries of the longest row, 1 at least, [1]
 
     @property
     def most_partial(self) -> int:
@@ -50,12 +43,8 @@ class RowPieces(NamedTuple):
 def cut_rows(ptr: Tensor, num_entries: int, backend: str) -> Tensor:
     """Cut rows into the pieces of a backend; `unpacked` makes `RowPieces` of them.
 
-    All is in one tensor, for each argument of an operator takes time.
-
-    Args:
-        ptr: Where the entries of each row begin, [N + 1].
-        num_entries: Number of entries M.
-        backend: Whose pieces.
+    Row i has the entries ptr[i] to ptr[i + 1] of M. All is in one tensor, for each
+    argument of an operator takes time.
     """
     split, device = SPLIT[backend], ptr.device
     num_rows, length = len(ptr) - 1, ptr.diff()

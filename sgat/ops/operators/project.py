@@ -19,23 +19,14 @@ from sgat.ops.reference import wide_type
 
 
 class DropInputs(NamedTuple):
-    """Inputs of the dropout m ⊙ x with the mask of `noise.dense_feature_mask`.
+    """Inputs of the dropout m ⊙ x with the mask of `noise.dense_feature_mask`."""
 
-    Attributes:
-        x: Node features, [N, K].
-        node_id: Name of each node in the noise, [N]; None for 0 … N-1.
-        seed: Key of the noise, [1].
-        rate: Share of entries to drop.
-        stream: Stream of the noise.
-        backend: Whose kernels run.
-    """
-
-    x: Tensor
-    node_id: Tensor | None
-    seed: Tensor
-    rate: float
-    stream: int
-    backend: str
+    x: Tensor  # node features, [N, K]
+    node_id: Tensor | None  # name of each node in the noise, [N]; None for 0 … N-1
+    seed: Tensor  # key of the noise, [1]
+    rate: float  # share of entries to drop
+    stream: int  # stream of the noise
+    backend: str  # whose kernels run
 
 
 def _empty_drop(inputs: DropInputs) -> Tensor:
@@ -61,35 +52,20 @@ drop_features.register_autograd(_differentiate_drop, setup_context=_save_drop)
 class ProjectInputs(NamedTuple):
     """Inputs of the product (m ⊙ x) W for x in compressed rows.
 
-    Attributes:
-        weight: Weights W, [K, D].
-        row_ptr: Where the entries of each row begin, [N + 1].
-        column: Column of each entry, [M].
-        value: Value of each entry, [M].
-        row: Row of each entry, [M]; None on the CPU and without a seed.
-        rows: The rows in pieces, see `cut_rows`.
-        columns: The columns in pieces; None, like the next two, if no gradient is
-            wanted.
-        column_row: Row of each entry in the order by column, [M].
-        column_entry: Its position in the order by row, [M].
-        node_id: Name of each row in the noise, [N]; None for 0 … N-1.
-        seed: Key of the noise, [1]; None drops nothing.
-        rate: Share of entries to drop.
-        stream: Stream of the noise.
-        backend: Whose kernels run.
+    `columns`, `column_row` and `column_entry` are None if no gradient is wanted.
     """
 
-    weight: Tensor
-    row_ptr: Tensor
-    column: Tensor
-    value: Tensor
-    row: Tensor | None
-    rows: Tensor
-    columns: Tensor | None
-    column_row: Tensor | None
-    column_entry: Tensor | None
+    weight: Tensor  # weights W, [K, D]
+    row_ptr: Tensor  # where the entries of each row begin, [N + 1]
+    column: Tensor  # column of each entry, [M]
+    value: Tensor  # value of each entry, [M]
+    row: Tensor | None  # row of each entry, [M]; None on the CPU and without a seed
+    rows: Tensor  # the rows in pieces, see `cut_rows`
+    columns: Tensor | None  # the columns in pieces
+    column_row: Tensor | None  # row of each entry in the order by column, [M]
+    column_entry: Tensor | None  # its position in the order by row, [M]
     node_id: Tensor | None
-    seed: Tensor | None
+    seed: Tensor | None  # None drops nothing; the rest is as in `DropInputs`
     rate: float
     stream: int
     backend: str
@@ -116,20 +92,15 @@ project_sparse = operator("project_sparse", ProjectInputs, _empty_project)
 class ProjectGradInputs(NamedTuple):
     """Inputs of the gradient xᵀ g of the weights, summed over each column's entries.
 
-    Attributes not listed here are those of `ProjectInputs`.
-
-    Attributes:
-        grad: Gradient g of the product, [N, D].
-        value: Values after dropout, in the order by row, [M].
-        num_columns: Number of columns K.
+    Fields without a comment are those of `ProjectInputs`.
     """
 
-    grad: Tensor
-    value: Tensor
+    grad: Tensor  # gradient g of the product, [N, D]
+    value: Tensor  # values after dropout, in the order by row, [M]
     columns: Tensor
     column_row: Tensor
     column_entry: Tensor
-    num_columns: int
+    num_columns: int  # number of columns K
     backend: str
 
 

@@ -5,7 +5,7 @@ Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,10 +15,9 @@ from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.ops.noise import Seed
 from sgat.ops.operators.aggregate import AggregateInputs, aggregate_rows
-from sgat.ops.operators.gates import GateInputs, open_rows
+from sgat.ops.operators.gates import NUM_SLOTS, GateInputs, OpenRows, open_rows
 from sgat.ops.operators.operator import FastBackend
 from sgat.ops.operators.pieces import owned_pieces, unpacked
-from sgat.ops.operators.slots import NUM_SLOTS, OpenRows
 from sgat.ops.reference import rounded
 
 NodeAndEdgeScores = tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]
@@ -31,27 +30,16 @@ class SlottedEdges(NamedTuple):
     `edge` and `gate` are computed when asked for and wait for the device.
     Gradients reach the scores through `penalty`, `row_sum` and `aggregate`, not through
     `gate`.
-
-    Attributes:
-        graph: The graph they were drawn from.
-        rows: The slots.
-        row_sum: S_i = A_ii + Σ_j A_ij z_ij, [N].
-        penalty: Expected number of open edges Σ P(z_ij ≠ 0) over all edges, a scalar.
-        scores: dst_score, src_score, edge_score, query and key the gates were drawn
-            with.
-        seed: Key of the gate noise, one int64; None at evaluation.
-        gates: Shape of the hard-concrete distribution.
-        backend: Whose kernels drew them.
     """
 
     graph: Graph
     rows: OpenRows
     row_sum: Tensor
     penalty: Tensor
-    scores: NodeAndEdgeScores
-    seed: Tensor | None
+    scores: NodeAndEdgeScores  # those that the gates were drawn with
+    seed: Tensor | None  # key of the gate noise, one int64; None at evaluation
     gates: HardConcrete
-    backend: FastBackend
+    backend: FastBackend  # whose kernels drew them
 
     @property
     def num_open(self) -> Tensor:
@@ -73,7 +61,7 @@ class SlottedEdges(NamedTuple):
     def _filled(self) -> Tensor:
         """Whether each slot holds an open edge, [E]."""
         graph, size = self.graph, self.graph.num_edges
-        packed = target_pieces(graph, self.backend)
+        packed = _pieces(graph, "targets", self.backend)
         bound = unpacked(packed, graph.num_nodes).bound
         filled = self.rows.filled[: len(bound) - 1].long()
         ends = torch.repeat_interleave(
@@ -124,7 +112,7 @@ def gate_inputs(
     with_sources = torch.is_grad_enabled()
     sources = source_dst = source_edge = None
     if with_sources:
-        sources = source_pieces(graph, backend)
+        sources = _pieces(graph, "sources", backend)
         _, source_dst, source_edge = graph.by_source
     return GateInputs(
         *scores,
@@ -133,7 +121,7 @@ def gate_inputs(
         loop_weight=_in_type(graph.loop_weight, wide),
         node_id=graph.node_id,
         seed=seed,
-        targets=target_pieces(graph, backend),
+        targets=_pieces(graph, "targets", backend),
         sources=sources,
         source_dst=source_dst,
         source_edge=source_edge,
@@ -146,16 +134,12 @@ def gate_inputs(
     )
 
 
-def target_pieces(graph: Graph, backend: FastBackend) -> Tensor:
-    """The edges by target in pieces, which the graph owns."""
-    given = graph.row_ptr, graph.num_edges
-    return owned_pieces(graph.derived, "targets", *given, backend)
-
-
-def source_pieces(graph: Graph, backend: FastBackend) -> Tensor:
-    """The edges by source in pieces, which the graph owns."""
-    given = graph.by_source.ptr, graph.num_edges
-    return owned_pieces(graph.derived, "sources", *given, backend)
+def _pieces(
+    graph: Graph, by: Literal["targets", "sources"], backend: FastBackend
+) -> Tensor:
+    """The edges by target or by source in pieces, which the graph owns."""
+    ptr = graph.row_ptr if by == "targets" else graph.by_source.ptr
+    return owned_pieces(graph.derived, by, ptr, graph.num_edges, backend)
 
 
 def _in_type(values: Tensor | None, dtype: torch.dtype) -> Tensor | None:
@@ -206,8 +190,8 @@ def aggregate_inputs(
         x=x,
         rows=list(opened.rows),
         row_sum=opened.row_sum,
-        targets=target_pieces(graph, backend),
-        sources=source_pieces(graph, backend) if torch.is_grad_enabled() else None,
+        targets=_pieces(graph, "targets", backend),
+        sources=_pieces(graph, "sources", backend) if torch.is_grad_enabled() else None,
         loop_weight=_in_type(graph.loop_weight, opened.row_sum.dtype),
         node_id=graph.node_id,
         seed=seed,

@@ -19,8 +19,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from sgat.ops.gpu.gates import GATE_BLOCK, PAIR_BLOCKS
-from sgat.ops.gpu.gates_kernel import open_rows_kernel
+from sgat.ops.gpu.gates import GATE_BLOCK, PAIR_BLOCKS, open_rows_kernel
 from sgat.ops.gpu.records import shape_of
 
 kernel, real, rank = open_rows_kernel, "*" + sys.argv[1], int(sys.argv[2])
