@@ -46,6 +46,8 @@ def report(
     replaced.
     """
     with counting("writing the report", quiet=quiet):
+        import webbrowser
+
         from sgat.cli.outputs import check_outputs, inputs_of
         from sgat.report.build import write_report
         from sgat.report.page import is_report
@@ -67,23 +69,12 @@ def report(
         typer.echo(json.dumps(written.to_dict(), indent=2))
     else:
         typer.echo(describe(written))
-    if open_:
-        open_page(path)
+    if open_ and not webbrowser.open(path.absolute().as_uri()):
+        print(f"note: no browser could be started; open {path}", file=sys.stderr)
 
 
 def describe(written: Report) -> str:
     """What was written, in one line."""
-    shown = (
-        f"all {written.edges:,} edges drawn"
-        if written.whole
-        else f"{written.edges:,} edges, looked at node by node"
-    )
-    return f"{written.path}: {written.size / 1e6:.1f} MB, {shown}"
-
-
-def open_page(path: Path) -> None:
-    """Open a page in the browser; say so if there is none."""
-    import webbrowser
-
-    if not webbrowser.open(path.absolute().as_uri()):
-        print(f"note: no browser could be started; open {path}", file=sys.stderr)
+    edges = f"{written.edges:,} edges"
+    how = f"all {edges} drawn" if written.whole else f"{edges}, looked at node by node"
+    return f"{written.path}: {written.size / 1e6:.1f} MB, {how}"

@@ -1,13 +1,21 @@
 """A run from settings to a folder of results: train and write."""
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Callable
+import logging
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from sgat.config import Config, default_config
 from sgat.data.configured import Loaded, load_configured
+from sgat.data.files import from_node_data, write_pruned
+from sgat.data.files.source import format_of
+from sgat.data.files.write import GRAPH_FORMATS, write_graph
 from sgat.explaining.evolution_picture import (
     LARGEST_GRAPH,
     animate_evolution,
@@ -16,10 +24,9 @@ from sgat.explaining.evolution_picture import (
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
-from sgat.runs.pruned_file import check_pruned_path, write_pruned_file
 from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
-from sgat.scored import score_graphs
+from sgat.scored import EdgeScores, score_graphs
 from sgat.training.loop import Training
 from sgat.training.result import EpochRecord, Result
 from sgat.training.saved_model import missing_folders
@@ -116,6 +123,12 @@ def run(
     return RunOutcome(summary, len(result.records), _files(folder), notes)
 
 
+def write_pruned_file(loaded: Loaded, scores: EdgeScores, path: Path) -> None:
+    """Write the first graph without the edges that the scores remove."""
+    graph = loaded.files or from_node_data(loaded.graphs[0])
+    write_pruned(graph, scores.kept, scores.gate, path)
+
+
 def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
     summary = json.loads(folder.summary.read_text(encoding="utf-8"))
     note = f"{folder.path} was finished already; {what}"
@@ -144,3 +157,44 @@ def _draw(folder: RunFolder, loaded: Loaded, result: Result) -> tuple[str, ...]:
 
 def _files(folder: RunFolder) -> list[str]:
     return sorted({file.relative_to(folder.path).parts[0] for file in folder.files})
+
+
+def check_pruned_path(path: Path, loaded: Loaded) -> None:
+    """Find out before training whether the smaller graph can be written.
+
+    The whole graph is written under another name in the same folder and removed again:
+    its columns, its values and the room it takes are those of the smaller one, or more.
+    """
+    if len(loaded.graphs) > 1:
+        raise ValueError(
+            f"`pruned` writes one graph, got {len(loaded.graphs)}; their kept edges"
+            " are in edges.parquet."
+        )
+    if path.is_dir():
+        raise ValueError(f"`pruned` must be a file, got the folder {path}.")
+    format = format_of(path, None, GRAPH_FORMATS)
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"`pruned` must be in a folder that exists, got {path}.")
+    open_ = torch.ones(loaded.graphs[0].graph.num_edges)
+    trial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.trial")
+    graph = loaded.files or from_node_data(loaded.graphs[0])
+    try:
+        with _silent(logging.getLogger(write_graph.__module__)):
+            write_pruned(graph, open_.bool(), open_, trial, format)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    except ValueError as error:
+        raise ValueError(str(error).replace(str(trial), str(path))) from None
+    finally:
+        trial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _silent(logger: logging.Logger) -> Iterator[None]:
+    """Keep a warning from being told twice."""
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
