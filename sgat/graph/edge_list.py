@@ -30,12 +30,9 @@ def _checked_edge_index(edge_index: Tensor) -> Tensor:
         raise ValueError(
             f"`edge_index` must have shape [2, E], got {list(edge_index.shape)}."
         )
-    if (
-        edge_index.is_floating_point()
-        or edge_index.is_complex()
-        or edge_index.dtype == torch.bool
-    ):
-        raise ValueError(f"`edge_index` must hold integers, got {edge_index.dtype}.")
+    dtype = edge_index.dtype
+    if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
+        raise ValueError(f"`edge_index` must hold integers, got {dtype}.")
     return edge_index
 
 
@@ -168,9 +165,8 @@ def merged_edges(
             0, position, edge_weight[edge], "amax" if make_undirected else "sum"
         )
     elif num_merged and not make_undirected:
-        weight = torch.bincount(position, minlength=len(key)).to(
-            torch.get_default_dtype()
-        )
+        count = torch.bincount(position, minlength=len(key))
+        weight = count.to(torch.get_default_dtype())
     feature = None
     if edge_feature is not None:
         feature = _mean(edge_feature[edge], position, len(key))

@@ -173,7 +173,7 @@ class Graph:
             for name, filled in FILLED.items()
             if any(getattr(graph, name) is not None for graph in graphs)
         }
-        input_edge = [
+        given = [
             torch.where(g.input_edge < 0, g.input_edge, g.input_edge + start)
             for g, _, start in placed
             if g.input_edge is not None
@@ -185,9 +185,7 @@ class Graph:
             row_ptr=torch.cat(
                 [node_id[0].new_zeros(1), *(g.row_ptr[1:] + n for g, _, n in placed)]
             ),
-            input_edge=torch.cat(input_edge)
-            if len(input_edge) == len(graphs)
-            else None,
+            input_edge=torch.cat(given) if len(given) == len(graphs) else None,
             node_id=torch.cat(node_id),
             num_merged=sum(graph.num_merged for graph in graphs),
             feature=torch.cat(features) if features else None,

@@ -153,7 +153,8 @@ def open_edges(
 
     An edge with z_ij = 0 is left out: it adds nothing to any output, and nothing to any
     gradient of a loss on outputs, because the clamp of the gate is flat there. The
-    penalty and its gradient still run over every edge.
+    penalty and its gradient still run over every edge. With no edges, or all closed,
+    only the self-loops are left.
 
     Vectors count in the numbers of bfloat16, so that the GPU finds the vector and the
     score of a node in one piece; products and sums run in float32. Gradients pass as if
@@ -169,12 +170,6 @@ def open_edges(
         seed: Key of the noise; None gives the gates of evaluation.
         gates: Distribution of the gates; None for the hard concrete of the paper.
         backend: Which implementation to use.
-
-    Returns:
-        The open edges; with no edges, or all closed, only the self-loops are left.
-
-    Raises:
-        ValueError: If a score or vector has another shape.
     """
     _check_shape("dst_score", dst_score, graph.num_nodes)
     _check_shape("src_score", src_score, graph.num_nodes)

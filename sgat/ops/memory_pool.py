@@ -55,11 +55,7 @@ def _widen_heap() -> None:
 
 
 class MemoryPool:
-    """Blocks of memory; one is free once nobody else holds it.
-
-    Attributes:
-        blocks: Those in use and those free, the last used last.
-    """
+    """Blocks of memory, the last used last; one is free once nobody else holds it."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
