@@ -125,13 +125,13 @@ class GivenData:
         weight = data.graph.to_input(factor, loop=1.0)
         if self.edge_weight is not None:
             weight = weight * torch.as_tensor(np.asarray(self.edge_weight)).to(weight)
-        edges = self.edges
+        edges = self.edges if isinstance(self.edges, Tensor) else np.asarray(self.edges)
+        turned = as_edge_index(edges).shape != edges.shape
         if isinstance(edges, Tensor):
-            return edges[:, kept.to(edges.device)], weight[kept].to(edges.device)
-        given = np.asarray(edges)
-        turned = as_edge_index(edges).shape != given.shape
-        rows = given[kept.numpy()] if turned else given[:, kept.numpy()]
-        return rows, weight[kept].numpy()
+            kept, weight = kept.to(edges.device), weight.to(edges.device)
+            return edges[kept] if turned else edges[:, kept], weight[kept]
+        chosen = kept.numpy()
+        return edges[chosen] if turned else edges[:, chosen], weight[kept].numpy()
 
 
 def _is_pyg(data: Any) -> bool:

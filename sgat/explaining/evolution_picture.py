@@ -54,33 +54,27 @@ def animate_evolution(
     frames_per_second: int = 4,
 ) -> None:
     """The same drawing for every snapshot in turn, as an animated GIF."""
-    from matplotlib.animation import FuncAnimation, PillowWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image
 
-    figure = Figure(figsize=(5.2, 5.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    panel = figure.subplots()
+    figure = Figure(figsize=(5.2, 5.2), dpi=90)
+    canvas = FigureCanvasAgg(figure)
+    panel = figure.add_axes((0.02, 0.02, 0.96, 0.9))
     scene = _Scene(data, gates)
-
-    def frame(number: int) -> list[Any]:
+    frames = []
+    for snapshot in snapshots:
         panel.clear()
         panel.set_axis_off()
-        scene.draw(panel, snapshots[number])
-        return []
-
-    # The last frame stays for two seconds before the animation starts again.
-    pause = [len(snapshots) - 1] * (2 * frames_per_second)
-    order = [*range(len(snapshots)), *pause]
-    animation = FuncAnimation(figure, frame, frames=order, blit=False)
+        scene.draw(panel, snapshot)
+        canvas.draw()
+        frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
+    milliseconds = [1000 // frames_per_second] * len(frames)
+    # The last frame stays for two seconds more before the animation starts again.
+    milliseconds[-1] += 2000
+    several = {"save_all": True, "append_images": frames[1:], "loop": 0}
     with replacing(path) as temporary:
-        # The writer chooses the format by the suffix, which a temporary name lacks.
-        gif = temporary.with_suffix(".gif")
-        try:
-            animation.save(gif, writer=PillowWriter(fps=frames_per_second), dpi=90)
-            gif.replace(temporary)
-        finally:
-            gif.unlink(missing_ok=True)
+        frames[0].save(temporary, format="GIF", duration=milliseconds, **several)
 
 
 class _Scene:

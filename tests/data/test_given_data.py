@@ -1,5 +1,6 @@
 import networkx as nx
 import numpy as np
+import pytest
 import torch
 from support.small_data import block_graph, several_graphs
 
@@ -28,6 +29,20 @@ def test_plain_arrays_are_read_with_their_weights_and_given_back_smaller():
     small, weights = given.pruned([read], [gate > 0], [gate])
     assert np.array_equal(small, edges[:, ::2])
     assert np.allclose(weights, weight[::2] / 2)
+
+
+@pytest.mark.parametrize("form", [torch.as_tensor, np.asarray, np.ndarray.tolist])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_edges_come_back_in_the_shape_they_were_given(form, is_turned):
+    edges = np.array([[0, 1, 2], [1, 2, 0]])
+    shaped = edges.T.copy() if is_turned else edges
+    given = GivenData(np.eye(3), form(shaped))
+    graphs = given.read(validation=0.2, seed=0)
+    gate = torch.tensor([1.0, 0.0, 1.0])  # in the order of targets: 2→0, 0→1, 1→2
+    small, weights = given.pruned(graphs, [gate > 0], [gate])
+    assert isinstance(small, torch.Tensor) == (form is torch.as_tensor)
+    assert np.array_equal(small, shaped[1:] if is_turned else shaped[:, 1:])
+    assert weights.tolist() == [1.0, 1.0]
 
 
 def test_one_graph_has_one_result_and_a_list_has_a_list():

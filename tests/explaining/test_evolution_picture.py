@@ -31,6 +31,8 @@ def test_the_animation_has_a_frame_per_snapshot_and_a_pause(karate, tmp_path):
     animate_evolution(data, result.snapshots, gates, path, frames_per_second=2)
     with Image.open(path) as picture:
         assert picture.format == "GIF"
-        # Equal frames of the pause may be merged into one.
-        assert picture.n_frames >= len(result.snapshots)
+        assert picture.n_frames == len(result.snapshots)
+        assert picture.info["duration"] == 500
+        picture.seek(picture.n_frames - 1)
+        assert picture.info["duration"] == 2500
     assert list(tmp_path.iterdir()) == [path]
