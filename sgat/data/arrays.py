@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData, labelled
+from sgat.data.node_data import NodeData, are_numbers, labelled
 from sgat.data.prepare import compact
 from sgat.data.splits import random_fractions, stratified_fractions
 from sgat.features import Features, SparseFeatures
@@ -120,6 +120,10 @@ def as_labels(
                 f"`y` must hold labels of one type that can be sorted, got"
                 f" {' and '.join(kinds)}."
             ) from None
+        count = sum(label is not None for label in labels)
+        if are_numbers(len(classes), count):
+            got = f"{len(classes)} different values on {count} nodes"
+            raise ValueError(f"`y` must hold classes, got {got}.")
     return _class_numbers(labels, classes), classes
 
 

@@ -78,6 +78,7 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
         raise ValueError(f"`{option}` needs `nodes`, the file with that column.")
     _check_columns(options)
     files = read_graph(edges, nodes, options=options)
+    _check_dropped(options, files)
     data, notes = files.data, []
     has_roles = bool((data.train | data.val | data.test).any())
     draws_split = config.split is not None or not has_roles
@@ -117,3 +118,14 @@ def _check_columns(options: FileOptions) -> None:
     for name in options.features or ():
         if name in taken:
             raise ValueError(f"`features` must not name {name!r}, {taken[name]}.")
+
+
+def _check_dropped(options: FileOptions, files: FileGraph) -> None:
+    """Refuse a column that neither file has: a slip would leave one in."""
+    tables = [table for table in (files.edges, files.nodes) if table is not None]
+    known = [name for table in tables for name in table.column_names]
+    for key in ("drop", "categorical"):
+        for name in getattr(options, key):
+            if name not in known:
+                has = ", ".join(map(repr, known))
+                raise ValueError(f"`{key}` must name columns of {has}, got {name!r}.")

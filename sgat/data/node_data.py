@@ -105,6 +105,11 @@ def labelled(y: Tensor) -> Tensor:
     return torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
 
 
+def are_numbers(num_values: int, num_labelled: int) -> bool:
+    """Whether labels of so many values on so many nodes are numbers, not classes."""
+    return num_values > 50 and 2 * num_values > num_labelled
+
+
 def merge(batch: Sequence[NodeData]) -> NodeData:
     """Several graphs as one without edges between them."""
     first = batch[0]
@@ -222,7 +227,8 @@ def _check_labels(data: NodeData) -> None:
         raise _fault(data, "y", rule, where)
     if count == 0 and not data.is_multilabel:
         raise ValueError(
-            f"No node of {data.name!r} has a label; say where the labels are."
+            f"No node of {data.name!r} has a label; give `y`, or of a networkx graph"
+            " the attribute with the classes as `label`."
         )
     if count < 2 and not data.is_multilabel:
         raise _fault(data, "y", "hold at least 2 classes", f"{count}")

@@ -123,7 +123,10 @@ def match_ids(
 ) -> str:
     """The rows of a relation with the numbers of their nodes, and their scores."""
     ids = []
-    for column, role in ((task.src, "the source"), (task.dst, "the target")):
+    for column, role in (
+        (task.src, "the source (`src`)"),
+        (task.dst, "the target (`dst`)"),
+    ):
         place, kind = table.position(column, role), table.kind(column)
         as_integer = task.nodes.ids_are_integers
         wanted, other = ("integer", "string")[:: 1 if as_integer else -1]

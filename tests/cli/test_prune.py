@@ -208,7 +208,10 @@ def test_missing_nodes_are_counted_and_nothing_is_written(capsys, tmp_path):
             ["--out", "b.csv", "--missing", "x"],
             "one of refuse, keep, drop, got 'x'",
         ),
-        (["--out", "b.csv", "--src", "from"], "no column 'from' for the source; the"),
+        (
+            ["--out", "b.csv", "--src", "from"],
+            "no column 'from' for the source (`--src`); the",
+        ),
         (["--out", "b.csv", "--measure", "--no-scores"], "it needs `--scores`"),
         (["--out", "b.csv", "--nodes", "gone.csv"], "gone.csv: No such file"),
         (["--out", "b.csv", "--protect", "bad.csv"], "bad.csv: no column 'dst' for"),

@@ -133,3 +133,9 @@ def test_tensors_of_pairs_are_turned_too():
 def test_weights_that_are_words_are_refused():
     with pytest.raises(ValueError, match="`edge_weight` must hold numbers, got"):
         from_arrays(X, EDGES, Y, edge_weight=["a"] * 4)
+
+
+def test_numbers_are_not_taken_for_classes():
+    size = 61
+    with pytest.raises(ValueError, match="must hold classes, got 61 different values"):
+        from_arrays(np.eye(size), EDGES, np.linspace(0, 1, size))

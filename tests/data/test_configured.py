@@ -108,3 +108,12 @@ def test_the_folder_of_the_data_sets_may_stand_in_the_config(tmp_path, monkeypat
     load_configured(config)
     load_configured(config, root="/b")
     assert seen == [("/a", True), ("/b", True)]
+
+
+@pytest.mark.parametrize("key", ["drop", "categorical"])
+def test_a_column_that_neither_file_has_is_refused(files, key):
+    options = FileOptions(label="y", **{key: ("sise",)})
+    with pytest.raises(ValueError) as error:
+        load_configured(DataConfig(**files, files=options))
+    columns = "'src', 'dst', 'id', 'y', 'size'"
+    assert str(error.value) == f"`{key}` must name columns of {columns}, got 'sise'."

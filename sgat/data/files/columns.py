@@ -13,6 +13,10 @@ CANONICAL_DECIMAL = (
     r"^-?(0|[1-9][0-9]{0,16})(\.0|\.[0-9]{0,17}[1-9])?([eE][+-]?[0-9]{1,3})?$"
 )
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf(inity)?)$"
+DATE = (
+    r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
+    r"([T ].*)?$"
+)
 MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None"]
 """Words for a missing value in a text column of numbers."""
 
@@ -73,6 +77,14 @@ def looks_numeric(source: Source, name: str) -> bool:
     problem += " or name the column in `categorical`."
     source.refuse(pc.invert(is_numeric), name, problem)
     return True
+
+
+def holds_dates(column: Any) -> bool:
+    """Whether a column holds dates, by its type or, for text, by all its values."""
+    if not is_string(column.type):
+        return bool(pa.types.is_temporal(column.type))
+    is_date = pc.match_substring_regex(_numeric_text(column), DATE)
+    return first(is_date) >= 0 and first(pc.invert(is_date)) < 0
 
 
 def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -16,6 +16,7 @@ from sgat.config import FileOptions
 from sgat.data.files.columns import (
     decoded,
     first,
+    holds_dates,
     is_number,
     looks_numeric,
     numbers,
@@ -135,9 +136,11 @@ def _fit(source: Source, name: str, options: FileOptions) -> FeatureColumn:
         return _fit_numbers(source, name, "vector", options)
     if name not in options.categorical and looks_numeric(source, name):
         return _fit_numbers(source, name, "number", options)
-    if pa.types.is_nested(kind) or pa.types.is_temporal(kind):
+    is_date = name not in options.categorical and holds_dates(decoded(column))
+    if is_date or pa.types.is_nested(kind):
+        what = "a date" if is_date else kind
         raise source.fault(
-            f"{kind} cannot be a feature; convert the column to numbers, or leave it"
+            f"{what} cannot be a feature; convert the column to numbers, or leave it"
             " out with `drop`.",
             name,
         )

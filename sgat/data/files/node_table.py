@@ -20,12 +20,10 @@ from sgat.data.files.columns import (
 )
 from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
 from sgat.data.files.source import Source
-from sgat.data.node_data import ROLES
+from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
 from sgat.features import Features, SparseFeatures
 
-MOST_CLASSES = 50
-"""Number of classes above which they must have two labelled nodes each on average."""
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 
@@ -122,7 +120,7 @@ def _classes(
             got = f"got {found} in {len(column)} rows."
             raise source.fault(f"must hold at least 2 classes, {got}", name)
         labelled = len(column) - column.null_count
-        if len(values) > MOST_CLASSES and 2 * len(values) > labelled:
+        if are_numbers(len(values), labelled):
             raise source.fault(
                 f"must hold classes, got {len(values):,} different values in"
                 f" {labelled:,} rows; name another column as `label`.",

@@ -227,8 +227,8 @@ def _ids(
     edges: Source, nodes: Source | None, options: FileOptions
 ) -> tuple[list[Any], Any]:
     """Ids of the ends of each row, and of the nodes in their order."""
-    edges.column(options.src, "the source")
-    edges.column(options.dst, "the target")
+    edges.column(options.src, "the source (`src`)")
+    edges.column(options.dst, "the target (`dst`)")
     places = [(edges, options.src), (edges, options.dst)]
     if nodes is None:
         if not len(edges.table):
@@ -237,7 +237,7 @@ def _ids(
             )
         ends = common_ids(places)
         return ends, sorted_unique(ends)
-    nodes.column(options.id, "the node ids")
+    nodes.column(options.id, "the node ids (`id`)")
     if not len(nodes.table):
         raise nodes.fault("the node table has no rows.")
     *ends, ids = common_ids([*places, (nodes, options.id)])

@@ -121,7 +121,7 @@ def _write_mtx(graph: FileGraph, edges: Any, weight: str | None, path: Path) -> 
         if name not in held:
             raise ValueError(
                 f"Matrix Market holds ids and one weight, and column {name!r} would be"
-                " lost; write without further columns, or choose another format."
+                " lost; leave it out with `columns`, or choose another format."
             )
     ids, value = graph.ids, None
     src, dst = (positions(edges.column(n), ids) for n in (options.src, options.dst))

@@ -134,3 +134,11 @@ def test_wide_tables_of_numbers_that_are_mostly_zero_stay_sparse() -> None:
     data = nodes({f"w{k}": words[:, k] for k in range(257)}).data
     assert isinstance(data.x, SparseFeatures)
     assert np.array_equal(data.x.to_dense().numpy(), words)
+
+
+def test_dates_are_categories_where_they_are_named_so():
+    days = ["2024-01-02", "2024-01-03"]
+    nodes = pa.table({"id": ["a", "b"], "day": days})
+    edges = pa.table({"src": ["a"], "dst": ["b"]})
+    graph = from_tables(edges, nodes, options=FileOptions(categorical=("day",)))
+    assert graph.encoding.feature_names == ("day=2024-01-02", "day=2024-01-03")

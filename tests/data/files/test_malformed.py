@@ -166,18 +166,19 @@ CASES = [
     edge_case(
         "other delimiter",
         "src;dst\na;b\n",
-        "e.csv: no column 'src' for the source; the columns are 'src;dst'.",
+        "e.csv: no column 'src' for the source (`src`); the columns are 'src;dst';"
+        " `delimiter` can be another character.",
     ),
     # Edges
     edge_case(
         "wrong source column",
         "from,dst\na,b\n",
-        "e.csv: no column 'src' for the source; the columns are 'from', 'dst'.",
+        "e.csv: no column 'src' for the source (`src`); the columns are 'from', 'dst'.",
     ),
     edge_case(
         "wrong target column",
         "src,to\na,b\n",
-        "e.csv: no column 'dst' for the target; the columns are 'src', 'to'.",
+        "e.csv: no column 'dst' for the target (`dst`); the columns are 'src', 'to'.",
     ),
     edge_case(
         "wrong weight column",
@@ -283,7 +284,7 @@ CASES = [
     node_case(
         "node table without ids",
         "name,y\na,p\n",
-        "n.csv: no column 'id' for the node ids; the columns are 'name', 'y'.",
+        "n.csv: no column 'id' for the node ids (`id`); the columns are 'name', 'y'.",
     ),
     node_case(
         "node table without rows", "id,y\n", "n.csv: the node table has no rows."
@@ -370,10 +371,15 @@ CASES = [
     node_case(
         "dates as features",
         parquet({"id": ["a", "b", "c"], "f": pa.array([1, 2, 3], pa.date32())}),
-        "n.parquet, column 'f': date32[day] cannot be a feature; convert the column to"
+        "n.parquet, column 'f': a date cannot be a feature; convert the column to"
         " numbers, or leave it out with `drop`.",
         nodes_name="n.parquet",
         options={},
+    ),
+    node_case(
+        "dates as text",
+        "id,f,y\na,2024-01-02,p\nb,,q\nc,2024-01-03 10:00,p\n",
+        "n.csv, column 'f': a date cannot be a feature; convert the column to numbers,",
     ),
     node_case(
         "vectors of different lengths",
@@ -486,7 +492,7 @@ CASES = [
     edge_case(
         "NPZ without a key",
         npz(src=np.arange(3)),
-        "e.npz: no column 'dst' for the target; the columns are 'src'.",
+        "e.npz: no column 'dst' for the target (`dst`); the columns are 'src'.",
         edges_name="e.npz",
     ),
     edge_case(
