@@ -40,7 +40,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     * a list of `Data` to train on, with `val=` and `test=` lists of others;
     * a networkx graph with node attributes for label, features and split;
     * plain arrays: features `X` [N, K], `edges` [2, E] and labels `y` [N];
-    * `NodeData`, or a list of them, as `sgat.data.load` returns.
+    * `NodeData`, as `sgat.data.files.read_graph` has it, or a list of them, as
+      `sgat.data.load` returns.
 
     Args:
         hidden: Width of each attention head.

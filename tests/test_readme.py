@@ -26,8 +26,7 @@ def test_python_examples_run(number, tmp_path, monkeypatch):
         assert names["small"].number_of_edges() < names["club"].number_of_edges()
 
 
-def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def write_two_files():
     ids = [f"paper {i}" for i in range(40)]
     pd.DataFrame({"src": ids, "dst": ids[3:] + ids[:3]}).to_csv(
         "edges.csv", index=False
@@ -35,6 +34,23 @@ def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
     labels = ["a" if i % 2 else "b" for i in range(40)]
     nodes = pd.DataFrame({"id": ids, "length": range(40), "y": labels})
     nodes.to_csv("nodes.csv", index=False)
+    return ids
+
+
+def test_the_programs_on_files_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_two_files()
+    page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    programs = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert len(programs) == 2
+    exec(compile("\n".join(programs), "docs/files.md", "exec"), {})
+    kept = pd.read_parquet("edges.parquet")["kept"]
+    assert len(pd.read_csv("small.csv")) == kept.sum()
+
+
+def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ids = write_two_files()
     first = README.index("    sgat fit --edges edges.csv")
     for line in README[first:].split("\n\n")[0].splitlines():
         command = shlex.split(line, comments=True)[1:]

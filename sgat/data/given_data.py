@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.arrays import as_edge_index, from_arrays
+from sgat.data.arrays import as_edge_index, from_arrays, held_out
 from sgat.data.networkx_graph import from_networkx, prune_networkx
 from sgat.data.node_data import ROLES, NodeData
 from sgat.data.pyg import from_pyg, prune_pyg
@@ -60,8 +60,10 @@ class GivenData:
         data, how = self.data, {**common, **self.options}
         roles = dict(zip(ROLES, (train, val, test), strict=True))
         first = data[0] if self.is_list and data else data
+        if isinstance(data, NodeData):
+            return [_with_roles(data, **common)]
         if isinstance(first, NodeData):
-            return _in_one_form(list(data) if self.is_list else [data])
+            return _in_one_form(list(data))
         if self.is_list and _is_pyg(first):
             _check_options(how, "a list of PyG Data")
             return _in_one_form(_from_lists(data, val, test, how))
@@ -153,6 +155,14 @@ def _check_options(options: dict[str, Any], kind: str) -> None:
                 f"Unknown option {name!r} for {kind}; its options are:"
                 f" {', '.join(known) or 'none'}."
             )
+
+
+def _with_roles(data: NodeData, *, validation: float, seed: int, **_: Any) -> NodeData:
+    """The data with a share of its labelled nodes held out where none has a role."""
+    if bool((data.train | data.val | data.test).any()):
+        return data
+    train, val = held_out(data.y, validation, seed)
+    return data.with_split(train, val, data.test)
 
 
 def _in_one_form(graphs: list[NodeData]) -> list[NodeData]:

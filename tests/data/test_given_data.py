@@ -51,3 +51,12 @@ def test_one_graph_has_one_result_and_a_list_has_a_list():
     assert GivenData([data]).one_or_all([3]) == [3]
     assert GivenData((data,)).one_or_all([3]) == [3]
     assert GivenData(several_graphs()).one_or_all([3, 4]) == [3, 4]
+
+
+def test_node_data_without_roles_holds_out_a_share_of_the_labelled():
+    data = block_graph()
+    nobody = torch.zeros(data.num_nodes, dtype=torch.bool)
+    split = data.with_split(nobody, nobody, nobody)
+    (read,) = GivenData(split).read(validation=0.5, seed=0)
+    assert torch.equal(read.train, ~read.val) and 0.4 < read.val.float().mean() < 0.6
+    assert GivenData(data).read(validation=0.5, seed=0) == [data]
