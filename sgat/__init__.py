@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sgat.features import SparseFeatures
     from sgat.gates import HardConcrete
     from sgat.graph import Graph
+    from sgat.judging.judged_edges import judge
+    from sgat.judging.pyg_transform import JudgeEdges as JudgeEdges
     from sgat.models import SGAT
     from sgat.training.loop import fit
 
@@ -33,6 +35,7 @@ __all__ = [
     "SparseFeatures",
     "TrainConfig",
     "fit",
+    "judge",
     "load",
 ]
 
@@ -42,6 +45,7 @@ _HOME = {
     "DataConfig": "sgat.config",
     "Graph": "sgat.graph",
     "HardConcrete": "sgat.gates",
+    "JudgeEdges": "sgat.judging.pyg_transform",
     "ModelConfig": "sgat.config",
     "NodeData": "sgat.data.node_data",
     "SGATClassifier": "sgat.estimator",
@@ -49,9 +53,10 @@ _HOME = {
     "SparseFeatures": "sgat.features",
     "TrainConfig": "sgat.config",
     "fit": "sgat.training.loop",
+    "judge": "sgat.judging.judged_edges",
     "load": "sgat.estimator",
 }
-"""Where each public name is defined."""
+"""Where each public name is defined; `JudgeEdges`, which needs PyG, is no part of *."""
 
 
 def __getattr__(name: str) -> Any:

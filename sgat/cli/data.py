@@ -23,7 +23,6 @@ from sgat.cli.progress import download_bar
 from sgat.config import DataConfig, FileOptions
 
 if TYPE_CHECKING:
-    from sgat.data.node_data import NodeData
     from sgat.data.statistics import Statistics
 
 data_app = typer.Typer(
@@ -85,22 +84,11 @@ def info(
             " `--edges`, one of the two."
         )
     asked = Request(data, files).settings().data
-    if asked.name is None:
-        show(describe([_read(asked, seed)]), as_json=as_json)
-        return
-    with download_bar(asked.name, quiet=quiet) as progress:
-        loaded = load_configured(asked, seed=seed, progress=progress)
+    with download_bar(asked.name or "files", quiet=quiet) as progress:
+        loaded = load_configured(
+            asked, seed=seed, progress=progress, for_training=False
+        )
     show(describe(loaded.graphs), as_json=as_json)
-
-
-def _read(asked: DataConfig, seed: int) -> NodeData:
-    """The user's files; unlike for training, nodes need neither labels nor a split."""
-    from sgat.data.files import read_graph
-    from sgat.data.split_names import draw_split
-
-    assert asked.edges is not None
-    data = read_graph(asked.edges, asked.nodes, options=asked.files).data
-    return data if asked.split is None else draw_split(asked.split, data, seed)
 
 
 def show(statistics: Statistics, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from sgat.runs.folder import RunFolder
 def check_outputs(
     outputs: Mapping[str, Path | None],
     inputs: Mapping[str, str | Path | None],
-    folder: RunFolder,
+    folder: RunFolder | None = None,
     *,
     overwrite: bool = True,
 ) -> None:
@@ -22,7 +22,7 @@ def check_outputs(
     Args:
         outputs: Files to write, by the name of their option.
         inputs: Files that are read, by what they are.
-        folder: The run; its own files are not to be replaced.
+        folder: The run, if there is one; its own files are not to be replaced.
         overwrite: Whether a file to write may be there already.
     """
     taken = {Path(path): what for what, path in inputs.items() if path is not None}
@@ -36,7 +36,7 @@ def check_outputs(
                 f"`--{option}` must be in a folder that exists, got {path}."
             )
         check_place(path, option)
-        if folder.holds(path):
+        if folder is not None and folder.holds(path):
             raise ValueError(
                 f"`--{option}` must not be a file of the run, got {path}; choose"
                 " another name."

@@ -31,15 +31,19 @@ def load_configured(
     root: str | Path | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
+    for_training: bool = True,
 ) -> Loaded:
-    """Load what a config names; `root` goes before the folder of the config."""
+    """Load what a config names; `root` goes before the folder of the config.
+
+    Unless `for_training`, nodes of files need neither labels nor a split.
+    """
     if config.edges is not None:
         if config.name is not None:
             raise ValueError(
                 f"Give a data set by name or `edges`, not both: got {config.name!r}"
                 f" and {config.edges!r}."
             )
-        return _from_files(config, seed)
+        return _from_files(config, seed, for_training)
     if config.name is None:
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with `edges`."
@@ -58,14 +62,15 @@ def load_configured(
     return Loaded(graphs)
 
 
-def _from_files(config: DataConfig, seed: int) -> Loaded:
+def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     from sgat.data.files import read_graph
     from sgat.data.files.source import SUFFIXES
     from sgat.data.split_names import draw_split
 
     assert config.edges is not None
     options = config.files
-    if not (options.label or options.labels):
+    has_labels = bool(options.label or options.labels)
+    if for_training and not has_labels:
         raise ValueError(
             "Say which column of the node file is the label with `label`,"
             " or with `labels` where there are several 0/1 columns."
@@ -73,7 +78,7 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
     edges = Path(config.edges)
     nodes = None if config.nodes is None else Path(config.nodes)
     format = options.edges_format or SUFFIXES.get(edges.suffix.lower())
-    if nodes is None and format != "graphml":
+    if has_labels and nodes is None and format != "graphml":
         option = "label" if options.label else "labels"
         raise ValueError(f"`{option}` needs `nodes`, the file with that column.")
     _check_columns(options)
@@ -81,7 +86,7 @@ def _from_files(config: DataConfig, seed: int) -> Loaded:
     _check_dropped(options, files)
     data, notes = files.data, []
     has_roles = bool((data.train | data.val | data.test).any())
-    draws_split = config.split is not None or not has_roles
+    draws_split = config.split is not None or (for_training and not has_roles)
     if draws_split:
         split = config.split or DEFAULT_FILE_SPLIT
         if data.is_multilabel and config.split is None:

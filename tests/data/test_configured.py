@@ -29,6 +29,17 @@ def test_files_without_a_split_get_one_by_class_and_say_so(files):
     assert loaded.files.data is data
 
 
+def test_what_is_not_for_training_needs_neither_labels_nor_a_split(files):
+    loaded = load_configured(DataConfig(**files), for_training=False)
+    (data,) = loaded.graphs
+    assert loaded.files is not None and loaded.files.data is data
+    assert not (data.train | data.val | data.test).any()
+    assert (loaded.notes, loaded.drew_split) == ((), False)
+    wrong = DataConfig(edges=files["edges"], files=FileOptions(label="y"))
+    with pytest.raises(ValueError, match="`label` needs `nodes`"):
+        load_configured(wrong, for_training=False)
+
+
 def test_a_split_that_is_asked_for_beats_the_column(files):
     config = DataConfig(**files, split="uniform-50-25-25", files=FileOptions(label="y"))
     loaded = load_configured(config)

@@ -1,0 +1,154 @@
+"""`sgat judge`: how likely each edge is real, without training a network."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sgat.cli import app
+from sgat.cli.options import JSON, QUIET, Given, option, with_settings
+from sgat.cli.progress import counting, stage_progress
+from sgat.config import DataConfig, FileOptions
+
+if TYPE_CHECKING:
+    from sgat.data.configured import Loaded
+    from sgat.data.files import FileGraph
+
+PANEL = "Judging"
+TABLES = (".csv", ".tsv", ".parquet", ".npz")
+
+
+@app.command(
+    epilog="Examples:\n\nsgat judge --edges edges.csv --out judged.csv\n\n"
+    "sgat judge --edges edges.csv --nodes nodes.csv --label y --out judged.csv"
+    " --at-most-wrong 0.1 --pruned small.csv"
+)
+@with_settings(data=DataConfig, files=FileOptions)
+def judge(
+    data: Given,
+    files: Given,
+    out: Path = typer.Option(
+        help="Table to write, the rows of the edge file with the columns probability"
+        " (that the edge is real) and why: .csv, .tsv, .parquet or .npz.",
+        rich_help_panel=PANEL,
+    ),
+    at_most_wrong: float | None = option(
+        PANEL,
+        "Remove as many edges as go with this promise: at most this share of them is"
+        " right, expected. Adds the column removed.",
+    ),
+    find_at_least: float | None = option(
+        PANEL,
+        "Remove as few edges as go with this promise: at least this share of the wrong"
+        " edges goes, expected. Adds the column removed.",
+    ),
+    pruned: Path | None = option(
+        PANEL, "Also write the rows that stay; without a promise, those above 0.5."
+    ),
+    seed: int = option(PANEL, "Of all that is drawn.", default=0),
+    overwrite: bool = option(
+        PANEL, "Replace the files at --out and --pruned.", "--overwrite", default=False
+    ),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Judge how likely each edge is real, without training a network.
+
+    Neither a node file nor labels are needed; both make the judge sharper. Where nodes
+    have a split, only the classes of training nodes are looked at. The summary has the
+    expected numbers of right and wrong edges among those that go.
+    """
+    start = time.perf_counter()
+    # Torch takes seconds to load when it has not been used for a while.
+    with counting("starting", quiet=quiet):
+        from sgat.cli.outputs import check_outputs, check_suffix
+        from sgat.data.configured import load_configured
+        from sgat.data.files import write_table
+        from sgat.judging.judged_edges import judge_files
+        from sgat.judging.promise import check_promise
+        from sgat.runs.request import Request
+
+    check_promise(at_most_wrong, find_at_least)
+    asked = Request(data, files).settings().data
+    outputs = {"out": out, "pruned": pruned}
+    for name, path in outputs.items():
+        check_suffix(name, path, TABLES)
+    inputs = {f"`--{what}`": path for what, path in asked.paths.items()}
+    check_outputs(outputs, inputs, overwrite=overwrite)
+    with stage_progress(quiet=quiet) as stages:
+        stages.tell("reading")
+        table = _as_files(load_configured(asked, seed=seed, for_training=False))
+        stages.tell(f"judging {table.data.graph.num_edges:,} edges")
+        judged = judge_files(table, seed=seed)
+        promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
+        gone = judged.choose(**promise)
+        stages.tell("writing")
+        has_promise = at_most_wrong is not None or find_at_least is not None
+        rows = judged.table(gone if has_promise else None)
+        write_table(rows, out)
+        if pruned is not None:
+            write_table(judged.table().filter((~gone.mask).numpy()), pruned)
+    summary = {
+        "edges": judged.num_edges,
+        "wrong_share": judged.wrong_share,
+        "expected_wrong": judged.wrong_share * judged.num_edges,
+        **promise,
+        "removed": gone.number,
+        "limit": gone.limit,
+        "removed_right": gone.expected_right,
+        "removed_wrong": gone.expected_wrong,
+        "found_share": gone.found_share,
+        "written": [str(path) for path in outputs.values() if path is not None],
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+    typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))
+
+
+def _as_files(loaded: Loaded) -> FileGraph:
+    """The tables of the user, or those of a named data set."""
+    from sgat.data.files import from_node_data
+
+    if loaded.files is not None:
+        return loaded.files
+    if len(loaded.graphs) > 1:
+        raise ValueError(
+            f"The data set has {len(loaded.graphs)} graphs, and `sgat judge` takes one."
+        )
+    (data,) = loaded.graphs
+    tables = from_node_data(data)
+    return dataclasses.replace(
+        tables, data=dataclasses.replace(data, graph=tables.data.graph)
+    )
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """The result in a few lines."""
+    removed, edges = summary["removed"], summary["edges"]
+    if summary["at_most_wrong"] is not None:
+        why = f"as many as go with at most {summary['at_most_wrong']:.0%} right ones"
+    elif summary["find_at_least"] is not None:
+        why = f"as few as find {summary['find_at_least']:.0%} of the wrong ones"
+    else:
+        why = "those with a probability below 0.5"
+    right, wrong = summary["removed_right"], summary["removed_wrong"]
+    shown = f" ({wrong / removed:.1%} of these)" if removed else ""
+    other = f" ({right / removed:.1%} of these)" if removed else ""
+    return "\n".join(
+        [
+            "",
+            f"edges               {edges:,}",
+            f"estimated wrong     {summary['expected_wrong']:,.0f}"
+            f" ({summary['wrong_share']:.1%})",
+            f"to remove           {removed:,}: {why}",
+            f"  expected wrong    {wrong:,.1f}{shown},"
+            f" {summary['found_share']:.1%} of all wrong edges",
+            f"  expected right    {right:,.1f}{other}",
+            f"written to          {', '.join(summary['written'])},"
+            f" {summary['seconds']:.1f} s",
+        ]
+    )

@@ -1,0 +1,207 @@
+"""JudgedEdges and judge(): the edges of anybody's data, each with its probability."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgat.config import DataConfig, FileOptions
+from sgat.data.configured import load_configured
+from sgat.data.given_data import GivenData
+from sgat.data.node_data import NodeData, check_features
+from sgat.judging import edge_judge
+from sgat.judging.promise import Removed, choose_removed
+
+if TYPE_CHECKING:
+    from sgat.data.files import FileGraph
+
+REASONS = ("looks like a random pair", "does not look like a random pair")
+"""Phrases of `why`."""
+LOOP = "self-loop, not judged"
+COLUMNS = ("probability", "why", "removed")
+"""Columns of a judged table, after those of the input."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JudgedEdges:
+    """Edges with the probability that they are real.
+
+    Attributes:
+        given: The data as it was given.
+        data: The graph that was read from it.
+        edge_probability: P(real) of each edge of that graph, [E] float32.
+        edge_reason: Why, an index into `REASONS`, [E] int64.
+    """
+
+    given: GivenData | FileGraph
+    data: NodeData
+    edge_probability: Tensor
+    edge_reason: Tensor
+
+    @property
+    def probability(self) -> Tensor:
+        """P(real) of each edge in the order given, 1 for a self-loop, [M] float32."""
+        return self.data.graph.to_input(self.edge_probability, loop=1.0)
+
+    @property
+    def why(self) -> np.ndarray[Any, Any]:
+        """A phrase for each edge in the order given, [M] strings."""
+        place = self.data.graph.to_input(self.edge_reason, loop=len(REASONS))
+        return np.asarray(np.array([*REASONS, LOOP])[place.numpy()])
+
+    @property
+    def is_loop(self) -> Tensor:
+        """Which of the edges given are self-loops; these always stay, [M] bool."""
+        none = torch.zeros_like(self.edge_reason, dtype=torch.bool)
+        return self.data.graph.to_input(none, loop=True)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges given, self-loops left out."""
+        return int((~self.is_loop).sum())
+
+    @property
+    def wrong_share(self) -> float:
+        """Estimated share of wrong edges; 0 without edges."""
+        judged = self.probability[~self.is_loop].double()
+        return float(1 - judged.mean()) if len(judged) else 0.0
+
+    def choose(
+        self, *, at_most_wrong: float | None = None, find_at_least: float | None = None
+    ) -> Removed:
+        """The edges that go, in the order given; see `choose_removed`."""
+        loop, probability = self.is_loop, self.probability
+        found = choose_removed(
+            probability[~loop], at_most_wrong=at_most_wrong, find_at_least=find_at_least
+        )
+        mask = loop.clone()
+        mask[~loop] = found.mask
+        return dataclasses.replace(found, mask=mask & ~loop)
+
+    def remove(
+        self, *, at_most_wrong: float | None = None, find_at_least: float | None = None
+    ) -> Any:
+        """The data without the edges that go, of the same type as it was given.
+
+        Arrays come back as a pair of edges and weights, files as a `pyarrow.Table` of
+        the rows that stay.
+
+        Args:
+            at_most_wrong: Of the removed edges at most this share is right (expected).
+            find_at_least: At least this share of the wrong edges goes (expected).
+                Without either, edges go that are more likely wrong than real.
+        """
+        gone = self.choose(at_most_wrong=at_most_wrong, find_at_least=find_at_least)
+        if not isinstance(self.given, GivenData):
+            return self.table().filter((~gone.mask).numpy())
+        kept = ~self._goes(gone)
+        ones = torch.ones_like(self.edge_probability)
+        return self.given.pruned([self.data], [kept], [ones])
+
+    def table(self, removed: Removed | None = None) -> Any:
+        """The rows of the files in their order, with `COLUMNS`, a `pyarrow.Table`.
+
+        Without `removed` there is no column of that name.
+        """
+        from sgat.data.files import with_columns
+
+        if isinstance(self.given, GivenData):
+            raise ValueError("`data` must be files for a table of their rows.")
+        values = [self.edge_probability, self.edge_reason]
+        loops = [1.0, len(REASONS), False]
+        if removed is not None:
+            values.append(self._goes(removed))
+        table = with_columns(
+            self.given,
+            dict(zip(COLUMNS, values, strict=False)),
+            dict(zip(COLUMNS, loops, strict=True)),
+        )
+        place = table.column_names.index("why")
+        return table.set_column(place, "why", [self.why])
+
+    def _goes(self, removed: Removed) -> Tensor:
+        """Which edges of the graph go, [E] bool."""
+        if not removed.number:
+            return torch.zeros_like(self.edge_reason, dtype=torch.bool)
+        return self.edge_probability <= removed.limit
+
+    def __repr__(self) -> str:
+        """One line: counts and the estimated share."""
+        return f"JudgedEdges({self.num_edges} edges, {self.wrong_share:.1%} wrong)"
+
+
+def judge(
+    data: Any,
+    edges: Any = None,
+    y: Any = None,
+    *,
+    train: Any = None,
+    nodes: str | Path | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> JudgedEdges:
+    """Judge how likely each edge is real, without training a network.
+
+    Neither features nor classes are needed; both make the judge sharper. Where the data
+    says which nodes train, the classes of the others are not looked at.
+
+    Args:
+        data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), or
+            features X, [N, K], with `edges`; None for `edges` alone.
+        edges: Node numbers with plain arrays, [2, E].
+        y: Class of each node with plain arrays; -1 or None where it is unknown.
+        train: With plain arrays, the nodes whose class may be looked at; None for all.
+        nodes: The node file, where `data` is a path.
+        seed: Of all that is drawn.
+        options: The `FileOptions` of files; else those of `SGATClassifier.fit`, such as
+            `label` of a networkx graph.
+
+    Raises:
+        ValueError: If the data is not as described.
+        OSError: If a file cannot be opened.
+    """
+    if isinstance(data, str | Path):
+        for name, value in {"edges": edges, "y": y, "train": train}.items():
+            if value is not None:
+                raise ValueError(f"`{name}` goes with plain arrays, not with a file.")
+        columns = FileOptions.from_dict(options, where="judge")
+        node_file = None if nodes is None else str(nodes)
+        asked = DataConfig(edges=str(data), nodes=node_file, files=columns)
+        files = load_configured(asked, for_training=False).files
+        assert files is not None
+        return judge_files(files, seed=seed)
+    if nodes is not None:
+        raise ValueError("`nodes` goes with an edge file as `data`.")
+    given = GivenData(data, edges, options=options)
+    graphs = given.read(y, train=train, validation=0.0, seed=seed)
+    if len(graphs) != 1:
+        raise ValueError(f"`data` must be one graph, got {len(graphs)}.")
+    return _judged(given, graphs[0], seed)
+
+
+def judge_files(files: FileGraph, *, seed: int = 0) -> JudgedEdges:
+    """Judge the edges of files that were read."""
+    return _judged(files, files.data, seed)
+
+
+def _judged(given: GivenData | FileGraph, data: NodeData, seed: int) -> JudgedEdges:
+    check_features(data)
+    if not data.graph.num_edges:
+        raise ValueError(f"{data.name!r} has no edges to judge.")
+    has_roles = bool((data.train | data.val | data.test).any())
+    found = edge_judge.judge(
+        data.graph,
+        data.x,
+        None if data.is_multilabel else data.y,
+        train=data.train if has_roles else None,
+        num_classes=max(data.num_classes, 1),
+        seed=seed,
+    )
+    assert found.graph.log_odds is not None
+    probability = torch.sigmoid(found.graph.log_odds).float().cpu()
+    return JudgedEdges(given, data, probability, (probability > 0.5).long())

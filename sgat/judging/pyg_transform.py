@@ -1,0 +1,76 @@
+"""JudgeEdges: a transform of PyG that removes or weighs edges."""
+
+import copy
+from typing import Any, Literal, get_args
+
+from sgat.judging.judged_edges import judge
+from sgat.judging.promise import check_promise
+
+try:
+    from torch_geometric.transforms import BaseTransform
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "`JudgeEdges` needs PyTorch Geometric (`torch_geometric`); install it with"
+        " `pip install 'sgat[lab]'`.",
+        name=error.name,
+    ) from error
+
+Action = Literal["remove", "weigh"]
+
+
+class JudgeEdges(BaseTransform):  # type: ignore[misc]
+    """Remove the edges of a PyG `Data` that look wrong, or weigh all by P(real).
+
+        transform = T.Compose([JudgeEdges(at_most_wrong=0.1), T.ToSparseTensor()])
+
+    Classes are looked at where `train_mask` says so, or everywhere without a mask.
+
+    Args:
+        action: "remove" removes edges and what belongs to them (`edge_attr`, …).
+            "weigh" keeps all and multiplies `edge_weight` by P(real).
+        at_most_wrong: Of the removed edges at most this share is right (expected).
+        find_at_least: At least this share of the wrong edges goes (expected). Without
+            either, edges go that are more likely wrong than real.
+        seed: Of all that is drawn.
+    """
+
+    def __init__(
+        self,
+        action: Action = "remove",
+        *,
+        at_most_wrong: float | None = None,
+        find_at_least: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        if action not in get_args(Action):
+            raise ValueError(f"`action` must be remove or weigh, got {action!r}.")
+        check_promise(at_most_wrong, find_at_least)
+        if action == "weigh" and (at_most_wrong or find_at_least):
+            name = "at_most_wrong" if at_most_wrong else "find_at_least"
+            raise ValueError(f"`{name}` goes with the action remove, got weigh.")
+        self.action = action
+        self.at_most_wrong = at_most_wrong
+        self.find_at_least = find_at_least
+        self.seed = seed
+
+    def forward(self, data: Any) -> Any:
+        """A `Data` with fewer edges, or with other weights; a graph without stays."""
+        if not data.num_edges:
+            return data
+        judged, device = judge(data, seed=self.seed), data.edge_index.device
+        if self.action == "remove":
+            gone = judged.choose(
+                at_most_wrong=self.at_most_wrong, find_at_least=self.find_at_least
+            )
+            return data.edge_subgraph((~gone.mask).to(device))
+        weighed = copy.copy(data)
+        weight = getattr(data, "edge_weight", None)
+        factor = judged.probability.to(device)
+        weighed.edge_weight = factor if weight is None else weight * factor
+        return weighed
+
+    def __repr__(self) -> str:
+        """One line: what it does."""
+        promises = ("at_most_wrong", "find_at_least")
+        told = [f"{name}={getattr(self, name)}" for name in promises]
+        return f"JudgeEdges({self.action!r}, {', '.join(told)}, seed={self.seed})"

@@ -1,0 +1,174 @@
+"""Edges of PyG, networkx, arrays and files, judged in the order they were given."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+import sgat
+from sgat.data.synthetic import contextual_block_model
+from sgat.judging.judged_edges import REASONS, JudgedEdges
+
+MADE = contextual_block_model(
+    num_nodes=307, num_classes=3, num_features=11, feature_signal=2.0, seed=3
+)
+SRC, DST = MADE.data.graph.src.numpy(), MADE.data.graph.dst.numpy()
+ONE_WAY = np.flatnonzero(SRC < DST)
+ORDER = np.random.default_rng(0).permutation(ONE_WAY)
+"""One direction of every edge, shuffled."""
+
+
+def pyg_data():
+    torch_data = pytest.importorskip("torch_geometric.data")
+    index = torch.from_numpy(np.stack([SRC[ORDER], DST[ORDER]]))
+    more = {"edge_attr": torch.arange(len(ORDER)), "y": MADE.data.y}
+    return torch_data.Data(x=MADE.data.x, edge_index=index, **more)
+
+
+def networkx_graph():
+    graph = nx.Graph()
+    for node in range(MADE.data.num_nodes):
+        graph.add_node(node, x=MADE.data.x[node].tolist(), y=int(MADE.data.y[node]))
+    graph.add_edges_from(zip(SRC[ORDER].tolist(), DST[ORDER].tolist(), strict=True))
+    return graph
+
+
+@pytest.fixture
+def files(tmp_path):
+    edges = pd.DataFrame({"src": SRC[ORDER], "dst": DST[ORDER], "since": ORDER})
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    nodes = pd.DataFrame(MADE.data.x.numpy()).add_prefix("f")
+    nodes.insert(0, "id", range(len(nodes)))
+    nodes["y"] = MADE.data.y.numpy()
+    nodes.to_csv(tmp_path / "nodes.csv", index=False)
+    return tmp_path / "edges.csv", tmp_path / "nodes.csv"
+
+
+def judged(kind, files):
+    if kind == "pyg":
+        return sgat.judge(pyg_data())
+    if kind == "networkx":
+        return sgat.judge(networkx_graph())
+    if kind == "arrays":
+        edges = np.stack([SRC[ORDER], DST[ORDER]])
+        return sgat.judge(MADE.data.x.numpy(), edges, MADE.data.y.numpy())
+    return sgat.judge(files[0], nodes=files[1], label="y", undirected=True)
+
+
+def rows_of(graph):
+    place = {pair: n for n, pair in enumerate(zip(SRC, DST, strict=True))}
+    return [place[min(a, b), max(a, b)] for a, b in graph.edges()]
+
+
+@pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files"])
+def test_every_kind_of_data_is_judged_in_its_order(kind, files):
+    found = judged(kind, files)
+    rows = rows_of(networkx_graph()) if kind == "networkx" else ORDER
+    signal = MADE.is_signal.numpy()[rows]
+    assert found.probability.shape == (len(rows),)
+    assert found.probability.dtype == torch.float32
+    assert ((found.probability >= 0) & (found.probability <= 1)).all()
+    assert roc_auc_score(signal, found.probability) > 0.75
+    assert found.num_edges == len(rows)
+    mean = float(found.probability.double().mean())
+    assert found.wrong_share == pytest.approx(1 - mean, abs=1e-6)
+    assert set(found.why.tolist()) <= set(REASONS)
+    assert repr(found).startswith(f"JudgedEdges({len(rows)} edges, ")
+
+
+@pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files"])
+def test_removing_gives_back_the_same_kind_without_the_edges_that_go(kind, files):
+    found = judged(kind, files)
+    gone = found.choose(find_at_least=0.5)
+    assert 0 < gone.number < found.num_edges
+    small, stays = found.remove(find_at_least=0.5), (~gone.mask).numpy()
+    if kind == "pyg":
+        assert small.edge_attr.tolist() == np.flatnonzero(stays).tolist()
+    elif kind == "networkx":
+        expected = [
+            e for e, s in zip(networkx_graph().edges(), stays, strict=True) if s
+        ]
+        assert list(small.edges()) == expected
+    elif kind == "arrays":
+        edges, weight = small
+        assert edges.T.tolist() == np.stack([SRC, DST], 1)[ORDER][stays].tolist()
+        assert (weight == 1).all()
+    else:
+        assert small.column("since").to_pylist() == ORDER[stays].tolist()
+        assert small.column_names == ["src", "dst", "since", "probability", "why"]
+
+
+def test_structure_alone_will_do(files):
+    found = sgat.judge(None, np.stack([SRC, DST]))
+    assert found.num_edges == len(SRC)
+    assert np.isfinite(found.probability.numpy()).all()
+    alone = sgat.judge(str(files[0]), undirected=True)
+    assert alone.num_edges == len(ORDER)
+
+
+def test_loops_are_not_judged_and_stay():
+    loops = np.array([[5, 7], [5, 7]])
+    edges = np.concatenate([loops, np.stack([SRC, DST])], axis=1)
+    found = sgat.judge(MADE.data.x, edges)
+    assert found.is_loop[:2].all() and not found.is_loop[2:].any()
+    assert found.probability[:2].tolist() == [1, 1]
+    assert found.why[0] == "self-loop, not judged"
+    assert found.num_edges == len(SRC)
+    gone = found.choose(find_at_least=0.99)
+    assert not gone.mask[:2].any()
+    assert gone.number > 0
+
+
+def test_only_classes_of_training_nodes_are_looked_at(monkeypatch):
+    seen = []
+
+    def judge(graph, x, y, *, train=None, **more):
+        seen.append(y if train is None else torch.where(train, y, -1))
+        return original(graph, x, y, train=train, **more)
+
+    original = sgat.judging.edge_judge.judge
+    monkeypatch.setattr(sgat.judging.edge_judge, "judge", judge)
+    data = pyg_data()
+    sgat.judge(data)
+    assert torch.equal(seen[-1], data.y)
+    data.train_mask = torch.arange(len(data.y)) < 100
+    sgat.judge(data)
+    assert torch.equal(seen[-1][:100], data.y[:100])
+    assert (seen[-1][100:] == -1).all()
+
+
+def test_the_table_has_the_rows_of_the_file_and_new_columns(files):
+    found = judged("files", files)
+    gone = found.choose(at_most_wrong=0.4)
+    table = found.table(gone).to_pandas()
+    assert table["since"].tolist() == ORDER.tolist()
+    assert np.allclose(table["probability"], found.probability)
+    assert table["why"].tolist() == found.why.tolist()
+    assert table["removed"].tolist() == gone.mask.tolist()
+    assert "removed" not in found.table().column_names
+    with pytest.raises(ValueError, match="`data` must be files"):
+        judged("arrays", files).table()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        (("edges.csv",), {"y": [1]}, "`y` goes with plain arrays, not with a file"),
+        (("edges.csv",), {"lable": "y"}, "did you mean 'label'"),
+        (("edges.csv",), {"label": "y"}, "`label` needs `nodes`"),
+        ((MADE.data,), {"nodes": "nodes.csv"}, "`nodes` goes with an edge file"),
+        (([MADE.data, MADE.data],), {}, "`data` must be one graph, got 2"),
+        ((np.ones((3, 2)), np.zeros((2, 0), int)), {}, "has no edges to judge"),
+        ((3,), {}, "`data` must be a PyG Data"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        sgat.judge(*arguments, **options)
+
+
+def test_the_public_function_is_no_module():
+    assert callable(sgat.judge)
+    assert isinstance(sgat.judge(MADE.data), JudgedEdges)
