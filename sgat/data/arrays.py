@@ -218,8 +218,10 @@ def _integer_labels(
         return torch.from_numpy(np.where(array >= 0, 0, -1)), found
     if classes is None:
         dense = tuple(range(found[-1] + 1)) if found else ()
-        # A missing number here and there is a class nobody has; wide gaps are names.
-        classes = dense if len(dense) <= 2 * len(found) else found
+        # A missing number here and there is a class nobody has; wide gaps are names,
+        # and so are numbers that do not start at 0.
+        is_dense = not found or (found[0] == 0 and len(dense) <= 2 * len(found))
+        classes = dense if is_dense else found
     if classes == tuple(range(len(classes))):
         if found and found[-1] >= len(classes):
             node = int(array.argmax())

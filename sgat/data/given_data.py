@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.arrays import as_edge_index, from_arrays, held_out
+from sgat.data.arrays import as_edge_index, as_labels, from_arrays, held_out
 from sgat.data.networkx_graph import from_networkx, prune_networkx
 from sgat.data.node_data import ROLES, NodeData
 from sgat.data.pyg import from_pyg, prune_pyg
@@ -192,8 +192,9 @@ def _from_lists(
     labels = [torch.as_tensor(y) for y in found if y is not None]
     has_columns = labels and labels[0].dim() == 2 and labels[0].shape[1] > 1
     if options.get("classes") is None and labels and not has_columns:
-        count = max(int(y.max()) for y in labels) + 1
-        options = {**options, "classes": tuple(range(count))}
+        everywhere = torch.cat([y.reshape(-1) for y in labels])
+        _, classes = as_labels(everywhere, len(everywhere))
+        options = {**options, "classes": classes}
     graphs = []
     for role, parts in roles.items():
         for number, part in enumerate(parts):

@@ -33,7 +33,8 @@ def _checked_edge_index(edge_index: Tensor) -> Tensor:
     dtype = edge_index.dtype
     if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
         raise ValueError(f"`edge_index` must hold integers, got {dtype}.")
-    return edge_index
+    # A narrow type cannot be compared with the number of nodes.
+    return edge_index.long()
 
 
 def _checked_num_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
@@ -85,12 +86,13 @@ def _check_feature(edge_feature: Tensor, edge_index: Tensor) -> None:
         )
 
 
-def _loop_weights(node: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor:
-    given = torch.zeros(num_nodes, dtype=torch.bool, device=node.device)
-    given[node] = True
+def _loop_weights(
+    node: Tensor, num_nodes: int, weight: Tensor | None, merging: str
+) -> Tensor:
     weight = torch.ones(len(node), device=node.device) if weight is None else weight
-    total = weight.new_zeros(num_nodes).index_add(0, node, weight)
-    return torch.where(given, total, torch.ones_like(total))
+    return weight.new_ones(num_nodes).scatter_reduce(
+        0, node, weight, merging, include_self=False
+    )
 
 
 def _merging(is_weighted: bool, is_undirected: bool) -> str:
@@ -142,13 +144,14 @@ def merged_edges(
         edge_weight = _checked_weight(edge_weight, edge_index)
     if edge_feature is not None:
         _check_feature(edge_feature, edge_index)
-    src, dst = edge_index[0].long(), edge_index[1].long()
+    src, dst = edge_index
 
+    merging = "amax" if make_undirected else "sum"
     is_loop = src == dst
     loop_weight = None
     if bool(is_loop.any()):
         given = picked(edge_weight, is_loop)
-        loop_weight = _loop_weights(src[is_loop], num_nodes, given)
+        loop_weight = _loop_weights(src[is_loop], num_nodes, given, merging)
     edge = (~is_loop).nonzero().squeeze(1)
     key, position = (dst[edge] * num_nodes + src[edge]).unique(return_inverse=True)
     num_merged = len(edge) - len(key)
@@ -162,7 +165,7 @@ def merged_edges(
     weight = None
     if edge_weight is not None:
         weight = edge_weight.new_zeros(len(key)).scatter_reduce(
-            0, position, edge_weight[edge], "amax" if make_undirected else "sum"
+            0, position, edge_weight[edge], merging
         )
     elif num_merged and not make_undirected:
         count = torch.bincount(position, minlength=len(key))

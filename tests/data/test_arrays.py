@@ -31,6 +31,12 @@ def test_numbers_far_apart_are_names():
     assert data.y.tolist() == [1, 0, -1, 0, 1]
 
 
+def test_numbers_from_one_on_are_names():
+    data = from_arrays(X, EDGES, np.array([3, 1, -1, 2, 3]), validation=0)
+    assert data.classes == (1, 2, 3)
+    assert data.y.tolist() == [2, 0, -1, 1, 2]
+
+
 def test_columns_of_labels_are_several_labels():
     data = from_arrays(X, EDGES, np.eye(5, 2), validation=0)
     assert data.is_multilabel and data.num_classes == 2

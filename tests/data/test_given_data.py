@@ -1,3 +1,5 @@
+from types import ModuleType
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -60,3 +62,12 @@ def test_node_data_without_roles_holds_out_a_share_of_the_labelled():
     (read,) = GivenData(split).read(validation=0.5, seed=0)
     assert torch.equal(read.train, ~read.val) and 0.4 < read.val.float().mean() < 0.6
     assert GivenData(data).read(validation=0.5, seed=0) == [data]
+
+
+def test_classes_of_several_graphs_are_those_that_some_node_has(pyg: ModuleType):
+    ends = torch.tensor([[0, 1], [1, 2]])
+    y = torch.tensor([[1, 3, -1], [3, 2, 1]])
+    parts = [pyg.data.Data(x=torch.eye(3), edge_index=ends, y=row) for row in y]
+    graphs = GivenData(parts).read()
+    assert [data.classes for data in graphs] == [(1, 2, 3)] * 2
+    assert graphs[0].y.tolist() == [0, 2, -1]

@@ -22,11 +22,15 @@ def test_weights_follow_their_edges():
     assert graph.weight.tolist() == [2.0, 0.5, 4.0]
 
 
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64])
-def test_any_integer_type_gives_the_same_graph(dtype: torch.dtype):
+@pytest.mark.parametrize("num_nodes", [23, 263])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint64", "int64"]
+)
+def test_any_integer_type_gives_the_same_graph(dtype: str, num_nodes: int):
     edges = random_edges(23, 127)
-    graph = Graph.from_edges(edges.to(dtype), 23)
-    assert torch.equal(graph.edge_index, Graph.from_edges(edges, 23).edge_index)
+    graph = Graph.from_edges(edges.to(getattr(torch, dtype)), num_nodes)
+    expected = Graph.from_edges(edges, num_nodes)
+    assert torch.equal(graph.edge_index, expected.edge_index)
 
 
 def test_duplicates_become_one_edge_with_the_sum_of_weights(
@@ -77,6 +81,14 @@ def test_loops_are_set_apart_and_replace_the_default_weight():
 def test_a_loop_without_weights_weighs_one():
     graph = graph_of((1, 1), (0, 1))
     assert graph.loop_weights.tolist() == [1.0, 1.0]
+
+
+def test_loops_that_are_given_twice_merge_as_edges_do():
+    edges, weight = ((1, 1), (1, 1), (0, 1)), torch.tensor([0.25, 0.5, 3.0])
+    for options, expected in (({}, [2.0, 0.75]), ({"make_undirected": True}, [1, 0.5])):
+        assert graph_of(*edges, **options).loop_weight[1] == expected[0]
+        weighted = graph_of(*edges, edge_weight=weight, **options)
+        assert weighted.loop_weight.tolist() == [1.0, expected[1]]
 
 
 def test_integer_weights_become_floats():

@@ -72,6 +72,16 @@ def test_directions_do_not_matter():
     assert measure(data) == pytest.approx(truth(data), abs=0.15)
 
 
+@pytest.mark.parametrize("num_known", [60, 75, 90, 105])
+def test_one_direction_of_the_edges_says_what_both_say(num_known: int):
+    """Whether labels are few does not depend on how edges are written."""
+    data = block(noise_rate=0.0, assortative=False, feature_signal=0.0)
+    few = torch.arange(503) < num_known
+    both = data.with_split(few, ~few, ~few)
+    one = both.select_edges(data.graph.src < data.graph.dst)
+    assert is_assortative([one]) == is_assortative([both])
+
+
 def test_edges_by_chance_have_none():
     assert measure(block(noise_rate=1.0)) == pytest.approx(0, abs=0.03)
 

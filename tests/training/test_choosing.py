@@ -10,7 +10,7 @@ from sgat import judging
 from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments
 from sgat.data.node_data import NodeData
-from sgat.pruning import row_scores
+from sgat.pruning import table_scores
 from sgat.training.fresh_model import chosen_scorer, is_large, resolved
 from sgat.training.loop import fit
 
@@ -49,7 +49,7 @@ def test_every_way_in_has_the_same_defaults():
 
 
 def test_what_is_trained_by_evidence_can_be_pruned_by_it():
-    assert row_scores.EDGE_LIMIT == judging.EDGE_LIMIT
+    assert table_scores.EDGE_LIMIT == judging.EDGE_LIMIT
 
 
 @pytest.fixture
@@ -71,6 +71,17 @@ def test_where_edges_say_nothing_nobody_is_heard(mute, gradient):
         assert torch.equal(trained(mute.x, empty), trained(mute.x, mute.graph))
     # The price of open edges does not close gates that nothing depends on.
     assert float(trained.gating.gate_bias.detach()) == 0
+
+
+def test_only_the_labels_of_training_nodes_choose_the_readout(mute):
+    plain = block_graph(num_nodes=503, num_classes=4, degree=20, feature_signal=1.0)
+    chosen = []
+    for seen, hidden in ((mute, plain), (plain, mute)):
+        mixed = dataclasses.replace(seen, y=torch.where(seen.train, seen.y, hidden.y))
+        found = resolved(ModelConfig(), [mixed])
+        assert found == resolved(ModelConfig(), [seen])
+        chosen.append((found.readout, found.layers))
+    assert chosen == [("beliefs", 0), ("diffusion", 2)]
 
 
 def test_scores_travel_far_where_neighbours_are_alike():

@@ -126,16 +126,27 @@ def test_only_graphs_with_training_nodes_are_learned_from(several: list[NodeData
         data.graph for data in several[:3]
     ]
     model = Training(several, MODEL, TRAIN).model
-    before = {name: part.clone() for name, part in model.judge.state_dict().items()}
-    other = block_graph(num_nodes=91, seed=7).graph
-    last = dataclasses.replace(several[4], graph=other, x=torch.randn(91, 13))
-    nobody = torch.zeros(91, dtype=torch.bool)
-    last = dataclasses.replace(
-        last, y=last.y[:91], train=nobody, val=nobody, test=~nobody
-    )
-    observe(model, [*several[:4], last], seed=TRAIN.seed)
-    for name, part in model.judge.state_dict().items():
-        assert torch.equal(before[name], part), name
+    learned = []
+    for seed in (3, 7):
+        parts = [block_graph(num_nodes=91, seed=seed + k) for k in range(2)]
+        nobody = torch.zeros(91, dtype=torch.bool)
+        val = parts[0].with_split(nobody, ~nobody, nobody)
+        test = parts[1].with_split(nobody, nobody, ~nobody)
+        found = observe(model, [*several[:3], val, test], seed=0, keep=0.5)
+        state = model.judge.state_dict() | model.gating.scorer.state_dict()
+        odds = [data.graph.log_odds for data in found[:3]]
+        learned.append([part.clone() for part in (*state.values(), *odds)])
+    for one, other in zip(*learned, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_only_the_labels_of_training_nodes_are_learned_from(data: NodeData):
+    model = Training([data], MODEL, TRAIN).model
+    other = dataclasses.replace(data, y=torch.where(data.train, data.y, data.y.flip(0)))
+    (one,), (two,) = (observe(model, [part], seed=0) for part in (data, other))
+    assert torch.equal(one.graph.log_odds, two.graph.log_odds)
+    (example,) = examples([data])
+    assert torch.equal(example.label, torch.where(data.train, data.y, -1))
 
 
 def test_training_follows_the_same_losses_with_every_backend(data: NodeData):
