@@ -84,7 +84,7 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
         weight=picked(graph.weight, keep),
         loop_weight=picked(graph.loop_weight, nodes),
         feature=picked(graph.feature, keep),
-        degree=picked(graph.degree, nodes),
+        square_sum=picked(graph.square_sum, nodes),
     )
     x = data.x
     if isinstance(x, SparseFeatures):

@@ -184,8 +184,10 @@ def _without(graph: Graph, edges: Tensor) -> Graph:
 
 
 def _chosen(graph: Graph, edges: Tensor, weight: Tensor) -> Graph:
-    """Some edges with new weights; the degrees stay those of the whole graph."""
-    return dataclasses.replace(graph.select(edges, weight), degree=graph.in_degree)
+    """Some edges with new weights; `square_sum` stays that of the whole graph."""
+    return dataclasses.replace(
+        graph.select(edges, weight), square_sum=graph.square_sums
+    )
 
 
 def _evaluate(model: SGAT, x: Features, graph: Graph) -> Tensor:

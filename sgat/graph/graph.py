@@ -16,7 +16,11 @@ from torch import Tensor
 from sgat.graph.compressed_rows import by_column, index_type, once, pointers, to_scipy
 from sgat.graph.edge_list import merged_edges, picked
 
-FILLED = {"weight": "edge_weight", "loop_weight": "loop_weights", "degree": "in_degree"}
+FILLED = {
+    "weight": "edge_weight",
+    "loop_weight": "loop_weights",
+    "square_sum": "square_sums",
+}
 """Attributes that may be None, and those that have a value for every edge or node."""
 
 
@@ -53,8 +57,8 @@ class Graph:
             there are none.
         log_odds: Log-odds that each edge is real and not noise, [E]; None if the graph
             was not judged (see `sgat.judging`).
-        degree: Number of edges into each node before closed ones were left out, [N];
-            None if all are there.
+        square_sum: Σ_j A_ij² of each node before closed edges were left out, [N]; None
+            if all are there.
         derived: Results worked out from this graph, by name; they go with the graph
             (see `sgat.graph.compressed_rows.once`).
     """
@@ -70,7 +74,7 @@ class Graph:
     num_merged: int = 0
     feature: Tensor | None = None
     log_odds: Tensor | None = None
-    degree: Tensor | None = None
+    square_sum: Tensor | None = None
     derived: dict[str, Any] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
@@ -223,9 +227,14 @@ class Graph:
         return _ones(self.num_nodes, self.weight, self.device)
 
     @property
-    def in_degree(self) -> Tensor:
-        """Number of edges into each node, closed ones that were left out too, [N]."""
-        return self.row_ptr.diff() if self.degree is None else self.degree
+    def square_sums(self) -> Tensor:
+        """Σ_j A_ij² of each node, closed edges that were left out too, [N] float64."""
+        if self.square_sum is not None:
+            return self.square_sum
+        if self.weight is None:
+            return self.row_ptr.diff().double()
+        square = self.weight.double() ** 2
+        return square.new_zeros(self.num_nodes).index_add(0, self.dst, square)
 
     @property
     def noise_id(self) -> Tensor:

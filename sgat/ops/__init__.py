@@ -208,14 +208,14 @@ def prune(opened: OpenEdges) -> OpenEdges:
 
     Sums over it equal those over `opened`, to rounding. The closed edges take no memory
     any more; no gradient reaches the scores. The smaller graph, in `graph`, has the
-    nodes, self-loops and degrees of the old one. Waits for the device.
+    nodes, self-loops and sums of squares of the old one. Waits for the device.
     """
     kept = opened.graph.select(opened.edge)
     gate = opened.gate.detach()
     weight = gate if kept.weight is None else gate * kept.weight.to(gate)
     return all_open(
         dataclasses.replace(
-            kept, weight=weight.detach(), degree=opened.graph.in_degree
+            kept, weight=weight.detach(), square_sum=opened.graph.square_sums
         ),
         dtype=opened.row_sum.dtype,
         backend=_drawn_by(opened),

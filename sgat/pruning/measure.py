@@ -59,7 +59,7 @@ def measure(
     engine.read("written", table)
     engine.define("written_matched", match_ids(task, "written", table))
     small = _graph(task, engine, "written_matched", table.columns, weight, gate=True)
-    small = dataclasses.replace(small, degree=full.in_degree)
+    small = dataclasses.replace(small, square_sum=full.square_sums)
 
     moved = _with_bias(model, task.gates.threshold - pruned.threshold)
     all_edges, kept_edges = ops.all_open(full), ops.all_open(small)

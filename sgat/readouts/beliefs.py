@@ -13,11 +13,12 @@ class BeliefReadout(nn.Module):
     """Class scores of a node by itself, corrected by the beliefs around it.
 
         p = softmax(f) - 1 / C                   belief of each node by itself
-        n⁰ = p,   n^h_i = Σ_j A_ij z_ij n^(h-1)_j / √d_i        h = 1 … steps
+        n⁰ = p,   n^h_i = Σ_j A_ij z_ij n^(h-1)_j / √Σ_j A_ij²        h = 1 … steps
         logits = f + Σ_h n^h H_h                 H_h [C, C], 0 at the start
 
-    d_i is the number of edges into i, closed ones too. H_h learns which classes are
-    found h steps from which, alike or not. As all H_h start at 0, training starts at a
+    The root runs over all edges into i, closed ones too, so that the scale of weights
+    does not matter; it is that of their number where all weigh 1. H_h learns which
+    classes are found h steps from which, alike or not. As all H_h start at 0, training starts at a
     classifier that uses no edges, and it is one where all gates close: a node without
     neighbours loses nothing.
     """
@@ -50,7 +51,8 @@ class BeliefReadout(nn.Module):
         """Class scores from those of each node by itself, f, [N, C]."""
         graph = opened.graph
         loop = graph.loop_weights.to(own)[:, None]
-        root = graph.in_degree.clamp(min=1).to(own).sqrt()[:, None]
+        squares = graph.square_sums
+        root = torch.where(squares > 0, squares, 1).sqrt().to(own)[:, None]
         received = own.softmax(dim=1) - 1 / own.shape[1]
         logits = own
         for compatible in self.compatible:

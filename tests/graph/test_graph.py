@@ -177,15 +177,17 @@ def test_select_keeps_the_marked_edges():
     assert graph.select(keep, weight).weight.tolist() == [2.0, 3.0]
 
 
-def test_degrees_from_before_edges_were_left_out_go_with_the_nodes():
+def test_sums_of_squares_from_before_edges_were_left_out_go_with_the_nodes():
     graph = Graph.from_edges(torch.tensor([[0, 1, 2, 0], [1, 0, 0, 2]]), 3)
-    assert graph.in_degree.tolist() == [2, 1, 1]
+    assert graph.square_sums.tolist() == [2, 1, 1]
     kept = graph.select(torch.tensor([True, False, False, True]))
-    assert kept.in_degree.tolist() == [1, 0, 1]
-    told = dataclasses.replace(kept, degree=graph.in_degree)
-    assert told.select(torch.tensor([True, False])).in_degree.tolist() == [2, 1, 1]
-    assert Graph.merge([kept, told]).in_degree.tolist() == [1, 0, 1, 2, 1, 1]
-    assert Graph.merge([kept, kept]).degree is None
+    assert kept.square_sums.tolist() == [1, 0, 1]
+    told = dataclasses.replace(kept, square_sum=graph.square_sums)
+    assert told.select(torch.tensor([True, False])).square_sums.tolist() == [2, 1, 1]
+    assert Graph.merge([kept, told]).square_sums.tolist() == [1, 0, 1, 2, 1, 1]
+    assert Graph.merge([kept, kept]).square_sum is None
+    weighted = dataclasses.replace(graph, weight=torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    assert weighted.square_sums.tolist() == [5, 9, 16]
 
 
 def test_select_can_give_weights_to_a_graph_without():

@@ -1,5 +1,7 @@
 """The read-out of beliefs: its formula, its gradients, and how far a node is heard."""
 
+import dataclasses
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -29,14 +31,15 @@ def readout(hops: int = HOPS) -> BeliefReadout:
 
 
 def dense(opened: OpenEdges) -> Tensor:
-    """A_ij z_ij / √d_i with d_i the number of edges into i, closed ones too."""
+    """A_ij z_ij / √Σ_j A_ij², closed edges too."""
     graph = opened.graph
     matrix = torch.zeros(graph.num_nodes, graph.num_nodes, dtype=torch.float64)
     src, dst = graph.edge_index
     weight = opened.gate.double() * graph.edge_weight.double()[opened.edge]
     matrix[dst[opened.edge], src[opened.edge]] = weight
-    degree = torch.bincount(dst, minlength=graph.num_nodes).clamp(min=1)
-    return matrix / degree.double().sqrt()[:, None]
+    square = torch.zeros(graph.num_nodes, dtype=torch.float64)
+    square.index_add_(0, dst, graph.edge_weight.double() ** 2)
+    return matrix / torch.where(square > 0, square, 1).sqrt()[:, None]
 
 
 def by_hand(own: Tensor, opened: OpenEdges, compatible: Tensor) -> Tensor:
@@ -55,6 +58,18 @@ def test_the_logits_are_those_of_the_formula(name: str, backend: str, seed: int)
     own, module = torch.randn(graph.num_nodes, C, dtype=torch.float64), readout()
     expected = by_hand(own, opened, module.compatible)
     assert torch.allclose(module(own, opened), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 7.0, 1e3])
+def test_the_scale_of_all_weights_changes_nothing(scale: float, seed: int):
+    graph = GRAPHS["random undirected"]()
+    weight = torch.rand(graph.num_edges, dtype=torch.float64)
+    own, module = torch.randn(graph.num_nodes, C, dtype=torch.float64), readout()
+    found = [
+        module(own, opened_edges(dataclasses.replace(graph, weight=weight * factor)))
+        for factor in (1, scale)
+    ]
+    assert torch.allclose(*found, atol=1e-9)
 
 
 def test_gradients_are_those_of_differences(seed: int):
