@@ -18,9 +18,9 @@ class BeliefReadout(nn.Module):
 
     The root runs over all edges into i, closed ones too, so that the scale of weights
     does not matter; it is that of their number where all weigh 1. H_h learns which
-    classes are found h steps from which, alike or not. As all H_h start at 0, training starts at a
-    classifier that uses no edges, and it is one where all gates close: a node without
-    neighbours loses nothing.
+    classes are found h steps from which, alike or not. As all H_h start at 0, training
+    starts at a classifier that uses no edges, and it is one where all gates close: a
+    node without neighbours loses nothing.
     """
 
     def __init__(
