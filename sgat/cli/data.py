@@ -103,6 +103,8 @@ def show(statistics: Statistics, *, as_json: bool) -> None:
 def _lines(data: Statistics) -> Iterator[str]:
     sizes = ", ".join(f"{label}: {size:,}" for label, size in data.class_sizes.items())
     roles = ", ".join(f"{count:,} {role}" for role, count in data.split.items())
+    if not any(data.split.values()):
+        roles = "none; `sgat fit` draws one"
     degrees = data.degrees
     entries = {
         "nodes": f"{data.nodes:,}",

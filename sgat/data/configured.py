@@ -103,6 +103,8 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
                 else "the node file has no split column"
             )
             notes.append(f"{why}: nodes are split {split} at random (seed {seed})")
+            if not bool(data.test.any()):
+                notes.append("there are too few labels to hold some out for a test")
     if not data.graph.num_edges:
         notes.append(f"{edges.name} has no edges: every node is judged by itself")
     files = dataclasses.replace(files, data=data)

@@ -192,6 +192,8 @@ def test_info_draws_the_split_of_files(tmp_path, capsys):
     assert main([*command, "--split", "random-50-30-20"]) == 0
     split = json.loads(capsys.readouterr().out)["split"]
     assert split == {"train": 10, "val": 6, "test": 4}
+    assert main(command[:-1]) == 0
+    assert "split       none; `sgat fit` draws one\n" in capsys.readouterr().out
 
 
 def test_convert_is_a_verb(tmp_path, capsys):

@@ -40,6 +40,13 @@ def test_what_is_not_for_training_needs_neither_labels_nor_a_split(files):
         load_configured(wrong, for_training=False)
 
 
+def test_labels_that_are_too_few_for_a_test_are_a_note(files):
+    rows = [f"n{i},{i if i < 2 else ''},{i}" for i in range(20)]
+    Path(files["nodes"]).write_text("id,y,size\n" + "\n".join(rows))
+    loaded = load_configured(DataConfig(**files, files=FileOptions(label="y")))
+    assert loaded.notes[1] == "there are too few labels to hold some out for a test"
+
+
 def test_a_split_that_is_asked_for_beats_the_column(files):
     config = DataConfig(**files, split="uniform-50-25-25", files=FileOptions(label="y"))
     loaded = load_configured(config)

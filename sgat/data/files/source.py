@@ -66,7 +66,7 @@ class Source:
         """The column `name`; `role` says in the message what it was wanted for."""
         if self.table.schema.get_field_index(name) < 0:
             names = self.table.column_names
-            is_one = len(names) == 1 and set(names[0]) & set(";|\t")
+            is_one = len(names) == 1 and set(names[0]) & set(",;|\t")
             hint = "; `delimiter` can be another character" if is_one else ""
             columns = f"the columns are {listed(names)}{hint}."
             raise self.fault(f"no column {name!r} for {role}; {columns}")
