@@ -1,4 +1,4 @@
-"""`sgat prune`: remove edges from a table of any size with a finished run."""
+"""`sgat prune`: remove edges from a table, with a finished run or as it was judged."""
 
 import json
 import sys
@@ -20,7 +20,8 @@ PANEL, DECLARED = PANELS[PruneRequest], PruneRequest.declared()
     epilog="Examples:\n\n"
     "sgat prune runs/mine --out small.csv --keep 0.3\n\n"
     "sgat prune runs/mine --edges big.parquet --out small.parquet --min-degree 1"
-    " --missing drop --memory 8GB"
+    " --missing drop --memory 8GB\n\n"
+    "sgat prune --edges judged.csv --out small.csv --threshold 0.8 --keep-connected"
 )
 @with_settings(
     request=PruneRequest,
@@ -33,7 +34,7 @@ def prune(
     request: Given,
     rules: Given,
     files: Given,
-    run: Path = typer.Argument(help=DECLARED["run"].help),
+    run: Path | None = typer.Argument(None, help=DECLARED["run"].help),
     out: Path = typer.Option(help=DECLARED["out"].help, rich_help_panel=PANEL),
     undirected: bool | None = option(
         PANEL, DECLARED["undirected"].help, "--undirected/--directed"
@@ -41,13 +42,16 @@ def prune(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Remove edges from a table with a trained model.
+    """Remove edges from a table, by a trained model or by how they were judged.
 
     Without --edges it prunes the edges of the run by the scores in the run folder. With
     --edges it scores every row, also edges that were not there in training: by the
     features of its ends, or, with the scorers evidence, gatv2 and structure, with all
     rows as one graph in memory. It writes the rows that stay with their columns and
     ids. Guarantees (--min-degree, --keep-connected, --protect) count towards --keep.
+
+    Without a run, --edges is a table that `sgat judge` wrote. Its column probability is
+    the score, and all its columns stay.
     """
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
@@ -89,7 +93,8 @@ def describe(summary: dict[str, Any]) -> str:
     if missing and summary["missing"] == "drop":
         lines.append(f"  by score            {by_score:,}")
         lines.append(f"  node missing        {missing:,}")
-    lines.append(f"gates open above    log α = {summary['threshold']:.4f}")
+    if summary["run"] is not None:
+        lines.append(f"gates open above    log α = {summary['threshold']:.4f}")
     if summary["measure"] is not None:
         lines += _measured(summary["measure"])
     lines.append(f"written to          {summary['out']}, {summary['seconds']:.1f} s")

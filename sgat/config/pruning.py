@@ -33,8 +33,8 @@ class Rules(Settings):
 
     Attributes:
         keep: Share of the edges to keep, in (0, 1]: those with the highest scores.
-        threshold: The log α above which an edge is kept. By default that of the model;
-            not together with `keep`.
+        threshold: The log α above which an edge is kept, or the probability in a judged
+            table. By default that of the model, or 0.5; not together with `keep`.
         symmetric: Both directions of an edge stay or go as one, by the max, min or mean
             of their scores.
         min_degree: Number of its best in-edges that every node keeps, or all it has.
@@ -88,11 +88,13 @@ class PruneRequest(Settings):
     """The request of a user of `sgat prune`.
 
     Attributes:
-        run: A finished run of `sgat fit`.
+        run: A finished run of `sgat fit`; without it the edges are a table of `sgat
+            judge`.
         out: Table to write: .parquet, .csv, .tsv, .csv.gz or .tsv.gz; without a suffix
             a folder of Parquet files.
         edges: Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files. By
-            default the edges of the run, with their stored scores.
+            default the edges of the run, with their stored scores. Without a run, a
+            judged table, with the column probability.
         nodes: Features of other nodes, with the columns of the run's node file.
         undirected: Each row stands for both directions. By default as in the run.
         protect: Table of edges that are never removed.
@@ -108,7 +110,7 @@ class PruneRequest(Settings):
         rules: The edges that stay.
     """
 
-    run: Path
+    run: Path | None
     out: Path
     edges: Path | None = None
     nodes: Path | None = None

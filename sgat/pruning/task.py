@@ -28,8 +28,9 @@ class PruneTask:
     Attributes:
         nodes: The nodes that the rows of `edges` name.
         gates: The gates of the model.
-        scores: The scores of edges; None if the rows have them already, in the column
-            log_alpha, as those of a run do: of both directions if `undirected`.
+        scores: The scores of edges; None if the rows have them already, as those of a
+            run do: of both directions if `undirected`.
+        score_column: Column of these scores.
         symmetric: Whether the model gives both directions of an edge one gate.
         src: Column with the source of each row.
         dst: Column with the target of each row.
@@ -45,6 +46,7 @@ class PruneTask:
     rules: Rules
     gates: Gates
     scores: NodeScores | RowScores | None = None
+    score_column: str = "log_alpha"
     symmetric: bool = False
     src: str = "src"
     dst: str = "dst"
@@ -107,7 +109,7 @@ def match_scores(task: PruneTask, engine: Engine) -> str:
     scoring, scores, table = task.scoring, task.scores, task.edges
     both = (scoring.combination or "max") if scoring.is_pairwise else None
     if scores is None:
-        place = table.position("log_alpha", "the scores")
+        place = table.position(task.score_column, "the scores")
         return match_ids(task, "given", table, f"CAST(e.c{place} AS FLOAT)")
     if isinstance(scores, NodeScores):
         score = expression.node_score(scores.rank, both)

@@ -1,7 +1,8 @@
 """Prune a table with a finished run: check the request, start an engine, do it.
 
 The edges of a run have their scores in its folder, so nothing is scored and no data is
-read. Other rows, and the features of other nodes, are scored by the trained network.
+read. Other rows, and the features of other nodes, are scored by the trained network. A
+judged table has its probabilities and needs no run.
 """
 
 import dataclasses
@@ -10,16 +11,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sgat.config import Config
+import numpy as np
+
+from sgat.config import Config, DataConfig, FileOptions
 from sgat.config.pruning import PruneRequest
 from sgat.data.files import Encoding
 from sgat.data.files.atomic import check_place
+from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
-from sgat.data.files.ids import check_different, common_ids
+from sgat.data.files.ids import check_different, common_ids, sorted_unique
 from sgat.data.files.read import read_table
 from sgat.data.files.source import SUFFIXES
 from sgat.features import Features
-from sgat.gates import chosen_gates
+from sgat.gates import HardConcrete, chosen_gates
+from sgat.judging.promise import USUAL
 from sgat.models import SGAT
 from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
@@ -57,8 +62,97 @@ def prune_run(
     """
     start = time.perf_counter()
     _check_out(request)
-    tell("opening the run")
-    folder = finished_folder(request.run)
+    tell("opening the run" if request.run else "opening the table")
+    if request.run is None:
+        files = FileOptions(**request.files)
+        config, trained = Config(data=DataConfig(files=files)), None
+        task = _judged_task(request, files)
+    else:
+        task, config, trained = _run_task(request, finished_folder(request.run))
+    options = config.data.files
+    out = Destination.from_path(request.out, delimiter=options.delimiter)
+    with scratch_folder(out.path) as scratch:
+        limits = {"memory": request.memory, "master": request.master}
+        engine = start_engine(request.engine, scratch=scratch, **limits)
+        try:
+            watch(engine)
+            pruned = prune_table(task, engine, out, tell)
+            measured = None
+            if request.measure:
+                assert trained is not None
+                tell("measuring")
+                weight = options.weight or "weight"
+                measured = measure(task, engine, out, pruned, weight, *trained)
+        finally:
+            engine.close()
+    return {
+        "run": None if request.run is None else str(request.run),
+        "edges": str(task.edges.path),
+        "out": str(request.out),
+        "engine": request.engine,
+        "rows": pruned.rows,
+        "kept": pruned.kept,
+        "removed": pruned.rows - pruned.kept,
+        "kept_share": pruned.kept_share,
+        "reasons": pruned.reasons,
+        "missing": request.missing,
+        "threshold": pruned.threshold,
+        "seconds": round(time.perf_counter() - start, 3),
+        "notes": list(pruned.notes),
+        "measure": measured,
+    }
+
+
+def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
+    """The rows of a judged table, with their probabilities for scores."""
+    if request.edges is None:
+        raise ValueError(
+            "Name a run folder, or give a table that `sgat judge` wrote as `edges`."
+        )
+    for name in ("nodes", "measure"):
+        if getattr(request, name):
+            raise ValueError(
+                f"`{name}` needs a run; {request.edges} is pruned as it is."
+            )
+    rules = request.rules
+    if rules.keep is None:
+        # Rows above the threshold stay, and so does a row at the usual one.
+        usual = float(np.nextafter(np.float32(USUAL), np.float32(0)))
+        threshold = usual if rules.threshold is None else rules.threshold
+        if not 0 <= threshold <= 1:
+            raise ValueError(
+                "`threshold` must be a probability, 0 to 1, for a judged table, got"
+                f" {threshold}."
+            )
+        rules = dataclasses.replace(rules, threshold=threshold)
+    source = read_table(request.edges, None, options.delimiter)
+    source.column("probability", "the probability, which `sgat judge` writes")
+    value = numbers(source, "probability")
+    bad = ~((value >= 0) & (value <= 1))
+    source.refuse(bad, "probability", "must be a number from 0 to 1, got {}.")
+    ends = options.src, options.dst
+    for name, role in zip(ends, ("the source", "the target"), strict=True):
+        source.column(name, role)
+    ids = sorted_unique(common_ids([(source, name) for name in ends]))
+    delimiter, protect = options.delimiter, request.protect
+    return PruneTask(
+        edges=open_table(request.edges, delimiter=delimiter),
+        nodes=Nodes(ids, source.format in TEXT_FORMATS),
+        rules=rules,
+        gates=HardConcrete(),
+        score_column="probability",
+        src=options.src,
+        dst=options.dst,
+        protect=None if protect is None else open_table(protect, delimiter=delimiter),
+        undirected=bool(request.undirected),
+        with_scores=False,
+    )
+
+
+def _run_task(
+    request: PruneRequest, folder: RunFolder
+) -> tuple[PruneTask, Config, tuple[SGAT, Features] | None]:
+    """The rows with the scores of a run, its settings, and what computes scores."""
     config = Config.from_toml(folder.config)
     for what, path in config.data.paths.items():
         if overlaps(Path(path), request.out):
@@ -86,37 +180,7 @@ def prune_run(
         with_scores=request.scores,
         is_score_table=request.edges is None,
     )
-    out = Destination.from_path(request.out, delimiter=delimiter)
-    with scratch_folder(out.path) as scratch:
-        limits = {"memory": request.memory, "master": request.master}
-        engine = start_engine(request.engine, scratch=scratch, **limits)
-        try:
-            watch(engine)
-            pruned = prune_table(task, engine, out, tell)
-            measured = None
-            if request.measure:
-                assert trained is not None
-                tell("measuring")
-                weight = options.weight or "weight"
-                measured = measure(task, engine, out, pruned, weight, *trained)
-        finally:
-            engine.close()
-    return {
-        "run": str(request.run),
-        "edges": str(task.edges.path),
-        "out": str(request.out),
-        "engine": request.engine,
-        "rows": pruned.rows,
-        "kept": pruned.kept,
-        "removed": pruned.rows - pruned.kept,
-        "kept_share": pruned.kept_share,
-        "reasons": pruned.reasons,
-        "missing": request.missing,
-        "threshold": pruned.threshold,
-        "seconds": round(time.perf_counter() - start, 3),
-        "notes": list(pruned.notes),
-        "measure": measured,
-    }
+    return task, config, trained
 
 
 def _nodes(
@@ -214,9 +278,9 @@ def _check_out(request: PruneRequest) -> None:
         raise ValueError(
             "`measure` reads the gates that were written; it needs `scores`."
         )
-    folder = RunFolder(request.run)
+    folder = None if request.run is None else RunFolder(request.run)
     inputs = {
-        "edges": request.edges or folder.edges,
+        "edges": request.edges or (folder.edges if folder else None),
         "nodes": request.nodes,
         "protect": request.protect,
     }
@@ -226,8 +290,9 @@ def _check_out(request: PruneRequest) -> None:
                 f"`out` must not be the table of `{name}`, nor hold it or lie in it,"
                 f" got {request.out}."
             )
-    if folder.holds(request.out) or (
-        overlaps(folder.path, request.out) and (not request.out.suffix)
+    if folder is not None and (
+        folder.holds(request.out)
+        or (overlaps(folder.path, request.out) and not request.out.suffix)
     ):
         raise ValueError(
             f"`out` must not be a file of the run folder, got {request.out}."

@@ -212,3 +212,60 @@ def test_a_file_that_says_that_edges_have_no_direction_is_pruned_so():
     # Every edge is the best of its leaf, in whichever direction it stands.
     summary = prune(rules=Rules(threshold=99.0, min_degree=1))
     assert summary["kept"] == summary["rows"] == 12
+
+
+JUDGED = pd.DataFrame(
+    {
+        "src": ["a", "b", "c", "a", "c"],
+        "dst": ["b", "c", "d", "d", "c"],
+        "probability": [0.2, 0.5, 0.9, 0.49, 1.0],
+        "why": ["one", "two", "three", "four", "loop"],
+    }
+)
+
+
+def prune_judged(name="judged.csv", **options):
+    options = {"edges": Path(name), "overwrite": True, **options}
+    request = PruneRequest(None, Path("small.csv"), **options)
+    summary = prune_run(request, lambda stage: None)
+    return summary, pd.read_csv("small.csv")
+
+
+@pytest.mark.parametrize("name", ["judged.csv", "judged.parquet"])
+def test_a_judged_table_is_pruned_without_a_run(name):
+    write = JUDGED.to_csv if name.endswith("csv") else JUDGED.to_parquet
+    write(name, index=False)
+    summary, small = prune_judged(name)
+    pd.testing.assert_frame_equal(small, JUDGED.iloc[[1, 2, 4]].reset_index(drop=True))
+    assert (summary["run"], summary["kept"], summary["removed"]) == (None, 3, 2)
+    expected = {
+        (("threshold", 0.6),): ["three", "loop"],
+        (("keep", 0.75),): ["two", "three", "four", "loop"],
+        # A tree joins all four nodes: without the edge of the lowest probability.
+        (("keep", 0.25), ("keep_connected", True)): ["two", "three", "four", "loop"],
+        (("threshold", 0.95), ("min_degree", 1)): ["one", "two", "three", "loop"],
+    }
+    for rules, why in expected.items():
+        small = prune_judged(name, rules=Rules(**dict(rules)))[1]
+        assert small["why"].tolist() == why
+
+
+@pytest.mark.parametrize(
+    ("options", "change", "sentence"),
+    [
+        ({"edges": None}, {}, "Name a run folder, or give a table that `sgat judge`"),
+        ({"nodes": Path("judged.csv")}, {}, "`nodes` needs a run; judged.csv is"),
+        ({"measure": True}, {}, "`measure` needs a run"),
+        ({"rules": Rules(threshold=-1)}, {}, "`threshold` must be a probability"),
+        ({}, {"probability": [0.2, 1.5, 1, 1, 1]}, "from 0 to 1, got '1.5'"),
+        ({}, {"probability": [0.2, None, 1, 1, 1]}, "from 0 to 1, got "),
+        ({"files": {"src": "from"}}, {}, "no column 'from' for the source"),
+        ({"edges": Path("plain.csv")}, {}, "no column 'probability' for the prob"),
+    ],
+)
+def test_mistakes_with_a_judged_table_are_one_sentence(options, change, sentence):
+    JUDGED.assign(**change).to_csv("judged.csv", index=False)
+    JUDGED[["src", "dst"]].to_csv("plain.csv", index=False)
+    with pytest.raises(ValueError, match=sentence):
+        prune_judged(**options)
+    assert not Path("small.csv").exists()
