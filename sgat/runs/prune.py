@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.config import Config, DataConfig, FileOptions
+from sgat.config import Config, FileOptions
 from sgat.config.pruning import PruneRequest
 from sgat.data.files import Encoding
 from sgat.data.files.atomic import check_place
@@ -64,12 +64,10 @@ def prune_run(
     _check_out(request)
     tell("opening the run" if request.run else "opening the table")
     if request.run is None:
-        files = FileOptions(**request.files)
-        config, trained = Config(data=DataConfig(files=files)), None
-        task = _judged_task(request, files)
+        options, trained = FileOptions(**request.files), None
+        task = _judged_task(request, options)
     else:
-        task, config, trained = _run_task(request, finished_folder(request.run))
-    options = config.data.files
+        task, options, trained = _run_task(request, finished_folder(request.run))
     out = Destination.from_path(request.out, delimiter=options.delimiter)
     with scratch_folder(out.path) as scratch:
         limits = {"memory": request.memory, "master": request.master}
@@ -151,8 +149,8 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
 
 def _run_task(
     request: PruneRequest, folder: RunFolder
-) -> tuple[PruneTask, Config, tuple[SGAT, Features] | None]:
-    """The rows with the scores of a run, its settings, and what computes scores."""
+) -> tuple[PruneTask, FileOptions, tuple[SGAT, Features] | None]:
+    """The rows with the scores of a run, its columns, and what computes scores."""
     config = Config.from_toml(folder.config)
     for what, path in config.data.paths.items():
         if overlaps(Path(path), request.out):
@@ -180,7 +178,7 @@ def _run_task(
         with_scores=request.scores,
         is_score_table=request.edges is None,
     )
-    return task, config, trained
+    return task, options, trained
 
 
 def _nodes(
