@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.spark import need_spark
 
 from sgat.cli import main
 from sgat.data.synthetic import contextual_block_model
@@ -83,7 +84,7 @@ def test_the_commands_run_in_their_order(folder, monkeypatch):
 @pytest.mark.promise
 @pytest.mark.slow
 def test_the_command_for_spark_runs(folder, monkeypatch):
-    pytest.importorskip("pyspark")
+    need_spark()
     (command,) = [command for command in COMMANDS if SPARK in command]
     if not (folder / "runs/paper").exists():
         (train,) = [line for line in COMMANDS if line.endswith("--out runs/paper")]

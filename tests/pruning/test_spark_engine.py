@@ -1,7 +1,5 @@
 """DuckDB and Spark give the same rows, whatever the rules, ids and formats."""
 
-import os
-import shutil
 import subprocess
 import sys
 
@@ -18,15 +16,14 @@ from support.prune_tables import (
     row_scores,
     write,
 )
+from support.spark import need_spark
 
 from sgat.pruning import Rules
 from sgat.pruning.engine import start_engine
 from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table
 
-pytest.importorskip("pyspark", reason="pyspark is not installed")
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("Java is not installed", allow_module_level=True)
+need_spark(whole_module=True)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -239,7 +239,7 @@ def test_search_finds_an_id_that_was_cut_off(
     browser, hostile_run, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("sgat.report.graph_view.MOST_ID_BYTES", NUM_NODES * 30)
-    write_report(hostile_run, tmp_path / "cut.html", steps=1)
+    write_report(hostile_run.content(), tmp_path / "cut.html")
     browser.open(tmp_path / "cut.html")
     long = max(hostile_run.graphs[0].node_ids, key=len)
     browser.search(long)
@@ -292,12 +292,12 @@ def test_hostile_text_is_shown_as_text(browser, page_of, hostile_run):
             "return [...document.querySelectorAll('#panel dd bdi')]"
             ".map((e) => e.title || e.textContent)"
         )
-        assert facts[0] == hostile_run.classes[prediction]
+        assert facts[0] == data.classes[prediction]
         browser.press(Keys.ESCAPE)
     legend = [item.text for item in browser.find_all("#legend button bdi")]
     titles = [b.get_attribute("title") for b in browser.find_all("#legend button bdi")]
     found = [title or text for title, text in zip(titles, legend, strict=True)]
-    assert found == list(hostile_run.classes)
+    assert found == list(hostile_run.graphs[0].classes)
     assert browser.run("return window.hacked") is None
     assert browser.run("return document.querySelectorAll('b, img').length") == 0
     scripts = browser.run(
@@ -389,7 +389,7 @@ def test_one_of_several_labels_gives_the_colour(browser, page_of, several_run):
     browser.open(page_of(several_run))
     options = browser.find_all("#label-column option")
     assert [option.text for option in options] == [
-        str(name) for name in several_run.classes
+        str(name) for name in several_run.graphs[0].classes
     ]
     before = pixels(browser)
     chosen = browser.find("input[name='colour-by']:checked")
@@ -405,7 +405,7 @@ def test_one_of_several_labels_gives_the_colour(browser, page_of, several_run):
     place = next(k for k, d in enumerate(several_run.graphs) if d.test.any())
     labels = several_run.graphs[place].y[3] > 0
     shown = browser.find("#panel dl").text
-    names = [str(several_run.classes[k]) for k in torch.nonzero(labels)[:, 0]]
+    names = [str(several_run.graphs[0].classes[k]) for k in torch.nonzero(labels)[:, 0]]
     assert f"Labels\n{', '.join(names) or 'none'}" in shown
 
 
