@@ -10,8 +10,10 @@ DGL := .venv-dgl
 DGL_PYTHON ?= python3.11
 DGL_TORCH ?= 2.13.0
 
-# Processes that share the tests.
+# Processes that share the tests. Each writes down the modules it has compiled: the tests
+# start many others, which would compile them again.
 JOBS ?= 2
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 .PHONY: help install demo test test-promises test-all lint types bench bench-dgl bench-gpu clean
 
@@ -45,13 +47,13 @@ demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "          $(BIN)/sgat --help"
 
 test: $(TOOLS) ## Run the fast tests in two processes: minutes
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	$(PYTEST)
 
 test-promises: $(TOOLS) ## Run the slow tests of what the README promises: minutes
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m 'promise and slow'
+	$(PYTEST) -m 'promise and slow'
 
 test-all: $(TOOLS) ## Run all tests, slow ones and those of a GPU included: far longer
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m ''
+	$(PYTEST) -m ''
 
 lint: $(TOOLS) ## Check format and style: seconds
 	$(BIN)/ruff format --check .

@@ -35,7 +35,11 @@ FILES = {
     for package in ("sgat", "sgat_lab")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
-TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in FILES.items()}
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text("utf-8")) for name, path in FILES.items()}
 
 
 def typing_only(tree: ast.AST) -> set[ast.AST]:
@@ -48,9 +52,9 @@ def typing_only(tree: ast.AST) -> set[ast.AST]:
     }
 
 
-def imported(name: str) -> set[str]:
+def imported(name: str, tree: ast.Module) -> set[str]:
     """Modules of both packages that a module imports, its own parents left out."""
-    tree, found = TREES[name], set()
+    found: set[str] = set()
     skipped = typing_only(tree)
     for node in ast.walk(tree):
         targets: list[str] = []
@@ -66,7 +70,9 @@ def imported(name: str) -> set[str]:
     return found
 
 
-ARROWS = {name: imported(name) for name in FILES}
+@pytest.fixture(scope="module")
+def arrows(trees) -> dict[str, set[str]]:
+    return {name: imported(name, tree) for name, tree in trees.items()}
 
 
 def room(name: str) -> str:
@@ -79,10 +85,10 @@ def test_every_room_of_the_library_has_its_place():
     assert len(found) <= MOST_ROOMS
 
 
-def test_imports_point_one_way():
+def test_imports_point_one_way(arrows):
     back = [
         f"{name} -> {target}"
-        for name, targets in ARROWS.items()
+        for name, targets in arrows.items()
         if name.startswith("sgat.")
         for target in targets
         if target.startswith("sgat.")
@@ -95,48 +101,48 @@ def test_imports_point_one_way():
     assert not back
 
 
-def test_the_library_never_imports_the_lab():
+def test_the_library_never_imports_the_lab(arrows):
     found = [
         name
-        for name, targets in ARROWS.items()
+        for name, targets in arrows.items()
         if name.split(".")[0] == "sgat"
         and any(target.split(".")[0] == "sgat_lab" for target in targets)
     ]
     assert not found
 
 
-def test_no_modules_import_each_other_in_a_circle():
-    graph = nx.DiGraph((a, b) for a, targets in ARROWS.items() for b in targets)
+def test_no_modules_import_each_other_in_a_circle(arrows):
+    graph = nx.DiGraph((a, b) for a, targets in arrows.items() for b in targets)
     circles = [sorted(c) for c in nx.strongly_connected_components(graph) if len(c) > 1]
     assert not circles
 
 
-def test_only_the_choice_of_a_backend_imports_the_fast_backends():
+def test_only_the_choice_of_a_backend_imports_the_fast_backends(arrows):
     fast = ("sgat.ops.cpu", "sgat.ops.gpu")
     found = {
         name
-        for name, targets in ARROWS.items()
+        for name, targets in arrows.items()
         if not name.startswith((*fast, "sgat.ops"))
         and any(target.startswith(fast) for target in targets)
     }
     assert not found
 
 
-def test_no_class_name_is_used_twice():
+def test_no_class_name_is_used_twice(trees):
     homes = defaultdict(list)
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(name)
     assert not {name: where for name, where in homes.items() if len(where) > 1}
 
 
-def test_no_function_shadows_its_module():
+def test_no_function_shadows_its_module(trees):
     found = [
         name
         for name in FILES
         if FILES[name].name == "__init__.py"
-        for node in TREES[name].body
+        for node in trees[name].body
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
         if f"{name}.{alias.asname or alias.name}" in FILES
@@ -155,7 +161,7 @@ def test_files_are_short_and_the_library_is_small():
     ) <= (MOST_LINES)
 
 
-def test_every_module_has_a_test_of_its_name_or_says_where_it_is_tested():
+def test_every_module_has_a_test_of_its_name_or_says_where_it_is_tested(trees):
     missing, gathered = [], 0
     for name, path in FILES.items():
         if path.name in ("__init__.py", "__main__.py"):
@@ -163,7 +169,7 @@ def test_every_module_has_a_test_of_its_name_or_says_where_it_is_tested():
         gathered += 1
         package, *folders, leaf = name.split(".")
         top = ROOT / "tests" / ("lab" if package == "sgat_lab" else "")
-        said = TESTED_BY.search(ast.get_docstring(TREES[name]) or "")
+        said = TESTED_BY.search(ast.get_docstring(trees[name]) or "")
         places = [top.joinpath(*folders, f"test_{leaf}.py")]
         if said:
             places.append(ROOT / said[1].rstrip("."))
@@ -195,10 +201,10 @@ def test_lines_of_the_documents_are_not_too_long(path):
     assert not long
 
 
-def test_only_the_command_line_spells_its_options():
+def test_only_the_command_line_spells_its_options(trees):
     spelt = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
     found = []
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         if room(name) == "cli":
             continue
         for node in ast.walk(tree):

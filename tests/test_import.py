@@ -108,10 +108,13 @@ def test_the_command_line_helps_without_loading_torch():
 
 def test_import_takes_at_most_half_a_second_more_than_torch():
     torch_times, sgat_times = [], []
+    # Other work on the machine may slow one of them down.
     for _ in range(3):
         torch_times.append(seconds_to_import("torch"))
         sgat_times.append(seconds_to_import("sgat"))
-    assert min(sgat_times) < min(torch_times) + 0.5
+        if min(sgat_times) < min(torch_times) + 0.5:
+            return
+    pytest.fail(f"torch takes {min(torch_times)} s, sgat {min(sgat_times)} s")
 
 
 def test_all_is_what_can_be_imported():

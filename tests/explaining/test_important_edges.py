@@ -43,7 +43,7 @@ def brute_force(model, data, scores):
     return effects
 
 
-@pytest.fixture(params=["directed", "undirected"])
+@pytest.fixture(params=["directed", "undirected"], scope="module")
 def trained(request):
     if request.param == "directed":
         data = block_graph(num_nodes=61)

@@ -81,13 +81,15 @@ def exact() -> dict[str, Tensor]:
 
 
 @functools.cache
-def estimates(gradient: str, samples: int, seed: int) -> dict[str, Tensor]:
-    """Gradients of many training steps with different noise, [STEPS - 1, ...].
+def estimates(
+    gradient: str, samples: int, seed: int, num_steps: int = STEPS
+) -> dict[str, Tensor]:
+    """Gradients of training steps with different noise, [num_steps - 1, ...].
 
     The first step is left out: without a baseline, "reinforce" estimates 0 there.
     """
     epochs = still_epochs(gradient, samples)
-    steps = [gradients(epochs, noise.derive(seed, step)) for step in range(STEPS)]
+    steps = [gradients(epochs, noise.derive(seed, step)) for step in range(num_steps)]
     return {name: torch.stack([g[name] for g in steps[1:]]) for name in steps[0]}
 
 

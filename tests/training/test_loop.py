@@ -183,8 +183,17 @@ def test_the_penalty_warms_up_linearly():
     assert prices == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
 
 
-@pytest.mark.parametrize("keep", [0.1, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("gate_mode", ["inductive", "transductive"])
+@pytest.mark.parametrize(
+    ("gate_mode", "keep"),
+    [
+        *(("inductive", keep) for keep in (0.1, 0.5, 0.9)),
+        *(("transductive", keep) for keep in (0.1, 0.9)),
+        # Each takes seconds; these three are between those above.
+        pytest.param("inductive", 0.3, marks=pytest.mark.slow),
+        pytest.param("transductive", 0.3, marks=pytest.mark.slow),
+        pytest.param("transductive", 0.5, marks=pytest.mark.slow),
+    ],
+)
 def test_keep_is_met_on_a_noisy_graph(keep, gate_mode):
     data = [block_graph(noise_rate=0.5)]
     model = paper_model(hidden=7, gate_mode=gate_mode)

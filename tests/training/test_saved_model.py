@@ -1,3 +1,4 @@
+import copy
 import dataclasses
 from datetime import date
 
@@ -18,9 +19,15 @@ def quick(**options):
     return sgat.SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
 
 
-@pytest.fixture
-def classifier():
+@pytest.fixture(scope="module")
+def trained():
     return sgat.SGATClassifier(hidden=3, epochs=2, device="cpu").fit([block_graph()])
+
+
+@pytest.fixture
+def classifier(trained):
+    """Attributes may be set: those of `trained` stay."""
+    return copy.copy(trained)
 
 
 def test_save_and_load_give_the_same_classifier(tmp_path):

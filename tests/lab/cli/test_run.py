@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -88,6 +89,21 @@ def quick(folder, *arguments) -> int:
     )
 
 
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """The records of the third figure, trained for once."""
+    folder = tmp_path_factory.mktemp("trained")
+    assert quick(folder, "fig3") == 0
+    return folder / "records"
+
+
+@pytest.fixture
+def trained(records, tmp_path):
+    """A folder with a copy of the records, for what is printed of them."""
+    shutil.copytree(records, tmp_path / "records")
+    return tmp_path
+
+
 def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
     assert quick(tmp_path, "fig3") == 0
     captured = capsys.readouterr()
@@ -103,15 +119,15 @@ def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, caps
     assert capsys.readouterr().out == first
 
 
-def test_the_document_has_commands_and_figures(tmp_path, capsys):
-    path = tmp_path / "reproduction.md"
-    assert quick(tmp_path, "fig3", "--document", str(path)) == 0
+def test_the_document_has_commands_and_figures(trained, capsys):
+    path = trained / "reproduction.md"
+    assert quick(trained, "fig3", "--document", str(path)) == 0
     text = path.read_text()
     assert "`sgat-lab fig3 --quick`" in text and "![fig3](fig3.png)" in text
 
 
-def test_records_come_as_json(tmp_path, capsys):
-    assert quick(tmp_path, "fig3", "--json") == 0
+def test_records_come_as_json(trained, capsys):
+    assert quick(trained, "fig3", "--json") == 0
     (record,) = json.loads(capsys.readouterr().out)
     assert record["data"] == "karate"
 
@@ -148,8 +164,8 @@ def test_pack_leaves_one_file_from_which_all_is_shown(tmp_path, capsys):
     assert capsys.readouterr().out == first
 
 
-def test_experiments_without_a_named_row_are_left_out(tmp_path, capsys):
-    assert quick(tmp_path, "fig3", "fig2", "--only", "karate") == 0
+def test_experiments_without_a_named_row_are_left_out(trained, capsys):
+    assert quick(trained, "fig3", "fig2", "--only", "karate") == 0
     captured = capsys.readouterr()
     assert "Figure 3" in captured.out and "Figure 2" not in captured.out
 
@@ -159,8 +175,8 @@ def test_all_may_stand_beside_others(asked, capsys, tmp_path):
     assert len(asked) == 1
 
 
-def test_several_experiments_are_one_json_document(asked, tmp_path, capsys):
-    assert quick(tmp_path, "table1", "fig3", "--json") == 0
+def test_several_experiments_are_one_json_document(asked, trained, capsys):
+    assert quick(trained, "table1", "fig3", "--json") == 0
     content = json.loads(capsys.readouterr().out)
     assert set(content) == {"table1", "fig3"}
     assert content["fig3"][0]["data"] == "karate"
