@@ -14,18 +14,23 @@ from sgat_lab.config import LabConfig
 FORMAT = 1
 """Counted up when a training with the same settings would give other numbers."""
 
+DEFAULTS = LabConfig()
+
 
 def differences(config: LabConfig) -> dict[str, Any]:
     """Entries that are not the defaults, by section; device and seed left out."""
-    default = dataclasses.asdict(LabConfig())
-    return {
-        section: {
-            name: value
-            for name, value in entries.items()
-            if value != default[section][name] and name not in ("device", "seed")
+    found: dict[str, Any] = {}
+    for part in dataclasses.fields(config):
+        entries = getattr(config, part.name)
+        default = getattr(DEFAULTS, part.name)
+        names = [entry.name for entry in dataclasses.fields(entries)]
+        found[part.name] = {
+            name: dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
+            for name in names
+            if (value := getattr(entries, name)) != getattr(default, name)
+            and name not in ("device", "seed")
         }
-        for section, entries in dataclasses.asdict(config).items()
-    }
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
