@@ -14,6 +14,18 @@ from sgat.scored import score_graphs
 QUICK = {"hidden": 5, "epochs": 30, "keep": 0.5, "device": "cpu", "seed": 0}
 
 
+def removable(data, scores):
+    """Numbers of the kept edges that are removed together, by their ends."""
+    src, dst = data.graph.src.tolist(), data.graph.dst.tolist()
+    number = {ends: edge for edge, ends in enumerate(zip(src, dst, strict=True))}
+    kept = [(src[e], dst[e]) for e in scores.kept.nonzero().squeeze(1).tolist()]
+    if data.has_directions:
+        return {ends: [number[ends]] for ends in kept}
+    return {
+        ends: [number[ends], number[ends[::-1]]] for ends in kept if ends[0] <= ends[1]
+    }
+
+
 @torch.no_grad()
 def brute_force(model, data, scores):
     """Every kept edge dropped from the whole graph: change and flips, by its ends."""
@@ -27,15 +39,7 @@ def brute_force(model, data, scores):
     before = chances([])
     told = before.argmax(dim=1, keepdim=True)
     effects = {}
-    src, dst = data.graph.src.tolist(), data.graph.dst.tolist()
-    number = {ends: edge for edge, ends in enumerate(zip(src, dst, strict=True))}
-    for edge in scores.kept.nonzero().squeeze(1).tolist():
-        ends = (src[edge], dst[edge])
-        dropped = [edge]
-        if not data.has_directions:
-            if ends[0] > ends[1]:
-                continue
-            dropped.append(number[ends[::-1]])
+    for ends, dropped in removable(data, scores).items():
         after = chances(dropped)
         change = (after.gather(1, told) - before.gather(1, told)).sum()
         flips = (after.argmax(dim=1, keepdim=True) != told).sum()
@@ -86,11 +90,9 @@ def test_few_edges_are_all_listed_with_the_users_ids(trained):
     ids = np.array([f"n{k}" for k in range(trained.graphs_[0].num_nodes)], dtype=object)
     data = dataclasses.replace(trained.graphs_[0], node_ids=ids)
     scored = score_graphs(trained.model_, [data])[0]
-    scores = scored.edges
-    truth = brute_force(trained.model_, data, scores)
     table = important_edges(trained.model_, scored, top=10_000)
     assert set(zip(table["src"], table["dst"], strict=True)) == {
-        (f"n{src}", f"n{dst}") for src, dst in truth
+        (f"n{src}", f"n{dst}") for src, dst in removable(data, scored.edges)
     }
     nothing = important_edges(trained.model_, scored, top=0)
     assert list(nothing.columns) == list(table.columns) and not len(nothing)

@@ -50,12 +50,12 @@ def in_turn(names, values):
 @pytest.mark.parametrize(
     "name",
     [
-        *("no edges", "isolated node", "hub", "loops in the input", "two graphs"),
+        *("no edges", "isolated node", "hub", "loops in the input"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
             for name in (
                 *("one node", "chain", "duplicate edges", "weights of zero"),
-                *("random directed", "random undirected"),
+                *("random directed", "random undirected", "two graphs"),
             )
         ),
     ],

@@ -74,7 +74,7 @@ def test_the_same_seed_draws_the_same_gates_for_every_gradient(seed):
 @pytest.mark.parametrize("gradient", BINARY)
 def test_training_learns_with_binary_gates(gradient):
     data = block_graph(feature_signal=3.0)
-    config = TrainConfig(epochs=60, lr=0.02, device="cpu")
+    config = TrainConfig(epochs=30, lr=0.04, device="cpu")
     result = fit([data], small(gradient), config)
     (test,) = evaluate(result.model, [data], ["test"])
     assert test.score > 0.6, "three classes of equal size: 0.33 is chance"

@@ -65,7 +65,7 @@ def logits(model, data: NodeData) -> torch.Tensor:
 
 def test_it_learns_what_the_block_model_shows(name):
     easy = prepared(name, block_graph(feature_signal=3.0))
-    result = trained(name, easy, epochs=60, lr=0.02)
+    result = trained(name, easy, epochs=30, lr=0.04)
     (test,) = evaluate(result.model, [easy], ["test"])
     assert test.score > 0.6, "three classes of equal size: 0.33 is chance"
 
