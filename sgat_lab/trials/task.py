@@ -25,12 +25,17 @@ def differences(config: LabConfig) -> dict[str, Any]:
         default = getattr(DEFAULTS, part.name)
         names = [entry.name for entry in dataclasses.fields(entries)]
         found[part.name] = {
-            name: dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
+            name: _plain(value)
             for name in names
             if (value := getattr(entries, name)) != getattr(default, name)
             and name not in ("device", "seed")
         }
     return found
+
+
+def _plain(value: Any) -> Any:
+    is_object = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    return dataclasses.asdict(value) if is_object else value
 
 
 @dataclasses.dataclass(frozen=True)
