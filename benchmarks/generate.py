@@ -41,7 +41,8 @@ SMALL = 0.02
 
 def setup(name: str, scale: float, device: str) -> Callable[[], tuple[int, int]]:
     """What is timed: makes the graph, returns its numbers of nodes and edges."""
-    from sgat.data.synthetic import contextual_block_model, inject
+    from sgat.data.synthetic import inject
+    from sgat_lab.synthetic.block_models import contextual_block_model
     from sgat_lab.synthetic.ppi_shaped import ppi_shaped
     from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgat import Graph, SGATConv
-from sgat.data.synthetic import contextual_block_model
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 
 class SkipNet(nn.Module):

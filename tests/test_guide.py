@@ -10,8 +10,8 @@ import pytest
 from support.spark import need_spark
 
 from sgat.cli import main
-from sgat.data.synthetic import contextual_block_model
 from sgat_lab.cli import main as lab_main
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Made graphs of the shape of benchmarks whose files are not at hand."""
+"""Made graphs: block models, and the shapes of benchmarks whose files are far."""

@@ -6,9 +6,13 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic.block_model import SyntheticData, class_features
-from sgat.data.synthetic.pairs import generator_for, graph_from_pairs
+from sgat.data.synthetic.pairs import generator_for
 from sgat.graph import Graph
+from sgat_lab.synthetic.block_models import (
+    SyntheticData,
+    class_features,
+    graph_from_pairs,
+)
 from sgat_lab.synthetic.degree_corrected import (
     block_pairs,
     heavy_tailed_weights,

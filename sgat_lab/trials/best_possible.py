@@ -8,8 +8,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.data.synthetic.block_model import class_means
-from sgat_lab.synthetic.block_models import block_model
+from sgat_lab.synthetic.block_models import block_model, class_means
 from sgat_lab.synthetic.block_posterior import (
     Chances,
     original_probability,

@@ -12,10 +12,10 @@ from support.small_data import several_graphs
 from torch import Tensor
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic import contextual_block_model
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge, Example, edge_judge
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 Block = tuple[NodeData, Tensor]
 

@@ -8,8 +8,8 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 import sgat
-from sgat.data.synthetic import contextual_block_model
 from sgat.judging.judged_edges import REASONS, JudgedEdges
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 MADE = contextual_block_model(
     num_nodes=307, num_classes=3, num_features=11, feature_signal=2.0, seed=3

@@ -6,10 +6,10 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from sgat.data.synthetic import contextual_block_model
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge, Example, edge_judge, judge
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 BLOCK = contextual_block_model(
     num_nodes=401,

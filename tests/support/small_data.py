@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from sgat.data.node_data import NodeData
-from sgat.data.synthetic import contextual_block_model
+from sgat_lab.synthetic.block_models import contextual_block_model
 from sgat_lab.synthetic.ppi_shaped import ppi_shaped
 
 

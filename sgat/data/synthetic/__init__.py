@@ -1,6 +1,5 @@
-"""Made graphs of which the truth is known, and noise put into real graphs."""
+"""Noise put into graphs, so that it is known which edges are wrong."""
 
-from sgat.data.synthetic.block_model import SyntheticData, contextual_block_model
 from sgat.data.synthetic.injection import Injected, inject
 
-__all__ = ["Injected", "SyntheticData", "contextual_block_model", "inject"]
+__all__ = ["Injected", "inject"]

@@ -1,4 +1,4 @@
-"""Distinct node pairs: numbered, drawn without loops or repeats, made into graphs.
+"""Distinct node pairs: numbered, and drawn without loops or repeats.
 
 A directed edge has the key dst · N + src, an unordered pair low · N + high with low <
 high; sorted keys are sorted edges.
@@ -11,8 +11,6 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor
-
-from sgat.graph import Graph
 
 CHUNK = 2**23
 """Most pairs drawn at once: bounds the memory of a draw to about half a GiB."""
@@ -175,35 +173,3 @@ def sample_pairs(
     order = torch.randperm(len(listed), generator=generator, device=generator.device)
     chosen: Tensor = listed[order[:count]]
     return chosen.sort().values
-
-
-def graph_from_pairs(key: Tensor, mark: Tensor, num_nodes: int) -> tuple[Graph, Tensor]:
-    """The graph with both directions of each pair, and the mark of each edge, [2P].
-
-    The keys of the pairs ascend, [P]. The row of node i is its lower neighbours and
-    then its higher ones. The higher ones are the pairs in the order they have; the
-    lower ones are the pairs sorted by `high`. So one stable sort of pairs is enough.
-    """
-    low = torch.div(key, num_nodes, rounding_mode="floor").to(torch.int32)
-    high = (key % num_nodes).to(torch.int32)
-    num_higher = torch.bincount(low, minlength=num_nodes)  # [N]
-    num_lower = torch.bincount(high, minlength=num_nodes)  # [N]
-    row_end = (num_higher + num_lower).cumsum(0)  # [N]
-    row_ptr = torch.cat([row_end.new_zeros(1), row_end])
-    node = torch.arange(num_nodes, dtype=torch.int32, device=key.device)
-    src = torch.empty(2 * len(key), dtype=torch.int32, device=key.device)
-    edge_mark = torch.empty(2 * len(key), dtype=mark.dtype, device=key.device)
-    rank = torch.arange(len(key), device=key.device)  # [P]
-
-    # Pair number k, in the order of `low`, moves on by the lower edges up to its row.
-    position = rank + num_lower.cumsum(0)[low]
-    src[position] = high
-    edge_mark[position] = mark
-    # Pair number k, in the order of `high`, by the higher edges of the rows before.
-    high, order = high.sort(stable=True)
-    position = rank + (num_higher.cumsum(0) - num_higher)[high]
-    src[position] = low[order]
-    edge_mark[position] = mark[order]
-
-    dst = node.repeat_interleave(row_ptr.diff())
-    return Graph(num_nodes=num_nodes, dst=dst, src=src, row_ptr=row_ptr), edge_mark

@@ -10,9 +10,10 @@ from support.small_data import several_graphs
 
 from sgat.data import NodeData, load
 from sgat.data.files import FileOptions, read_graph
-from sgat.data.synthetic import contextual_block_model, inject
+from sgat.data.synthetic import inject
 from sgat.data.synthetic.injection import write_injected
 from sgat.graph import Graph
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 KINDS = ["random", "cross-class", "hub"]
 

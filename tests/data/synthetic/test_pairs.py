@@ -10,10 +10,8 @@ from sgat.data.synthetic.pairs import (
     contains,
     front_space,
     generator_for,
-    graph_from_pairs,
     sample_pairs,
 )
-from sgat.graph import Graph
 
 
 def listed(space):
@@ -85,33 +83,6 @@ def test_every_pair_is_sampled_equally_often(count):
     expected = count / 21
     assert len(share) == 21
     assert (share - expected).abs().max() < 5 * (expected * 0.5 / repeats) ** 0.5
-
-
-@settings(deadline=None, max_examples=100)
-@given(
-    num_nodes=st.integers(2, 13),
-    pairs=st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12))),
-)
-def test_graphs_from_keys_equal_graphs_from_edges(num_nodes, pairs):
-    pairs = sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]})
-    pairs = [p for p in pairs if p[1] < num_nodes]
-    index = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
-    key = index[0] * num_nodes + index[1]
-    mark = key % 3
-
-    graph, edge_mark = graph_from_pairs(key, mark, num_nodes)
-    expected = Graph.from_edges(index, num_nodes, make_undirected=True)
-    low, high = graph.edge_index.sort(dim=0).values
-    assert torch.equal(edge_mark, (low * num_nodes + high) % 3)
-    for field in ("dst", "src", "row_ptr"):
-        assert torch.equal(getattr(graph, field), getattr(expected, field))
-        assert getattr(graph, field).dtype == getattr(expected, field).dtype
-
-    directed = Graph.from_keys(key, num_nodes)
-    expected = Graph.from_edges(index.flip(0), num_nodes)
-    for field in ("dst", "src", "row_ptr"):
-        assert torch.equal(getattr(directed, field), getattr(expected, field))
-        assert getattr(directed, field).dtype == getattr(expected, field).dtype
 
 
 def test_streams_and_seeds_do_not_share_random_numbers():

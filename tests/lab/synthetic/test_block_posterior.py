@@ -7,9 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from sgat.data.synthetic.block_model import class_means
 from sgat.graph import Graph
-from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
+from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model, class_means
 from sgat_lab.synthetic.block_posterior import (
     Chances,
     original_probability,
