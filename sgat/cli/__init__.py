@@ -114,9 +114,7 @@ def as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str
     }
     named.setdefault("root", named.get("data_root", "root"))
     return re.sub(
-        "`([a-z0-9_]+)`",
-        lambda found: f"`{named.get(found[1], found[1])}`",
-        sentence,
+        "`([a-z0-9_]+)`", lambda found: f"`{named.get(found[1], found[1])}`", sentence
     )
 
 

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgat.cli import app
-from sgat.cli.options import (
-    DATA_ROOT,
-    JSON,
-    QUIET,
-    Given,
-    comma_list,
-    with_settings,
-)
+from sgat.cli.options import DATA_ROOT, JSON, QUIET, Given, comma_list, with_settings
 from sgat.cli.progress import download_bar
 from sgat.config import DataConfig, FileOptions
 
@@ -78,11 +71,6 @@ def info(
     from sgat.data.statistics import describe
     from sgat.runs.request import Request
 
-    if ("name" in data) == ("edges" in data):
-        raise ValueError(
-            "Name a data set (see `sgat data list`) or give an edge file with"
-            " `--edges`, one of the two."
-        )
     asked = Request(data, files).settings().data
     with download_bar(asked.name or "files", quiet=quiet) as progress:
         loaded = load_configured(

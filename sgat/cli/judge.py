@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sgat.data.files import FileGraph
 
 PANEL = "Judging"
-TABLES = (".csv", ".tsv", ".parquet", ".npz")
 
 
 @app.command(
@@ -66,7 +65,7 @@ def judge(
     start = time.perf_counter()
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
-        from sgat.cli.outputs import check_outputs, check_suffix
+        from sgat.cli.outputs import TABLES, check_outputs, check_suffix
         from sgat.data.configured import load_configured
         from sgat.data.files import write_table
         from sgat.judging.judged_edges import judge_files
@@ -88,21 +87,17 @@ def judge(
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
         gone = judged.choose(**promise)
         stages.tell("writing")
-        has_promise = at_most_wrong is not None or find_at_least is not None
-        rows = judged.table(gone if has_promise else None)
-        write_table(rows, out)
+        has_promise = any(promise.values())
+        write_table(judged.table(gone if has_promise else None), out)
         if pruned is not None:
             write_table(judged.table().filter((~gone.mask).numpy()), pruned)
+    counts = gone._asdict()
+    del counts["mask"]
     summary = {
         "edges": judged.num_edges,
+        "wrong": judged.wrong_share * judged.num_edges,
         "wrong_share": judged.wrong_share,
-        "expected_wrong": judged.wrong_share * judged.num_edges,
-        **promise,
-        "removed": gone.number,
-        "limit": gone.limit,
-        "removed_right": gone.expected_right,
-        "removed_wrong": gone.expected_wrong,
-        "found_share": gone.found_share,
+        "removed": {**promise, **counts},
         "written": [str(path) for path in outputs.values() if path is not None],
         "seconds": round(time.perf_counter() - start, 3),
     }
@@ -121,34 +116,28 @@ def _as_files(loaded: Loaded) -> FileGraph:
         )
     (data,) = loaded.graphs
     tables = from_node_data(data)
-    return dataclasses.replace(
-        tables, data=dataclasses.replace(data, graph=tables.data.graph)
-    )
+    whole = dataclasses.replace(data, graph=tables.data.graph)
+    return dataclasses.replace(tables, data=whole)
 
 
 def describe(summary: dict[str, Any]) -> str:
     """The result in a few lines."""
-    removed, edges = summary["removed"], summary["edges"]
-    if summary["at_most_wrong"] is not None:
-        why = f"as many as go with at most {summary['at_most_wrong']:.0%} right ones"
-    elif summary["find_at_least"] is not None:
-        why = f"as few as find {summary['find_at_least']:.0%} of the wrong ones"
-    else:
-        why = "those with a probability below 0.5"
-    right, wrong = summary["removed_right"], summary["removed_wrong"]
-    shown = f" ({wrong / removed:.1%} of these)" if removed else ""
-    other = f" ({right / removed:.1%} of these)" if removed else ""
-    return "\n".join(
-        [
-            "",
-            f"edges               {edges:,}",
-            f"estimated wrong     {summary['expected_wrong']:,.0f}"
-            f" ({summary['wrong_share']:.1%})",
-            f"to remove           {removed:,}: {why}",
-            f"  expected wrong    {wrong:,.1f}{shown},"
-            f" {summary['found_share']:.1%} of all wrong edges",
-            f"  expected right    {right:,.1f}{other}",
-            f"written to          {', '.join(summary['written'])},"
-            f" {summary['seconds']:.1f} s",
-        ]
-    )
+    gone, wrong = summary["removed"], summary["wrong"]
+    number, right = gone["number"], gone["expected_right"]
+    why = "those with a probability of at most 0.5"
+    if gone["at_most_wrong"] is not None:
+        why = f"as many as go with at most {gone['at_most_wrong']:.0%} right ones"
+    elif gone["find_at_least"] is not None:
+        why = f"as few as find {gone['find_at_least']:.0%} of the wrong ones"
+    lines = [
+        "",
+        f"edges               {summary['edges']:,}",
+        f"estimated wrong     {wrong:,.0f} ({summary['wrong_share']:.1%})",
+        f"to remove           {number:,}: {why}",
+        f"  expected wrong    {gone['expected_wrong']:,.1f},"
+        f" {gone['found_share']:.1%} of all wrong edges",
+        f"  expected right    {right:,.1f}, {right / max(number, 1):.1%} of these",
+        f"written to          {', '.join(summary['written'])},"
+        f" {summary['seconds']:.1f} s",
+    ]
+    return "\n".join(lines)

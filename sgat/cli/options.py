@@ -35,10 +35,7 @@ WITHOUT_OPTION = (
 """Settings that only config files and Python have."""
 
 DATA_ROOT = typer.Option(
-    None,
-    "--data-root",
-    help=DataConfig.declared()["root"].help,
-    metavar=PLACES["root"],
+    None, "--data-root", help=DataConfig.declared()["root"].help, metavar=PLACES["root"]
 )
 JSON = typer.Option(False, "--json", help="Print JSON for machines.")
 QUIET = typer.Option(False, "--quiet", help="Show no progress.")

@@ -7,6 +7,8 @@ from sgat.config import DataConfig
 from sgat.data.files.atomic import check_place, is_same_file
 from sgat.runs.folder import RunFolder
 
+TABLES = (".csv", ".tsv", ".parquet", ".npz")
+
 
 def check_outputs(
     outputs: Mapping[str, Path | None],

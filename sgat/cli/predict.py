@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from sgat.cli import app
-from sgat.cli.options import (
-    DATA,
-    DATA_ROOT,
-    JSON,
-    QUIET,
-    Given,
-    option,
-    with_settings,
-)
+from sgat.cli.options import DATA, DATA_ROOT, JSON, QUIET, Given, option, with_settings
 from sgat.cli.progress import counting
 from sgat.config import FileOptions
 
 if TYPE_CHECKING:
     from sgat.runs.predict import Prediction
-
-TABLES = (".csv", ".tsv", ".parquet", ".npz")
 
 
 @app.command(
@@ -73,7 +63,7 @@ def predict(
             name = given.replace("_", "-")
             raise ValueError(f"`--{name}` goes with `--edges`, the new edges.")
     with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
-        from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+        from sgat.cli.outputs import TABLES, check_outputs, check_suffix, inputs_of
         from sgat.data.files import write_table
         from sgat.runs.finished_run import open_run
         from sgat.runs.predict import predict_files, predict_run

@@ -71,37 +71,28 @@ class JudgedEdges:
         judged = self.probability[~self.is_loop].double()
         return float(1 - judged.mean()) if len(judged) else 0.0
 
-    def choose(
-        self, *, at_most_wrong: float | None = None, find_at_least: float | None = None
-    ) -> Removed:
-        """The edges that go, in the order given; see `choose_removed`."""
-        loop, probability = self.is_loop, self.probability
-        found = choose_removed(
-            probability[~loop], at_most_wrong=at_most_wrong, find_at_least=find_at_least
-        )
-        mask = loop.clone()
-        mask[~loop] = found.mask
-        return dataclasses.replace(found, mask=mask & ~loop)
+    def choose(self, **promise: float | None) -> Removed:
+        """The edges that go, in the order given; `choose_removed` has the promises."""
+        judged = ~self.is_loop
+        found = choose_removed(self.probability[judged], **promise)
+        return found._replace(mask=judged.masked_scatter(judged, found.mask))
 
-    def remove(
-        self, *, at_most_wrong: float | None = None, find_at_least: float | None = None
-    ) -> Any:
+    def remove(self, **promise: float | None) -> Any:
         """The data without the edges that go, of the same type as it was given.
 
         Arrays come back as a pair of edges and weights, files as a `pyarrow.Table` of
         the rows that stay.
 
         Args:
-            at_most_wrong: Of the removed edges at most this share is right (expected).
-            find_at_least: At least this share of the wrong edges goes (expected).
-                Without either, edges go that are more likely wrong than real.
+            promise: `at_most_wrong`, the expected share of right edges among those that
+                go, or `find_at_least`, that of all wrong edges that go. Without either,
+                edges stay that are more likely real than wrong.
         """
-        gone = self.choose(at_most_wrong=at_most_wrong, find_at_least=find_at_least)
+        gone = self.choose(**promise)
         if not isinstance(self.given, GivenData):
             return self.table().filter((~gone.mask).numpy())
-        kept = ~self._goes(gone)
-        ones = torch.ones_like(self.edge_probability)
-        return self.given.pruned([self.data], [kept], [ones])
+        kept = self.edge_probability > gone.limit
+        return self.given.pruned([self.data], [kept], [torch.ones(len(kept))])
 
     def table(self, removed: Removed | None = None) -> Any:
         """The rows of the files in their order, with `COLUMNS`, a `pyarrow.Table`.
@@ -115,7 +106,7 @@ class JudgedEdges:
         values = [self.edge_probability, self.edge_reason]
         loops = [1.0, len(REASONS), False]
         if removed is not None:
-            values.append(self._goes(removed))
+            values.append(self.edge_probability <= removed.limit)
         table = with_columns(
             self.given,
             dict(zip(COLUMNS, values, strict=False)),
@@ -123,12 +114,6 @@ class JudgedEdges:
         )
         place = table.column_names.index("why")
         return table.set_column(place, "why", [self.why])
-
-    def _goes(self, removed: Removed) -> Tensor:
-        """Which edges of the graph go, [E] bool."""
-        if not removed.number:
-            return torch.zeros_like(self.edge_reason, dtype=torch.bool)
-        return self.edge_probability <= removed.limit
 
     def __repr__(self) -> str:
         """One line: counts and the estimated share."""

@@ -4,39 +4,26 @@ A probability says how likely an edge is real, so sums of probabilities are expe
 numbers of edges. They are as good as the probabilities are.
 """
 
-import dataclasses
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 USUAL = 0.5
-"""The usual threshold: an edge goes if it is more likely wrong than real."""
+"""The usual threshold: an edge stays if it is more likely real than wrong."""
 ROUNDING = 1e-12
 """Relative error of a sum that does not break a promise."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Removed:
-    """The edges that go.
+class Removed(NamedTuple):
+    """The edges that go, and the expected numbers among them."""
 
-    Attributes:
-        mask: Whether an edge goes, [E] bool.
-        limit: Highest probability among the edges that go; 0 if none goes.
-        expected_right: Expected number of right edges among those that go.
-        expected_wrong: Expected number of wrong edges among those that go.
-        found_share: Expected share of all wrong edges that go; 1 if none is wrong.
-    """
-
-    mask: Tensor
-    limit: float
-    expected_right: float
-    expected_wrong: float
-    found_share: float
-
-    @property
-    def number(self) -> int:
-        """Number of edges that go."""
-        return int(self.mask.sum())
+    mask: Tensor  # whether an edge goes, [E] bool
+    limit: float  # edges up to this probability go; -1 if none goes
+    number: int  # of edges that go
+    expected_right: float  # of these
+    expected_wrong: float  # of these
+    found_share: float  # share of all wrong edges that goes; 1 if none is wrong
 
 
 def check_promise(at_most_wrong: float | None, find_at_least: float | None) -> None:
@@ -63,7 +50,7 @@ def choose_removed(
         right(n) = Σ p,  wrong(n) = Σ (1 - p)          over the n lowest p
         at_most_wrong = a:  the largest n with right(n) ≤ a · n
         find_at_least = b:  the smallest n with wrong(n) ≥ b · wrong(E)
-        neither:            all with p < ½
+        neither:            all with p ≤ ½
 
     Edges of equal probability go or stay together, so that neither the order of the
     edges nor their direction matters.
@@ -78,27 +65,22 @@ def choose_removed(
     """
     check_promise(at_most_wrong, find_at_least)
     ordered = probability.detach().double().sort().values
-    right, wrong = ordered.cumsum(0), (1 - ordered).cumsum(0)
+    wrong = (1 - ordered).cumsum(0)
     if at_most_wrong is not None:
         count = torch.arange(1, len(ordered) + 1, device=ordered.device)
-        goes = right <= at_most_wrong * count * (1 + ROUNDING)
+        goes = ordered.cumsum(0) <= at_most_wrong * count * (1 + ROUNDING)
     elif find_at_least is not None:
         # An edge is needed if those before it are not enough.
         needed = find_at_least * wrong[-1:] * (1 - ROUNDING)
         goes = wrong - (1 - ordered) < needed
     else:
-        goes = ordered < USUAL
+        goes = ordered <= USUAL
     number = int(goes.sum())
     # Edges as likely as the last one go with it, or the last ones stay with them.
     if 0 < number < len(ordered) and ordered[number] == ordered[number - 1]:
         last, all_go = ordered[number - 1], find_at_least is not None
         number = int(torch.searchsorted(ordered, last, right=all_go))
-    limit = float(ordered[number - 1]) if number else 0.0
-    found, total = (float(wrong[n - 1]) if n else 0.0 for n in (number, len(ordered)))
-    return Removed(
-        mask=probability <= limit if number else torch.zeros_like(goes),
-        limit=limit,
-        expected_right=float(right[number - 1]) if number else 0.0,
-        expected_wrong=found,
-        found_share=found / total if total else 1.0,
-    )
+    limit = float(ordered[number - 1]) if number else -1.0
+    found, total = (float((1 - ordered[:n]).sum()) for n in (number, len(ordered)))
+    share = found / total if total else 1.0
+    return Removed(probability <= limit, limit, number, number - found, found, share)

@@ -30,7 +30,7 @@ class JudgeEdges(BaseTransform):  # type: ignore[misc]
             "weigh" keeps all and multiplies `edge_weight` by P(real).
         at_most_wrong: Of the removed edges at most this share is right (expected).
         find_at_least: At least this share of the wrong edges goes (expected). Without
-            either, edges go that are more likely wrong than real.
+            either, edges stay that are more likely real than wrong.
         seed: Of all that is drawn.
     """
 
@@ -48,29 +48,19 @@ class JudgeEdges(BaseTransform):  # type: ignore[misc]
         if action == "weigh" and (at_most_wrong or find_at_least):
             name = "at_most_wrong" if at_most_wrong else "find_at_least"
             raise ValueError(f"`{name}` goes with the action remove, got weigh.")
-        self.action = action
-        self.at_most_wrong = at_most_wrong
-        self.find_at_least = find_at_least
-        self.seed = seed
+        self.action, self.seed = action, seed
+        self.promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
 
     def forward(self, data: Any) -> Any:
         """A `Data` with fewer edges, or with other weights; a graph without stays."""
-        if not data.num_edges:
+        if not bool((data.edge_index[0] != data.edge_index[1]).any()):
             return data
         judged, device = judge(data, seed=self.seed), data.edge_index.device
         if self.action == "remove":
-            gone = judged.choose(
-                at_most_wrong=self.at_most_wrong, find_at_least=self.find_at_least
-            )
-            return data.edge_subgraph((~gone.mask).to(device))
+            stays = ~judged.choose(**self.promise).mask
+            return data.edge_subgraph(stays.to(device))
         weighed = copy.copy(data)
         weight = getattr(data, "edge_weight", None)
         factor = judged.probability.to(device)
         weighed.edge_weight = factor if weight is None else weight * factor
         return weighed
-
-    def __repr__(self) -> str:
-        """One line: what it does."""
-        promises = ("at_most_wrong", "find_at_least")
-        told = [f"{name}={getattr(self, name)}" for name in promises]
-        return f"JudgeEdges({self.action!r}, {', '.join(told)}, seed={self.seed})"

@@ -18,7 +18,7 @@ from sgat.report.graph_view import (
     still_picture,
 )
 from sgat.report.page import assemble, json_block
-from sgat.report.sections import degree_card, score_cards, training_cards
+from sgat.report.sections import degree_card, judged_cards, score_cards, training_cards
 
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""
@@ -118,6 +118,10 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     training = training_cards(content.history, summary["best_epoch"], title)
     log_alpha = [part.edges.log_alpha.numpy() for part in scored]
     scores = score_cards(log_alpha, summary["threshold"], content.curve, title)
+    if summary["keep"] is None:
+        # A share to keep moves the scores away from the odds.
+        probability = [part.edges.probability.numpy() for part in scored]
+        scores += judged_cards(probability, summary["noise_share"])
     degrees = degree_card(content.removal)
     charts = [card.chart for card in (*training, *scores, degrees)]
     labels, judged = label_scores(scored) if several else ([], "")

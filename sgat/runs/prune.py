@@ -11,16 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sgat.config import Config, FileOptions
 from sgat.config.pruning import PruneRequest
 from sgat.data.files import Encoding
 from sgat.data.files.atomic import check_place
 from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
-from sgat.data.files.ids import check_different, common_ids, sorted_unique
-from sgat.data.files.read import read_table
+from sgat.data.files.ids import check_different, common_ids
+from sgat.data.files.read import read_ids, read_table
 from sgat.data.files.source import SUFFIXES
 from sgat.features import Features
 from sgat.gates import HardConcrete, chosen_gates
@@ -109,41 +107,40 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
         )
     for name in ("nodes", "measure"):
         if getattr(request, name):
-            raise ValueError(
-                f"`{name}` needs a run; {request.edges} is pruned as it is."
-            )
+            raise ValueError(f"`{name}` needs a run, not a judged table.")
     rules = request.rules
     if rules.keep is None:
-        # Rows above the threshold stay, and so does a row at the usual one.
-        usual = float(np.nextafter(np.float32(USUAL), np.float32(0)))
-        threshold = usual if rules.threshold is None else rules.threshold
+        threshold = USUAL if rules.threshold is None else rules.threshold
         if not 0 <= threshold <= 1:
-            raise ValueError(
-                "`threshold` must be a probability, 0 to 1, for a judged table, got"
-                f" {threshold}."
-            )
+            raise ValueError(f"`threshold` must be a probability, got {threshold}.")
         rules = dataclasses.replace(rules, threshold=threshold)
     source = read_table(request.edges, None, options.delimiter)
     source.column("probability", "the probability, which `sgat judge` writes")
     value = numbers(source, "probability")
     bad = ~((value >= 0) & (value <= 1))
     source.refuse(bad, "probability", "must be a number from 0 to 1, got {}.")
-    ends = options.src, options.dst
-    for name, role in zip(ends, ("the source", "the target"), strict=True):
-        source.column(name, role)
-    ids = sorted_unique(common_ids([(source, name) for name in ends]))
-    delimiter, protect = options.delimiter, request.protect
-    return PruneTask(
-        edges=open_table(request.edges, delimiter=delimiter),
+    _, ids = read_ids(source, None, options)
+    return _task(
+        request,
+        options,
         nodes=Nodes(ids, source.format in TEXT_FORMATS),
         rules=rules,
         gates=HardConcrete(),
         score_column="probability",
-        src=options.src,
-        dst=options.dst,
-        protect=None if protect is None else open_table(protect, delimiter=delimiter),
         undirected=bool(request.undirected),
         with_scores=False,
+    )
+
+
+def _task(request: PruneRequest, options: FileOptions, **fields: Any) -> PruneTask:
+    """The task, with the tables and columns that the request names."""
+    delimiter, protect = options.delimiter, request.protect
+    return PruneTask(
+        edges=open_table(fields.pop("table", request.edges), delimiter=delimiter),
+        protect=None if protect is None else open_table(protect, delimiter=delimiter),
+        src=options.src,
+        dst=options.dst,
+        **fields,
     )
 
 
@@ -160,19 +157,17 @@ def _run_task(
             )
     options = dataclasses.replace(config.data.files, **request.files)
     config = config.replace(data={"files": options})
-    delimiter, protect = options.delimiter, request.protect
     nodes, trained = _nodes(request, folder, config)
     is_own = request.edges is None and request.nodes is None
-    task = PruneTask(
-        edges=open_table(request.edges or folder.edges, delimiter=delimiter),
+    task = _task(
+        request,
+        options,
+        table=request.edges or folder.edges,
         nodes=nodes,
         rules=request.rules,
         scores=None if is_own or trained is None else _scores(folder, *trained),
         gates=chosen_gates(config.model),
         symmetric=bool(config.model.symmetric),
-        src=options.src,
-        dst=options.dst,
-        protect=None if protect is None else open_table(protect, delimiter=delimiter),
         undirected=_is_undirected(request, folder, config),
         missing=request.missing,
         with_scores=request.scores,

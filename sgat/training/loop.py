@@ -21,13 +21,7 @@ from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import files
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
-from sgat.training.fresh_model import (
-    Build,
-    fresh_model,
-    judge_anew,
-    observe,
-    resolved,
-)
+from sgat.training.fresh_model import Build, fresh_model, judge_anew, observe, resolved
 from sgat.training.result import EpochRecord, Result, Snapshot
 
 REPLAYED = 25

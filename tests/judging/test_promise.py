@@ -68,8 +68,7 @@ def test_edges_of_equal_probability_go_together_in_any_order(promise, seed):
 def test_nothing_goes_where_nothing_is_wrong(probability, promise):
     found = choose_removed(probability, **promise)
     assert found.mask.tolist() == [False] * len(probability)
-    assert (found.number, found.expected_right, found.expected_wrong) == (0, 0, 0)
-    assert found.found_share == 1
+    assert found[1:] == (-1, 0, 0, 0, 1)
 
 
 def test_two_promises_and_shares_out_of_range_are_refused():

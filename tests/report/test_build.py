@@ -51,7 +51,7 @@ def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
     content = hostile_run.content()
     for summary, shown in (
         (hostile_run.summary, percent(share)),
-        (hostile_run.summary | {"noise_share": 0.234}, percent(0.234)),
+        (hostile_run.summary | {"noise_share": 0.234, "keep": None}, percent(0.234)),
         (hostile_run.summary | {"noise_share": None}, None),
     ):
         changed = dataclasses.replace(content, summary=summary)
@@ -61,6 +61,9 @@ def test_estimated_noise_is_shown_where_the_run_knows_it(hostile_run, tmp_path):
         count = round(0.234 * summary["edges"])
         told = f"about {count} of {summary['edges']} edges"
         assert (told in text) == (shown == percent(0.234))
+        charts = block(text, "charts")
+        is_judged = shown is not None and summary["keep"] is None
+        assert ("judged" in charts) == is_judged
 
 
 def test_the_same_run_gives_the_same_bytes(hostile_run, tmp_path):

@@ -236,8 +236,8 @@ def test_a_judged_table_is_pruned_without_a_run(name):
     write = JUDGED.to_csv if name.endswith("csv") else JUDGED.to_parquet
     write(name, index=False)
     summary, small = prune_judged(name)
-    pd.testing.assert_frame_equal(small, JUDGED.iloc[[1, 2, 4]].reset_index(drop=True))
-    assert (summary["run"], summary["kept"], summary["removed"]) == (None, 3, 2)
+    pd.testing.assert_frame_equal(small, JUDGED.iloc[[2, 4]].reset_index(drop=True))
+    assert (summary["run"], summary["kept"], summary["removed"]) == (None, 2, 3)
     expected = {
         (("threshold", 0.6),): ["three", "loop"],
         (("keep", 0.75),): ["two", "three", "four", "loop"],
@@ -254,7 +254,7 @@ def test_a_judged_table_is_pruned_without_a_run(name):
     ("options", "change", "sentence"),
     [
         ({"edges": None}, {}, "Name a run folder, or give a table that `sgat judge`"),
-        ({"nodes": Path("judged.csv")}, {}, "`nodes` needs a run; judged.csv is"),
+        ({"nodes": Path("judged.csv")}, {}, "`nodes` needs a run, not a judged table"),
         ({"measure": True}, {}, "`measure` needs a run"),
         ({"rules": Rules(threshold=-1)}, {}, "`threshold` must be a probability"),
         ({}, {"probability": [0.2, 1.5, 1, 1, 1]}, "from 0 to 1, got '1.5'"),

@@ -174,7 +174,7 @@ def _build(
     options: FileOptions,
     encoding: Encoding | None,
 ) -> FileGraph:
-    ends, ids = _ids(edges, nodes, options)
+    ends, ids = read_ids(edges, nodes, options)
     undirected = undirected or options.undirected
     weight, value = _weight_column(edges, options), None
     known = {options.src: ends[0], options.dst: ends[1]}
@@ -223,7 +223,7 @@ def _build(
     )
 
 
-def _ids(
+def read_ids(
     edges: Source, nodes: Source | None, options: FileOptions
 ) -> tuple[list[Any], Any]:
     """Ids of the ends of each row, and of the nodes in their order."""
