@@ -28,24 +28,14 @@ SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EdgeScores:
-    """Scores of the edges at evaluation, in the order of the graph.
+    """Scores of the edges at evaluation, in the order of the graph."""
 
-    Attributes:
-        log_alpha: Location log α_ij of the gate, [E].
-        probability: P(z_ij ≠ 0), [E].
-        gate: Gate z_ij at evaluation, in [0, 1], [E].
-        kept: Whether evaluation keeps the edge, [E] bool.
-        attention: Share a_ij of the edge in the messages to its target, [E]; None if
-            not computed.
-        loop_attention: Share a_ii of each node's self-loop, [N]; None likewise.
-    """
-
-    log_alpha: Tensor
-    probability: Tensor
-    gate: Tensor
-    kept: Tensor
-    attention: Tensor | None = None
-    loop_attention: Tensor | None = None
+    log_alpha: Tensor  # location log α_ij of the gate, [E]
+    probability: Tensor  # P(z_ij ≠ 0), [E]
+    gate: Tensor  # z_ij at evaluation, in [0, 1], [E]
+    kept: Tensor  # whether evaluation keeps the edge, [E] bool
+    attention: Tensor | None = None  # share a_ij in the messages to its target, [E]
+    loop_attention: Tensor | None = None  # share a_ii of a node's self-loop, [N]
 
     @classmethod
     def from_log_alpha(

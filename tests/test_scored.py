@@ -23,7 +23,7 @@ from sgat.scored import (
     score_graphs,
     score_table,
 )
-from sgat.training.metrics import evaluate
+from sgat_lab.trials.evaluation import evaluate
 
 GATES = HardConcrete()
 

@@ -49,21 +49,13 @@ KINDS = {
 
 
 class Setting(NamedTuple):
-    """The type of one setting, taken apart.
+    """The type of one setting, taken apart."""
 
-    Attributes:
-        hint: The type as it is declared.
-        kind: The type of its values without bounds and None: int, tuple, …
-        bounds: The bounds in words; empty if there are none.
-        choices: The values of a `Literal`; empty for other types.
-        help: What the docstring of the section says of it.
-    """
-
-    hint: Any
-    kind: Any
-    bounds: str
-    choices: tuple[str, ...]
-    help: str
+    hint: Any  # the type as it is declared
+    kind: Any  # of its values, without bounds and None: int, tuple, …
+    bounds: str  # in words; empty if there are none
+    choices: tuple[str, ...]  # values of a `Literal`; empty for other types
+    help: str  # from the docstring of the section
 
     @classmethod
     def from_hint(cls, hint: Any, text: str = "") -> Setting:

@@ -25,20 +25,16 @@ CANDIDATES = 2
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphExplanation:
-    """What was removed from a graph, and which kept edges matter most.
+    """The edges removed from a graph, and the kept ones that matter most.
 
-    Attributes:
-        graph: Name of the graph.
-        removal: Before and after, kept against removed.
-        important: The kept edges that matter most, a row each: the user's ids `src` and
-            `dst`, `gate`, `attention` of the target, and the fields of `Effect`.
-        reach: Number of steps that messages travel; at 0 no edge matters.
+    `important` has a row per edge: the user's ids `src` and `dst`, `gate`, `attention`
+    of the target, and the fields of `Effect`.
     """
 
-    graph: str
-    removal: Removal
-    important: Any
-    reach: int
+    graph: str  # its name
+    removal: Removal  # before and after, kept against removed
+    important: Any  # a `DataFrame`
+    reach: int  # number of steps that messages travel; at 0 no edge matters
 
     @property
     def table(self) -> Any:

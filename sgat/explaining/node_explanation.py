@@ -47,37 +47,24 @@ class Verdict:
 class NodeExplanation:
     """Why a node got its prediction.
 
-    Attributes:
-        node: The user's id of the node.
-        graph: Name of its graph.
-        verdict: Its prediction.
-        label: Its class, None without; or the list of its labels.
-        split: train, val, test, or None.
-        own_share: Share of the node itself in what it receives in a layer, or in a step
-            of diffusion; None with the read-out "beliefs", where it is no share.
-        reach: Number of steps that messages travel; at 0 a node receives none, whatever
-            edges are kept.
-        alone: Prediction if the node received no messages.
-        dropped: Number of kept edges that were dropped in turn: those of the most
-            attention.
-        table: One row per edge into the node, the kept first, by attention, then the
-            removed, by log α: neighbour, kept, log_alpha, probability, gate, attention,
-            label, prediction; and of an edge that was dropped, `change` of the
-            probability of the predicted class and what the prediction `becomes`,
-            missing if it stays. With several labels, `change` is that of the label it
-            moves most, `change_of`.
+    `table` has a row per edge into the node, the kept first, by attention, then the
+    removed, by log α: neighbour, kept, log_alpha, probability, gate, attention, label,
+    prediction; and of an edge that was dropped, `change` of the probability of the
+    predicted class and what the prediction `becomes`, missing if it stays. With several
+    labels, `change` is that of the label it moves most, `change_of`. `own_share` is the
+    share of the node itself in what it receives in a layer, or in a step of diffusion.
     """
 
-    node: Any
-    graph: str
+    node: Any  # the user's id
+    graph: str  # its name
     verdict: Verdict
-    label: Any
-    split: str | None
-    own_share: float | None
-    reach: int
-    alone: Verdict
-    dropped: int
-    table: Any
+    label: Any  # its class, None without; or the list of its labels
+    split: str | None  # train, val, test, or None
+    own_share: float | None  # None with the read-out "beliefs", where it is no share
+    reach: int  # number of steps that messages travel; at 0 it receives none
+    alone: Verdict  # prediction if the node received no messages
+    dropped: int  # kept edges that were dropped in turn: of the most attention
+    table: Any  # a `DataFrame`
 
     @property
     def num_kept(self) -> int:

@@ -42,21 +42,15 @@ class Reason(enum.IntEnum):
 class Choice:
     """The edges that stay.
 
-    Attributes:
-        kept: Whether an edge stays, [E] bool.
-        reason: Why, a `Reason` for each edge, [E] uint8. `SCORE` means that the score
-            alone would keep it, without any guarantee; the others name the guarantee
-            that an edge owes its place to.
-        score: The score that decided, of both directions if symmetric, [E].
-        threshold: The log α above which gates are open, see `chosen_scores`.
-        notes: One sentence each for the user.
+    The reason `SCORE` means that the score alone would keep an edge, without any
+    guarantee; the others name the guarantee that an edge owes its place to.
     """
 
-    kept: Array
-    reason: Array
-    score: Array
-    threshold: float
-    notes: tuple[str, ...] = ()
+    kept: Array  # whether an edge stays, [E] bool
+    reason: Array  # why, a `Reason` for each edge, [E] uint8
+    score: Array  # that decided, of both directions if symmetric, [E]
+    threshold: float  # log α above which gates are open, see `chosen_scores`
+    notes: tuple[str, ...] = ()  # one sentence each for the user
 
     def count(self) -> dict[str, int]:
         """Number of edges for each reason that occurs."""

@@ -21,17 +21,11 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
-    """The rows above a place in the order of score (falling) and key (rising).
+    """The rows above a place in the order of score (falling) and key (rising)."""
 
-    Attributes:
-        condition: The SQL condition that a row `s` is above.
-        lowest_kept: Lowest score above; None without rows above.
-        highest_removed: Highest score below; None without rows below.
-    """
-
-    condition: str
-    lowest_kept: float | None = None
-    highest_removed: float | None = None
+    condition: str  # in SQL, that a row `s` is above
+    lowest_kept: float | None = None  # lowest score above; None without
+    highest_removed: float | None = None  # highest score below; None without
 
 
 def find_cut(query: Query, relation: str, wanted: int) -> Cut:
@@ -92,20 +86,12 @@ def _score_at(
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """The score a row needs.
+    """The score a row needs."""
 
-    Attributes:
-        by_score: Condition under which the score alone keeps a row.
-        filled: Condition for rows that are not guaranteed; None without guarantees.
-        threshold: The log α above which gates are open.
-        is_model: Whether the model, its threshold moved there, keeps the same edges
-            with the same gates.
-    """
-
-    by_score: str
-    filled: str | None
-    threshold: float
-    is_model: bool
+    by_score: str  # condition under which the score alone keeps a row
+    filled: str | None  # of rows that are not guaranteed; None without guarantees
+    threshold: float  # log α above which gates are open
+    is_model: bool  # whether the model, its threshold moved there, does the same
 
 
 def store_guarantees(

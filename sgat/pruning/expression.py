@@ -139,19 +139,13 @@ def text_types(table: str, columns: list[str]) -> str:
 class Scoring:
     """How the score and the key of a row are formed.
 
-    Attributes:
-        num_nodes: Number of nodes N.
-        combination: How the scores of rows that go both ways are combined; None leaves
-            each row its own.
-        is_pairwise: Whether both directions are one, be they there or not; log_alpha of
-            a row is then that of both.
-        undirected: Whether each row stands for both directions.
+    Where both directions are one, log_alpha of a row is that of both.
     """
 
     num_nodes: int
-    combination: Combination | None = None
-    is_pairwise: bool = False
-    undirected: bool = False
+    combination: Combination | None = None  # of rows that go both ways; None: none
+    is_pairwise: bool = False  # whether both directions are one, be they there or not
+    undirected: bool = False  # whether each row stands for both directions
 
     @property
     def needs_pairs(self) -> bool:

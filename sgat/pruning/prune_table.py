@@ -19,24 +19,14 @@ from sgat.pruning.task import WRITTEN_SCORES, PruneTask, match_scores, node_tabl
 
 @dataclasses.dataclass(frozen=True)
 class Pruned:
-    """The result: rows read, rows written, and why.
+    """The result: rows read, rows written, and why."""
 
-    Attributes:
-        rows: Number of rows read.
-        kept: Number of rows written.
-        reasons: Number of rows for each `Reason` that occurs, by its label.
-        threshold: The log α above which gates are open.
-        is_model: Whether the model, its threshold moved there, keeps the same edges
-            with the same gates.
-        notes: One sentence each for the user.
-    """
-
-    rows: int
-    kept: int
-    reasons: dict[str, int]
-    threshold: float
-    is_model: bool
-    notes: tuple[str, ...] = ()
+    rows: int  # number of rows read
+    kept: int  # number of rows written
+    reasons: dict[str, int]  # number of rows for each `Reason` that occurs, by label
+    threshold: float  # log α above which gates are open
+    is_model: bool  # whether the model, its threshold moved there, does the same
+    notes: tuple[str, ...] = ()  # one sentence each for the user
 
     @property
     def kept_share(self) -> float | None:

@@ -21,25 +21,15 @@ Kind = Literal["integer", "string", "text"]
 
 @dataclasses.dataclass(frozen=True)
 class StoredTable:
-    """A file, or a folder of Parquet files, and its columns.
-
-    Attributes:
-        path: The file or folder.
-        files: The files to read, in order.
-        format: `parquet`, `csv` or `tsv`, maybe compressed.
-        columns: Names of the columns, those of the partitions last.
-        partitions: Columns that the names of subfolders give, as in `year=2024`.
-        delimiter: What separates the cells of a text table.
-        types: Arrow types of the columns of Parquet files, by name.
-    """
+    """A file, or a folder of Parquet files, and its columns."""
 
     path: Path
-    files: tuple[Path, ...]
-    format: str
-    columns: tuple[str, ...]
-    partitions: tuple[str, ...] = ()
+    files: tuple[Path, ...]  # to read, in order
+    format: str  # `parquet`, `csv` or `tsv`, maybe compressed
+    columns: tuple[str, ...]  # those of the partitions last
+    partitions: tuple[str, ...] = ()  # named by subfolders, as in `year=2024`
     delimiter: str = ","
-    types: dict[str, Any] = dataclasses.field(default_factory=dict)
+    types: dict[str, Any] = dataclasses.field(default_factory=dict)  # Arrow types
 
     def position(self, name: str, role: str) -> int:
         """Place of a column; `role` says in the message what it was wanted for."""
@@ -73,20 +63,12 @@ class StoredTable:
 
 @dataclasses.dataclass(frozen=True)
 class Destination:
-    """Where a table goes: one file by its suffix, or a folder of Parquet files.
-
-    Attributes:
-        path: The file or folder.
-        format: `parquet`, `csv` or `tsv`.
-        is_folder: Whether it is a folder of files.
-        compressed: Whether a text file is compressed by gzip.
-        delimiter: What separates the cells of a text file.
-    """
+    """Where a table goes: one file by its suffix, or a folder of Parquet files."""
 
     path: Path
-    format: str
+    format: str  # `parquet`, `csv` or `tsv`
     is_folder: bool
-    compressed: bool
+    compressed: bool  # whether a text file is compressed by gzip
     delimiter: str = ","
 
     @classmethod

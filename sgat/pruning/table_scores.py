@@ -29,17 +29,13 @@ Array = np.ndarray[Any, Any]
 class Nodes:
     """The nodes that rows may name; the place of a node is its number.
 
-    Attributes:
-        ids: The user's id of each node, [N] integers or strings, a `pyarrow` array.
-        ids_are_text: Whether the ids come from a text file, so that an integer may as
-            well be meant as a string.
-        graph: Name of the graph of each node, [N]; ids are unique within a graph. None
-            if there is one graph.
+    Ids from a text file may be integers and meant as strings. They are unique within a
+    graph.
     """
 
-    ids: Any
-    ids_are_text: bool = False
-    graph: Any | None = None
+    ids: Any  # the user's, [N] integers or strings, a `pyarrow` array
+    ids_are_text: bool = False  # whether they come from a text file
+    graph: Any | None = None  # name of the graph of each node, [N]; None for one graph
 
     @property
     def ids_are_integers(self) -> bool:
@@ -51,20 +47,12 @@ class Nodes:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeScores:
-    """Parts of scores: log α of an edge j → i is s_i + t_j + q_i · k_j.
+    """Parts of scores: log α of an edge j → i is s_i + t_j + q_i · k_j."""
 
-    Attributes:
-        dst: s of each node as a target, the gate bias included, [N] float32.
-        src: t of each node as a source, [N] float32.
-        query: Vector q of each node as a target, [N, R] float32, as `ops.open_edges`
-            takes it; None for 0.
-        key: Vector k of each node as a source; None if `query` is.
-    """
-
-    dst: Array
-    src: Array
-    query: Array | None = None
-    key: Array | None = None
+    dst: Array  # s of each node as a target, the gate bias included, [N] float32
+    src: Array  # t of each node as a source, [N] float32
+    query: Array | None = None  # q of each node as a target, [N, R]; None for 0
+    key: Array | None = None  # k of each node as a source; None if `query` is
 
     @property
     def rank(self) -> int:
@@ -102,15 +90,10 @@ def node_scores(model: SGAT, x: Features) -> NodeScores | None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RowScores:
-    """A network whose gates look at more of a graph than the ends of an edge.
-
-    Attributes:
-        model: The trained network.
-        x: Features of the nodes, [N, K].
-    """
+    """A network whose gates look at more of a graph than the ends of an edge."""
 
     model: SGAT
-    x: Features
+    x: Features  # features of the nodes, [N, K]
 
     def table(self, engine: Engine, edges: str, both: Combination | None) -> Any:
         """Score the edges of a query as one graph: src, dst, log_alpha, in a table.

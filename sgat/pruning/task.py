@@ -25,36 +25,23 @@ WRITTEN_SCORES = ("log_alpha", "probability", "gate")
 class PruneTask:
     """The rows to prune, their scores, and the rules.
 
-    Attributes:
-        nodes: The nodes that the rows of `edges` name.
-        gates: The gates of the model.
-        scores: The scores of edges; None if the rows have them already, as those of a
-            run do: of both directions if `undirected`.
-        score_column: Column of these scores.
-        symmetric: Whether the model gives both directions of an edge one gate.
-        src: Column with the source of each row.
-        dst: Column with the target of each row.
-        protect: Rows that are never removed, with the same two columns.
-        undirected: Whether each row stands for both directions.
-        missing: Whether to refuse, keep or drop rows whose nodes are not known.
-        with_scores: Whether to add the columns log_alpha, probability and gate.
-        is_score_table: Whether the rows come from a run, with scores of its own.
+    Rows of a run have their scores already: of both directions if `undirected`.
     """
 
     edges: StoredTable
-    nodes: Nodes
+    nodes: Nodes  # that the rows name
     rules: Rules
-    gates: Gates
-    scores: NodeScores | RowScores | None = None
-    score_column: str = "log_alpha"
-    symmetric: bool = False
+    gates: Gates  # of the model
+    scores: NodeScores | RowScores | None = None  # None if the rows have theirs
+    score_column: str = "log_alpha"  # where they have them
+    symmetric: bool = False  # whether the model gates both directions as one
     src: str = "src"
     dst: str = "dst"
-    protect: StoredTable | None = None
-    undirected: bool = False
-    missing: Missing = "refuse"
-    with_scores: bool = True
-    is_score_table: bool = False
+    protect: StoredTable | None = None  # rows that are never removed
+    undirected: bool = False  # whether each row stands for both directions
+    missing: Missing = "refuse"  # for rows whose nodes are not known
+    with_scores: bool = True  # whether to add the columns `WRITTEN_SCORES`
+    is_score_table: bool = False  # whether the rows come from a run, with its scores
 
     @property
     def scoring(self) -> Scoring:

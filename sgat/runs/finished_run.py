@@ -21,21 +21,13 @@ from sgat.training.saved_model import SavedModel, read_model
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """A run of `sgat fit` that came to its end; what is large is read when asked for.
-
-    Attributes:
-        folder: Its files.
-        saved: Its model and settings.
-        summary: Its numbers.
-        root: Folder of the named data sets; None takes that of the run.
-        given: The data it was trained on, where it has been read; None reads it.
-    """
+    """A run of `sgat fit` that came to its end; large parts are read when asked for."""
 
     folder: RunFolder
-    saved: SavedModel
-    summary: dict[str, Any]
-    root: str | Path | None = None
-    given: Loaded | None = None
+    saved: SavedModel  # its model and settings
+    summary: dict[str, Any]  # its numbers
+    root: str | Path | None = None  # of the named data sets; None: that of the run
+    given: Loaded | None = None  # its data, where it has been read; None reads it
 
     @property
     def config(self) -> Config:

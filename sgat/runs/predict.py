@@ -22,28 +22,19 @@ from sgat.training.saved_model import check_fits, usable_device
 class Prediction:
     """Predictions of nodes and scores of edges.
 
-    Attributes:
-        nodes: One row per node: id, prediction, the probabilities, and label and split
-            where they are known; a `pyarrow.Table`.
-        edges: One row per edge with its scores; a user's own rows, where they came from
-            a file.
-        num_nodes: Number of nodes.
-        num_edges: Number of edges, loops left out and duplicates merged.
-        num_kept: How many of them the model keeps.
-        score_name: "accuracy" or "micro_f1".
-        score: The score on `scored` nodes; None without labels.
-        scored: Number of nodes that were scored: the test nodes, or all that have a
-            label where there are none.
+    `nodes` has a row per node: id, prediction, probabilities, and label and split where
+    they are known; `edges` a row per edge, or the rows of a user's file, with scores.
+    Scored are the test nodes, or where there are none all that have a label.
     """
 
-    nodes: Any
-    edges: Any
+    nodes: Any  # a `pyarrow.Table`
+    edges: Any  # likewise
     num_nodes: int
-    num_edges: int
-    num_kept: int
-    score_name: str
-    score: float | None
-    scored: int
+    num_edges: int  # loops left out and duplicates merged
+    num_kept: int  # how many of them the model keeps
+    score_name: str  # "accuracy" or "micro_f1"
+    score: float | None  # None without labels
+    scored: int  # number of nodes
 
     def to_dict(self) -> dict[str, Any]:
         """The counts and the score, for JSON."""

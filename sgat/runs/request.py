@@ -22,24 +22,17 @@ OTHER_LABELS: dict[str, dict[str, Any]] = {
 class Request:
     """A run as a user asks for it; settings that are not given stay as they are.
 
-    Attributes:
-        data: Changes to `DataConfig`. Paths become absolute, so that a run can be
-            resumed from any folder.
-        files: Changes to `FileOptions`.
-        model: Changes to `ModelConfig`.
-        train: Changes to `TrainConfig`.
-        config: A config file or the name of a shipped one.
-        out: The run folder.
-        pruned: A file for the smaller graph.
+    The first four are changes to sections of the settings. Paths in `data` become
+    absolute, so that a run can be resumed from any folder.
     """
 
     data: dict[str, Any] = dataclasses.field(default_factory=dict)
     files: dict[str, Any] = dataclasses.field(default_factory=dict)
     model: dict[str, Any] = dataclasses.field(default_factory=dict)
     train: dict[str, Any] = dataclasses.field(default_factory=dict)
-    config: str | None = None
-    out: Path | None = None
-    pruned: Path | None = None
+    config: str | None = None  # a config file or the name of a shipped one
+    out: Path | None = None  # the run folder
+    pruned: Path | None = None  # a file for the smaller graph
 
     @property
     def name(self) -> str | None:

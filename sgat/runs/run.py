@@ -34,19 +34,12 @@ from sgat.training.saved_model import missing_folders
 
 @dataclasses.dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended.
+    """How a run ended."""
 
-    Attributes:
-        summary: The numbers of the run; None if it was interrupted.
-        epochs: Number of finished epochs.
-        files: Names of the files in the folder.
-        notes: Choices made for the user, one sentence each.
-    """
-
-    summary: dict[str, Any] | None
-    epochs: int
-    files: list[str]
-    notes: tuple[str, ...]
+    summary: dict[str, Any] | None  # None if it was interrupted
+    epochs: int  # number of finished ones
+    files: list[str]  # names of those in the folder
+    notes: tuple[str, ...]  # choices made for the user, one sentence each
 
 
 def run(

@@ -1,9 +1,5 @@
-"""Metrics: predictions from class scores, their accuracy or micro-F1, and the loss.
+"""Metrics: predictions from class scores, their accuracy or micro-F1, and the loss."""
 
-Tested by tests/training/test_metrics.py and tests/training/test_evaluate.py.
-"""
-
-import dataclasses
 from collections.abc import Sequence
 
 import torch
@@ -11,7 +7,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sgat.data.node_data import NodeData, labelled
-from sgat.node_classifier import NodeClassifier
 
 
 def decide(logits: Tensor, is_multilabel: bool) -> Tensor:
@@ -72,40 +67,6 @@ def _cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     log_probability = F.log_softmax(logits, dim=1)
     is_class = y[:, None] == torch.arange(logits.shape[1], device=y.device)
     return -torch.where(is_class, log_probability, 0).sum() / len(y)
-
-
-@dataclasses.dataclass(frozen=True)
-class Evaluation:
-    """Score and loss of a model on the nodes of one role."""
-
-    score: float
-    loss: float
-
-
-@torch.no_grad()
-def evaluate(
-    model: NodeClassifier, graphs: Sequence[NodeData], roles: Sequence[str]
-) -> list[Evaluation | None]:
-    """Score a model with evaluation gates on the nodes of each role.
-
-    Over all graphs together; None for a role that no node has.
-    """
-    model.eval()
-    found: dict[str, list[tuple[Tensor, Tensor]]] = {role: [] for role in roles}
-    for data in graphs:
-        masks = {role: getattr(data, role) for role in roles}
-        if any(bool(mask.any()) for mask in masks.values()):
-            logits = model(data.x, data.graph)
-            for role, mask in masks.items():
-                found[role].append((logits[mask], data.y[mask]))
-    results: list[Evaluation | None] = []
-    for parts in found.values():
-        if not any(len(y) for _, y in parts):
-            results.append(None)
-            continue
-        logits, y = (torch.cat(side) for side in zip(*parts, strict=True))
-        results.append(Evaluation(score(logits, y).item(), loss_on(logits, y).item()))
-    return results
 
 
 def score_nodes(

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
-from sgat.training.metrics import evaluate
 from sgat.training.result import Result
 from sgat_lab.baselines.gat import GAT
+from sgat_lab.trials.evaluation import evaluate
 
 
 class Trained(NamedTuple):

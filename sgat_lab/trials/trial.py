@@ -18,13 +18,13 @@ from sgat.data.configured import load_configured
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic import inject
 from sgat.runs.provenance import device_name, versions
-from sgat.training.metrics import evaluate
 from sgat.training.result import Result
 from sgat_lab.baselines import fit, prepare
 from sgat_lab.config import LabConfig, MadeDataConfig
 from sgat_lab.synthetic.block_models import BLOCK_MODELS, block_model
 from sgat_lab.synthetic.stand_ins import STAND_INS
 from sgat_lab.trials.best_possible import BEST_POSSIBLE, judged_best
+from sgat_lab.trials.evaluation import evaluate
 from sgat_lab.trials.probes import PROBES, Trained
 from sgat_lab.trials.record import Record
 from sgat_lab.trials.task import Task, differences

@@ -8,7 +8,7 @@ from support.small_data import block_graph, several_graphs
 import sgat
 from sgat.explaining.removal import removal_curve
 from sgat.scored import score_graphs
-from sgat.training.metrics import evaluate
+from sgat_lab.trials.evaluation import evaluate
 
 QUICK = {"hidden": 8, "epochs": 8, "keep": 0.5, "device": "cpu"}
 

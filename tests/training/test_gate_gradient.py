@@ -22,7 +22,7 @@ from sgat.graph import Graph
 from sgat.training.fresh_model import build_sgat
 from sgat.training.gate_gradient import Rebar, Reinforce, Relax, estimator_for
 from sgat.training.loop import Training, fit
-from sgat.training.metrics import evaluate
+from sgat_lab.trials.evaluation import evaluate
 
 BINARY = ["reinforce", "gumbel", "rebar", "relax"]
 

@@ -18,7 +18,7 @@ from sgat.judging import EdgeJudge, edge_judge
 from sgat.training import files
 from sgat.training.fresh_model import examples, judge_anew, observe
 from sgat.training.loop import Training, fit
-from sgat.training.metrics import evaluate
+from sgat_lab.trials.evaluation import evaluate
 
 MODEL = paper_model(hidden=5, heads=2, scorer="evidence")
 TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)

@@ -14,7 +14,7 @@ from sgat.graph import Graph
 from sgat.ops import noise
 from sgat.training import files
 from sgat.training.loop import Training, fit
-from sgat.training.metrics import evaluate
+from sgat_lab.trials.evaluation import evaluate
 
 SMALL = paper_model(hidden=7)
 

@@ -1,9 +1,13 @@
+import dataclasses
 import math
 
 import pytest
 import torch
+import torch.nn.functional as F
+from support.small_data import block_graph, several_graphs
 
 from sgat.training import metrics
+from sgat.training.metrics import _cross_entropy, score_nodes
 
 
 def test_the_highest_score_decides_or_each_positive_one():
@@ -49,3 +53,46 @@ def test_the_shape_of_the_labels_chooses_the_score():
     assert metrics.score(logits, torch.tensor([[1.0, 0.0], [1.0, 1.0]])) == 1.0
     assert metrics.score_name(True) == "micro_f1"
     assert metrics.score_name(False) == "accuracy"
+
+
+def test_the_cross_entropy_for_gpus_is_that_of_torch():
+    logits = torch.randn(31, 5, dtype=torch.float64)
+    # A class that is ruled out has probability 0 and a logarithm without end.
+    logits[:, 4] = -torch.inf
+    logits.requires_grad_()
+    y = torch.randint(4, (31,))
+    losses = [function(logits, y) for function in (_cross_entropy, F.cross_entropy)]
+    torch.testing.assert_close(*losses)
+    grads = [torch.autograd.grad(loss, logits)[0] for loss in losses]
+    torch.testing.assert_close(*grads)
+
+
+def test_without_a_role_test_nodes_are_scored_else_all_that_are_labelled():
+    data = block_graph()
+    y = data.y.clone()
+    y[:100] = -1
+    nobody = torch.zeros_like(data.test)
+    untested = dataclasses.replace(data.with_split(data.train, nobody, nobody), y=y)
+    predicted = torch.randint(3, (data.num_nodes,))
+    right = predicted == data.y
+    for graph, role, mask in (
+        (data, None, data.test),
+        (data, "train", data.train),
+        (untested, None, y >= 0),
+    ):
+        score, number = score_nodes([graph], [predicted], role)
+        assert number == int(mask.sum()) > 0
+        assert score == pytest.approx(right[mask].double().mean().item())
+    assert score_nodes([untested], [predicted], "test") == (None, 0)
+
+
+def test_predictions_on_several_graphs_are_scored_together():
+    graphs = several_graphs()
+    every = [torch.randn(data.num_nodes, 7) > 0 for data in graphs]
+    found, number = score_nodes(graphs, every)
+    assert number == graphs[4].num_nodes
+    predicted, labels = every[4], graphs[4].y > 0
+    both = int((predicted & labels).sum())
+    assert found == pytest.approx(2 * both / int(predicted.sum() + labels.sum()))
+    trained = sum(data.num_nodes for data in graphs[:3])
+    assert score_nodes(graphs, every, "train")[1] == trained

@@ -65,17 +65,11 @@ class FeatureColumn:
 
 @dataclasses.dataclass(frozen=True)
 class Encoding:
-    """Everything taken from one file that another file must be read with.
+    """Everything taken from one file that another file must be read with."""
 
-    Attributes:
-        features: How the feature columns of the node table are encoded.
-        edge_features: How those of the edge table are encoded.
-        classes: The classes, or the label columns, in the order of their indices.
-    """
-
-    features: tuple[FeatureColumn, ...] = ()
-    edge_features: tuple[FeatureColumn, ...] = ()
-    classes: tuple[Any, ...] = ()
+    features: tuple[FeatureColumn, ...] = ()  # of the node table
+    edge_features: tuple[FeatureColumn, ...] = ()  # of the edge table
+    classes: tuple[Any, ...] = ()  # or label columns, in the order of their indices
 
     @property
     def feature_names(self) -> tuple[str, ...]:

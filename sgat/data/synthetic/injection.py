@@ -30,15 +30,10 @@ HUB_SHARE = 0.05
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Injected:
-    """Data with added edges.
-
-    Attributes:
-        data: The data with the old and the new edges.
-        added: Which edges are new, in the order of `data.graph`, [E] bool.
-    """
+    """Data with the old and the new edges."""
 
     data: NodeData
-    added: Tensor
+    added: Tensor  # which edges are new, in the order of `data.graph`, [E] bool
 
 
 def inject(

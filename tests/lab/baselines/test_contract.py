@@ -10,11 +10,11 @@ from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
-from sgat.training.metrics import evaluate
 from sgat_lab.baselines import METHODS, find_method, fit
 from sgat_lab.baselines import prepare as prepare_all
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
+from sgat_lab.trials.evaluation import evaluate
 
 VARIANTS = {
     f"geom_gcn, {embedding}": ("geom_gcn", {"embedding": embedding})

@@ -11,10 +11,10 @@ from torch import Tensor
 from sgat.config import TrainConfig
 from sgat.graph import Graph
 from sgat.training.loop import Training
-from sgat.training.metrics import evaluate
 from sgat_lab.baselines.gat import GAT
 from sgat_lab.baselines.gat_topk import METHOD, GATTopK, fit, is_among_smallest
 from sgat_lab.config import MethodConfig
+from sgat_lab.trials.evaluation import evaluate
 
 N, K, D, C = 23, 7, 5, 3
 
