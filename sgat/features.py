@@ -170,6 +170,19 @@ def concatenate(parts: list[Features]) -> Features:
     )
 
 
+def rows(x: Features, start: int, stop: int) -> Features:
+    """The rows from `start` up to `stop`; all of them are the matrix itself."""
+    if (start, stop) == (0, x.shape[0]):
+        return x
+    if isinstance(x, Tensor):
+        return x[start:stop]
+    ptr = x.row_ptr[start : stop + 1]
+    entries = slice(int(ptr[0]), int(ptr[-1]))
+    return SparseFeatures(
+        ptr - ptr[0], x.column[entries], x.value[entries], x.num_columns
+    )
+
+
 def normalise_rows(x: Features) -> Features:
     """Divide each row by its sum of absolute values; rows of zeros stay zero."""
     if isinstance(x, SparseFeatures):

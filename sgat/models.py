@@ -14,7 +14,7 @@ from sgat import ops
 from sgat.config import ModelConfig
 from sgat.config.sections import Activation, FixedReadout, GateMode
 from sgat.conv import SGATConv, as_graph, noise_seed
-from sgat.features import Features
+from sgat.features import Features, rows
 from sgat.gates import BinaryGates, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge
@@ -63,7 +63,8 @@ class SGAT(NodeClassifier):
             module; None for the additive scorer of the paper. With "evidence" gates go
             by `Graph.log_odds`, see `judged`.
         rank: Length of the vectors, or width, of a scorer chosen by name.
-        gate_bias: Start of a learned scalar in every log α; None leaves it out.
+        gate_bias: Start of a learned scalar in every log α; None leaves it out. With
+            "evidence" it stays where it starts, unless training has a budget (`keep`).
         symmetric: Keep or remove both directions of an edge together (undirected
             graphs only).
         bias: Add learned vectors to the layers' outputs.
@@ -153,6 +154,9 @@ class SGAT(NodeClassifier):
             convs.append(conv)
             width = conv.heads * conv.out_channels
         self.convs = nn.ModuleList(convs)
+        if by_evidence and self.gating.gate_bias is not None:
+            # The judge has set the border; only a budget moves it.
+            self.gating.gate_bias.requires_grad_(False)
         self.classifier: nn.Linear | DiffusionReadout | BeliefReadout | None = None
         if readout == "linear":
             self.classifier = nn.Linear(width, out_channels)
@@ -189,6 +193,33 @@ class SGAT(NodeClassifier):
             return self.classifier.reach
         return len(self.convs)
 
+    @property
+    def uses_attention(self) -> bool:
+        """Whether messages are weighed by attention (eq. 8); beliefs are summed up."""
+        return self.reach > 0 and self.readout != "beliefs"
+
+    @property
+    def odds_line(self) -> tuple[float, float]:
+        """Numbers (a, b) with which a · log α + b are the log-odds of an edge.
+
+        With "evidence" they are those of the judge, that the edge is real: without the
+        gate bias and without what `EvidenceScorer.spread` did. Otherwise they are those
+        that its gate is open.
+        """
+        scorer, bias = self.gating.scorer, self.gating.gate_bias
+        if not isinstance(scorer, EvidenceScorer):
+            return 1.0, -self.gating.gates.threshold
+        scale, added = (
+            float(scorer.scale),
+            0.0 if bias is None else float(bias.detach()),
+        )
+        return 1 / scale, -(float(scorer.shift) + scorer.threshold + added) / scale
+
+    def probability_of(self, log_alpha: Tensor) -> Tensor:
+        """Probability of each edge by its log-odds, see `odds_line`, [E]."""
+        scale, shift = self.odds_line
+        return torch.sigmoid(log_alpha * scale + shift)
+
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
         if self.judge is not None:
@@ -218,9 +249,19 @@ class SGAT(NodeClassifier):
         if self.judge is None or graph.log_odds is not None:
             return graph
         # Shapes depend on the data, so a compiler must step around it.
-        judge = torch.compiler.disable(self.judge.log_odds)
+        judge = torch.compiler.disable(self._log_odds)
         with torch.autocast(graph.device.type, enabled=False):
             return dataclasses.replace(graph, log_odds=judge(x, graph))
+
+    def _log_odds(self, x: Features, graph: Graph) -> Tensor:
+        """Log-odds of the edges, each graph of a batch (`Graph.merge`) judged alone."""
+        assert self.judge is not None
+        found, start = [], 0
+        for part in graph.split():
+            stop = start + part.num_nodes
+            found.append(self.judge.log_odds(rows(x, start, stop), part))
+            start = stop
+        return torch.cat(found)
 
     def compute(
         self,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sgat.data.files import FileGraph
 
 SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
-"""Columns of a score table, after those of the input."""
+"""Columns of a score table, after those of the input; `attention` if it is used."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,11 +31,21 @@ class EdgeScores:
     """Scores of the edges at evaluation, in the order of the graph."""
 
     log_alpha: Tensor  # location log α_ij of the gate, [E]
-    probability: Tensor  # P(z_ij ≠ 0), [E]
+    probability: Tensor  # P(z_ij ≠ 0), of judged edges P(real), [E]
     gate: Tensor  # z_ij at evaluation, in [0, 1], [E]
     kept: Tensor  # whether evaluation keeps the edge, [E] bool
     attention: Tensor | None = None  # share a_ij in the messages to its target, [E]
     loop_attention: Tensor | None = None  # share a_ii of a node's self-loop, [N]
+
+    @classmethod
+    def by_model(cls, model: SGAT, log_alpha: Tensor, graph: Graph) -> EdgeScores:
+        """The scores of a model: as its read-out uses them, and as its judge judged."""
+        found = cls.from_log_alpha(log_alpha, graph, model.gating.gates)
+        probability = model.probability_of(found.log_alpha)
+        found = dataclasses.replace(found, probability=probability)
+        if model.uses_attention:
+            return found
+        return dataclasses.replace(found, attention=None, loop_attention=None)
 
     @classmethod
     def from_log_alpha(
@@ -64,6 +74,12 @@ class EdgeScores:
             attention=weight * inverse[graph.dst],
             loop_attention=loop * inverse,
         )
+
+    @property
+    def columns(self) -> dict[str, Tensor]:
+        """The scores of a table, by their names in `SCORES`."""
+        found = {name: getattr(self, name) for name in SCORES}
+        return {name: part for name, part in found.items() if part is not None}
 
     def to(self, device: torch.device | str) -> EdgeScores:
         """The same scores on another device."""
@@ -127,7 +143,7 @@ def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
     logits = model(seen.x, opened).cpu()
     del opened
     log_alpha = ops.log_alphas(graph, *scores)
-    edges = EdgeScores.from_log_alpha(log_alpha, graph, gating.gates)
+    edges = EdgeScores.by_model(model, log_alpha, graph)
     return edges.to("cpu"), logits
 
 
@@ -149,7 +165,7 @@ def edge_table(scored: Sequence[ScoredGraph]) -> Any:
             "src": src if ids is None else ids[src],
             "dst": dst if ids is None else ids[dst],
             "weight": data.graph.edge_weight.cpu().numpy(),
-            **{name: np.asarray(getattr(found, name)) for name in SCORES},
+            **{name: np.asarray(part) for name, part in found.columns.items()},
         }
         table = pd.DataFrame(columns)
         if len(scored) > 1:
@@ -159,7 +175,7 @@ def edge_table(scored: Sequence[ScoredGraph]) -> Any:
 
 
 def score_table(files: FileGraph, scores: EdgeScores) -> Any:
-    """The rows of the user's edge table with the five scores of each, M rows.
+    """The rows of the user's edge table with the scores of each, M rows.
 
     A row that stands for both directions gets the larger score of the two. A self-loop
     has no log α, and probability, gate and `kept` are 1, 1 and true. `with_columns`
@@ -170,8 +186,7 @@ def score_table(files: FileGraph, scores: EdgeScores) -> Any:
     loops: dict[str, float | Tensor] = {"probability": 1.0, "gate": 1.0, "kept": True}
     if scores.loop_attention is not None:
         loops["attention"] = scores.loop_attention
-    values = {name: getattr(scores, name) for name in SCORES}
-    return with_columns(files, values, loops)
+    return with_columns(files, scores.columns, loops)
 
 
 def node_table(scored: Sequence[ScoredGraph]) -> Any:

@@ -6,7 +6,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from sgat.features import SparseFeatures, concatenate, normalise_rows, product
+from sgat.features import SparseFeatures, concatenate, normalise_rows, product, rows
 
 
 def bag_of_words(num_rows: int = 13, num_columns: int = 29) -> Tensor:
@@ -124,3 +124,13 @@ def test_the_product_and_its_gradients_are_those_of_the_matrices(width: int) -> 
     torch.testing.assert_close(*outputs)
     grads = [torch.autograd.grad(out, (x, weight), upstream) for out in outputs]
     torch.testing.assert_close(*grads)
+
+
+def test_rows_are_those_of_the_dense_matrix():
+    dense = torch.tensor([[0.0, 1.0], [2.0, 0.0], [0.0, 0.0], [3.0, 4.0]])
+    sparse = SparseFeatures.from_dense(dense)
+    for start, stop in ((0, 4), (1, 3), (2, 2), (3, 4)):
+        assert torch.equal(rows(dense, start, stop), dense[start:stop])
+        found = rows(sparse, start, stop)
+        assert found.shape == (stop - start, 2)
+        assert torch.equal(found.to_dense(), dense[start:stop])

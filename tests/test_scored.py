@@ -138,6 +138,20 @@ def test_one_scoring_gives_what_the_model_says_of_edges_and_nodes(scorer, readou
     assert found.data is data
 
 
+@pytest.mark.parametrize("readout", ["linear", "diffusion", "beliefs"])
+def test_attention_is_in_tables_where_the_read_out_uses_it(readout):
+    data = block_graph()
+    (found,) = score_graphs(some_model(data, readout=readout), [data])
+    is_used = readout != "beliefs"
+    assert ("attention" in edge_table([found]).columns) == is_used
+    files = from_tables(pa.table({"src": ["a", "b"], "dst": ["b", "a"]}))
+    loops = found.edges.loop_attention
+    scores = {name: part[:2] for name, part in found.edges.columns.items()}
+    small = EdgeScores(**scores, loop_attention=None if loops is None else loops[:2])
+    names = score_table(files, small).column_names
+    assert names == ["src", "dst", *SCORES[: 5 if is_used else 4]]
+
+
 def test_labels_are_each_predicted_by_themselves():
     graphs = several_graphs()
     model = some_model(graphs[0])

@@ -137,8 +137,9 @@ def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
         shown = table.groupby("kept", sort=False).head(top)
         _print_table(console, heads, shown[heads].to_numpy().tolist())
     if kept > dropped:
+        best = "most attention" if "attention" in table else "largest gates"
         console.print(
-            f"only the {dropped:,} of {kept:,} kept edges with the most attention were"
+            f"only the {dropped:,} of {kept:,} kept edges with the {best} were"
             " dropped in turn; more with --top",
             soft_wrap=True,
         )

@@ -101,13 +101,11 @@ def estimated_effects(model: SGAT, scored: ScoredGraph) -> Tensor:
     opened = ops.open_edges(graph, zero, zero, score, gates=gates, backend=backend)
     logits = model(data.x.to(device), opened)
     (gradient,) = torch.autograd.grad(_sureness(data, logits, logits).sum(), score)
-    assert scores.attention is not None
-    rest = (1 - scores.attention[scores.kept]).clamp(min=LEAST_REST)
-    if model.readout == "beliefs":
-        rest = torch.ones_like(rest)
     estimate = torch.zeros_like(weight)
-    estimate[scores.kept] = -gradient.cpu() * float(half / slope) / rest
-    return estimate
+    estimate[scores.kept] = -gradient.cpu() * float(half / slope)
+    if scores.attention is None:
+        return estimate
+    return estimate / (1 - scores.attention).clamp(min=LEAST_REST)
 
 
 @torch.no_grad()

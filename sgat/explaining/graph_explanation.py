@@ -118,13 +118,13 @@ def important_edges(
         found.append(effect_without(model, scored, both_ways(data, edge)))
         if progress is not None:
             progress(len(found), len(chosen))
-    assert scores.attention is not None
     columns = {
         "src": data.ids[data.graph.src[chosen].numpy()],
         "dst": data.ids[data.graph.dst[chosen].numpy()],
         "gate": scores.gate[chosen].numpy(),
-        "attention": scores.attention[chosen].numpy(),
     }
+    if scores.attention is not None:
+        columns["attention"] = scores.attention[chosen].numpy()
     table = pd.DataFrame(columns).join(pd.DataFrame(found, columns=Effect._fields))
     ranked = table.sort_values("change", key=abs, ascending=False, kind="stable")
     return ranked.head(top).reset_index(drop=True)

@@ -47,11 +47,11 @@ class Verdict:
 class NodeExplanation:
     """Why a node got its prediction.
 
-    `table` has a row per edge into the node, the kept first, by attention, then the
-    removed, by log α: neighbour, kept, log_alpha, probability, gate, attention, label,
-    prediction; and of an edge that was dropped, `change` of the probability of the
-    predicted class and what the prediction `becomes`, missing if it stays. With several
-    labels, `change` is that of the label it moves most, `change_of`. `own_share` is the
+    `table` has a row per edge into the node, the kept first, by attention (by gate
+    where the read-out uses none), then the removed, by log α: neighbour, kept,
+    log_alpha, probability, gate, attention, label, prediction; and of an edge that was
+    dropped, `change` of the probability of the predicted class and what the prediction
+    `becomes`, missing if it stays. With several labels, `change` is that of the label it moves most, `change_of`. `own_share` is the
     share of the node itself in what it receives in a layer, or in a step of diffusion.
     """
 
@@ -126,14 +126,14 @@ def explain_node(
     changed = logits_without(model, part, number, [edges, *sets], progress=tell)
     table = _neighbour_table(part, edges)
     _add_changes(table, part, number, changed[1:])
-    assert scores.loop_attention is not None
+    loop = scores.loop_attention
     return NodeExplanation(
         node=_id(data, number),
         graph=data.name,
         verdict=verdict_of(data, part.prediction[number], part.probability[number]),
         label=label_of(data, data.y[number]),
         split=next((r for r in ROLES if bool(getattr(data, r)[number])), None),
-        own_share=_own_share(model, float(scores.loop_attention[number])),
+        own_share=None if loop is None else _own_share(model, float(loop[number])),
         reach=model.reach,
         alone=verdict_from(data, changed[0]),
         dropped=len(sets),
@@ -191,19 +191,19 @@ def label_of(data: NodeData, y: Tensor) -> Any:
     return data.classes[int(y)] if int(y) >= 0 else None
 
 
-def _own_share(model: SGAT, loop_attention: float) -> float | None:
+def _own_share(model: SGAT, loop_attention: float) -> float:
     if isinstance(model.classifier, DiffusionReadout):
         return model.classifier.own_share(loop_attention)
-    return None if model.readout == "beliefs" else loop_attention
+    return loop_attention
 
 
 def _ordered_edges(scored: ScoredGraph, node: int) -> Tensor:
-    """Edges into a node: the kept by attention, then the removed by log α."""
+    """Edges into a node: the kept by attention or gate, then the removed by log α."""
     start, stop = scored.data.graph.row_ptr[node : node + 2].tolist()
     scores = scored.edges
     edges = torch.arange(start, stop)
-    assert scores.attention is not None
-    keys = [scores.log_alpha, scores.attention, scores.kept]
+    share = scores.gate if scores.attention is None else scores.attention
+    keys = [scores.log_alpha, share, scores.kept]
     order = np.lexsort([-key[edges].double().numpy() for key in keys])
     return edges[torch.from_numpy(order)]
 
@@ -212,8 +212,9 @@ def _neighbour_table(scored: ScoredGraph, edges: Tensor) -> Any:
     data = scored.data
     sources = data.graph.src[edges].tolist()
     columns: dict[str, Any] = {"neighbour": [_id(data, j) for j in sources]}
-    for name in ("kept", "log_alpha", "probability", "gate", "attention"):
-        columns[name] = getattr(scored.edges, name)[edges].numpy()
+    found = scored.edges.columns
+    for name in sorted(found, key="kept".__ne__):
+        columns[name] = found[name][edges].numpy()
     for name, value in (("label", data.y), ("prediction", scored.prediction)):
         columns[name] = [_text(label_of(data, value[j])) for j in sources]
     return pd.DataFrame(columns)

@@ -68,6 +68,7 @@ def draw_node(explanation: NodeExplanation, path: Path) -> None:
     from matplotlib.figure import Figure
 
     table = explanation.table
+    table = table.assign(share=table.get("attention", table["gate"]))
     kept, removed = table[table["kept"]], table[~table["kept"]]
     shown = [kept.head(MOST_DRAWN), removed.head(MOST_DRAWN)]
     style = _Style(explanation)
@@ -80,7 +81,7 @@ def draw_node(explanation: NodeExplanation, path: Path) -> None:
     radius = np.repeat([1.0, 1.25], [len(shown[0]), len(shown[1])])
     places = np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius[:, None]
     rows = [*shown[0].itertuples(), *shown[1].itertuples()]
-    largest = max((row.attention for row in rows), default=0.0) or 1.0
+    largest = max((row.share for row in rows), default=0.0) or 1.0
     # Lines that meet in the middle must leave room for each other.
     scale = float(np.clip(60 / max(count, 1), 1.5, 5)) / largest
     for row, place, angle in zip(rows, places, angles, strict=True):
@@ -149,7 +150,7 @@ def _line(panel: Any, place: Any, row: Any, scale: float) -> None:
     """The message from a neighbour to the node in the middle."""
     drawn: dict[str, Any] = {"color": "#888888", "lw": 1.0, "ls": DASHES}
     if row.kept:
-        drawn = {"color": "#222222", "lw": 0.6 + scale * row.attention}
+        drawn = {"color": "#222222", "lw": 0.6 + scale * row.share}
     panel.plot([place[0], 0], [place[1], 0], zorder=1, **drawn)
 
 

@@ -197,6 +197,23 @@ class Graph:
             **fields,
         )
 
+    def split(self) -> list[Graph]:
+        """The graphs that `merge` put side by side, their edges alone; or this one."""
+        if self.node_id is None:
+            return [self]
+        sizes = (self.node_id >> 32).unique_consecutive(return_counts=True)[1].tolist()
+        if len(sizes) < 2:
+            return [self]
+        found, first = [], 0
+        for size in sizes:
+            ptr = self.row_ptr[first : first + size + 1]
+            edges = slice(int(ptr[0]), int(ptr[-1]))
+            ends = self.dst[edges] - first, self.src[edges] - first
+            weight = None if self.weight is None else self.weight[edges]
+            found.append(Graph(size, *ends, ptr - ptr[0], weight))
+            first += size
+        return found
+
     @property
     def num_edges(self) -> int:
         """Number of gated edges E, loops left out."""

@@ -219,7 +219,8 @@ def apply_rules(
         )
         for note in choice.notes:
             logger.warning("%s.", note)
-        found.append(chosen_scores(choice, graph, gates))
+        chosen = chosen_scores(choice, graph, gates)
+        found.append(dataclasses.replace(chosen, probability=part.probability))
     return found
 
 

@@ -233,12 +233,14 @@ def output(
     columns: list[str],
     threshold: float | None,
     gates: Gates,
+    line: tuple[float, float],
     gone: Collection[Reason],
     place: str | None,
 ) -> str:
     """The kept rows with the columns of the user and, if wanted, those of the scores.
 
-    Gates are those of `sgat.pruning.chosen_scores`. A loop has no log α, and its
+    Gates are those of `sgat.pruning.chosen_scores`, probabilities those of the `line`
+    (`SGAT.odds_line`). A loop has no log α, and its
     probability and gate are 1; a row whose node is missing has none of the three.
     Without a `threshold` above which gates are open, no scores are written. The column
     `place` comes last.
@@ -247,12 +249,11 @@ def output(
     if threshold is not None:
         score, own = "CAST(score AS DOUBLE)", f"{gates.threshold:.17E}"
         moved = f"({score} - ({threshold:.17E}))"
+        probability = _sigmoid(f"{score} * {line[0]:.17E} + ({line[1]:.17E})")
         relaxed = _sigmoid(f"({moved} + ({own})) / {gates.temperature:.17E}")
         if isinstance(gates, BinaryGates):
-            probability = _sigmoid(score)
             gate = f"CASE WHEN {moved} > 0E0 THEN 1E0 ELSE {relaxed} END"
         else:
-            probability = _sigmoid(f"{score} - ({own})")
             width = gates.zeta - gates.gamma
             value = f"({relaxed} * {width:.17E} + ({gates.gamma:.17E}))"
             open_gate = f"WHEN {value} > 0E0 THEN LEAST({value}, 1E0)"

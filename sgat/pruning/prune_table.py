@@ -77,7 +77,7 @@ def prune_table(
         names += WRITTEN_SCORES
     tell("writing")
     shown = decision.threshold if task.with_scores else None
-    query = expression.output(columns, shown, task.gates, gone, engine.place)
+    query = expression.output(columns, shown, task.gates, task.line, gone, engine.place)
     with _in_place_of(out) as temporary:
         engine.write(query, names, out, temporary)
     return Pruned(

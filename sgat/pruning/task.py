@@ -34,6 +34,7 @@ class PruneTask:
     gates: Gates  # of the model
     scores: NodeScores | RowScores | None = None  # None if the rows have theirs
     score_column: str = "log_alpha"  # where they have them
+    line: tuple[float, float] = (1.0, 0.0)  # makes log-odds of them: `SGAT.odds_line`
     symmetric: bool = False  # whether the model gates both directions as one
     src: str = "src"
     dst: str = "dst"

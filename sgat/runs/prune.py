@@ -158,6 +158,7 @@ def _run_task(
     options = dataclasses.replace(config.data.files, **request.files)
     config = config.replace(data={"files": options})
     nodes, trained = _nodes(request, folder, config)
+    slope, shift = read_json(folder.summary)["odds_line"]
     is_own = request.edges is None and request.nodes is None
     task = _task(
         request,
@@ -167,6 +168,7 @@ def _run_task(
         rules=request.rules,
         scores=None if is_own or trained is None else _scores(folder, *trained),
         gates=chosen_gates(config.model),
+        line=(slope, shift),
         symmetric=bool(config.model.symmetric),
         undirected=_is_undirected(request, folder, config),
         missing=request.missing,

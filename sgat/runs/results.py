@@ -57,7 +57,8 @@ def summarise(
     removed = sum(int((~part.edges.kept).sum()) for part in scored)
     gates = torch.cat([part.edges.gate[part.edges.kept] for part in scored])
     name = metrics.score_name(graphs[0].is_multilabel)
-    has_price = config.train.keep is None and result.sgat.reach > 0
+    is_judged = result.sgat.judge is not None
+    has_price = config.train.keep is None and result.sgat.reach > 0 and not is_judged
     return {
         "data": graphs[0].name if config.data.name is None else config.data.name,
         name: test,
@@ -71,6 +72,7 @@ def summarise(
         "removed_share_sampled": 1 - result.best.open_share if edges else 0.0,
         "mean_gate": float(gates.mean()) if len(gates) else None,
         "threshold": result.sgat.gating.gates.threshold,
+        "odds_line": list(result.sgat.odds_line),
         "reach": result.sgat.reach,
         "undirected_rows": files is not None and files.undirected,
         "edges_with_loops": edges + nodes,

@@ -55,7 +55,8 @@ class StoredGraph:
         Features and weights are not in them: `x` has no columns, all weights are 1, and
         there is no attention.
         """
-        gates, scored = self.saved.model.gating.gates, []
+        model, scored = self.saved.model, []
+        gates = model.gating.gates
         for name, table in (nodes := self._nodes()):
             known = _ids(table)
             graph, log_alpha = _sorted_graph(
@@ -66,7 +67,7 @@ class StoredGraph:
             score = torch.from_numpy(log_alpha)
             kept = gates.is_kept(score)
             gate = torch.where(kept, gates.value(score), 0)
-            edges = EdgeScores(score, gates.probability_open(score), gate, kept)
+            edges = EdgeScores(score, model.probability_of(score), gate, kept)
             data = NodeData(
                 graph=graph,
                 x=torch.empty(len(table), 0),
@@ -84,7 +85,6 @@ class StoredGraph:
 
     def read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
         """The scores of the data that the run was trained on, which was read again."""
-        gates = self.saved.model.gating.gates
         column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
         values = torch.from_numpy(column.to_numpy().astype(np.float32))
         scored, start, nodes = [], 0, self._nodes()
@@ -100,7 +100,7 @@ class StoredGraph:
             log_alpha[place[place >= 0]] = given[place >= 0]
             if self._both_ways:
                 log_alpha = graph.larger_direction(log_alpha)
-            edges = EdgeScores.from_log_alpha(log_alpha, graph, gates)
+            edges = EdgeScores.by_model(self.saved.model, log_alpha, graph)
             scored.append(ScoredGraph(data, edges, *self._predictions(table)))
         return scored
 

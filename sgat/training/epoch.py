@@ -53,8 +53,10 @@ class Epochs:
         if config.keep is not None:
             warmup = config.warmup_epochs
             self.budget = EdgeBudget(config.keep, warmup=warmup, device=self.device)
+            if self._gating.gate_bias is not None:
+                self._gating.gate_bias.requires_grad_()
         self.estimator: gate_gradient.Estimator | None = None
-        if isinstance(model, SGAT) and model.reach:
+        if isinstance(model, SGAT) and model.reach and self._gates_learn:
             gates = model.gating.gates
             self.estimator = gate_gradient.estimator_for(gates, self.device)
         self.optimiser = self._optimiser()
@@ -114,7 +116,9 @@ class Epochs:
         self.seeds = torch.tensor(seeds, dtype=torch.long, **scalar)
         rise = config.warmup_epochs + 1
         price = config.l0_weight
-        if isinstance(self.model, SGAT) and not self.model.reach:
+        if isinstance(self.model, SGAT) and not (
+            self.model.reach and self._gates_learn
+        ):
             # Gates that nothing depends on would close at any price.
             price = 0.0
         prices = [price * min(1.0, (e + 1) / rise) for e in epochs]
@@ -135,6 +139,12 @@ class Epochs:
         """The gates a budget moves."""
         assert isinstance(self.model, SGAT)
         return self.model.gating
+
+    @property
+    def _gates_learn(self) -> bool:
+        """Whether training moves gates; judged ones stay, but for a budget."""
+        assert isinstance(self.model, SGAT)
+        return self.model.judge is None or self.budget is not None
 
     def _optimiser(self) -> torch.optim.Adam:
         config = self.config

@@ -155,6 +155,12 @@ def _check_sgat(
             "`gate_mode` must be inductive to train on several graphs:"
             " transductive gates know the edges of one graph only."
         )
+    has_price = train.keep is None and train.l0_weight not in (0, TrainConfig.l0_weight)
+    if has_price and model.scorer == "evidence":
+        raise ValueError(
+            "`l0_weight` must be left out where gates go by evidence, which no price"
+            f" moves, got {train.l0_weight:g}; use `keep`, or the scorer additive."
+        )
     if train.keep is not None and not model.gate_bias:
         raise ValueError(
             "`gate_bias` must be true with `keep`: training to a share of edges moves"

@@ -346,3 +346,13 @@ def test_scipy_gets_a_one_for_every_edge(awkward_graph: Graph):
     expected[graph.dst.numpy(), graph.src.numpy()] = 1
     assert (matrix.toarray() == expected).all()
     assert graph.to_scipy().dtype == np.int8
+
+
+def test_a_batch_splits_into_its_graphs():
+    parts = [GRAPHS[name]() for name in ("random directed", "no edges", "chain")]
+    found = Graph.merge(parts).split()
+    assert [part.num_nodes for part in found] == [part.num_nodes for part in parts]
+    for one, other in zip(found, parts, strict=True):
+        assert torch.equal(one.edge_index, other.edge_index)
+        assert torch.equal(one.row_ptr, other.row_ptr)
+    assert parts[0].split() == [parts[0]]

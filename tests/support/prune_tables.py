@@ -30,9 +30,9 @@ class ScoredNodes:
 
     def task(self, table, rules, **options):
         nodes = Nodes(pa.array(self.ids), self.ids_are_text)
-        gating = self.model.gating
-        given = {"scores": self.scores, "symmetric": gating.symmetric, **options}
-        return PruneTask(table, nodes, rules, gating.gates, **given)
+        gating, line = self.model.gating, self.model.odds_line
+        own = {"scores": self.scores, "symmetric": gating.symmetric, "line": line}
+        return PruneTask(table, nodes, rules, gating.gates, **{**own, **options})
 
 
 def prune(task, out, name="duckdb", **engine_options):

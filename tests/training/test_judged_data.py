@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -12,16 +13,20 @@ from torch import Tensor
 import sgat
 from sgat import SGATClassifier
 from sgat.config import TrainConfig
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, merge
+from sgat.features import SparseFeatures
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge, edge_judge
+from sgat.pruning import Rules
+from sgat.pruning.choice import apply_rules
+from sgat.scored import score_graphs
 from sgat.training import files
 from sgat.training.fresh_model import examples, judge_anew, observe
 from sgat.training.loop import Training, fit
 from sgat_lab.trials.evaluation import evaluate
 
 MODEL = paper_model(hidden=5, heads=2, scorer="evidence")
-TRAIN = TrainConfig(epochs=5, device="cpu", l0_weight=1e-4)
+TRAIN = TrainConfig(epochs=5, device="cpu")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -176,9 +181,50 @@ def test_training_fits_the_judge_first_and_leaves_it_as_it_is(
     assert len(judged_sizes) == 2, "by training once, and by the other judge"
     kept = training.records[-1].kept_share
     odds = alone.log_odds(data.x, data.graph)
-    bias = training.model.gating.gate_bias
-    shift = 0.0 if bias is None else float(bias.detach())
-    assert kept == pytest.approx(float((odds + shift > 0).float().mean()))
+    assert kept == pytest.approx(float((odds > 0).float().mean()))
+
+
+@pytest.mark.parametrize("gradient", ["hard_concrete", "reinforce", "gumbel", "relax"])
+def test_training_leaves_the_border_where_the_judge_set_it(
+    data: NodeData, gradient: Any
+):
+    model = dataclasses.replace(MODEL, gate_gradient=gradient, gate_bias=True)
+    for price in (0.0, TrainConfig.l0_weight):
+        config = dataclasses.replace(TRAIN, epochs=10, l0_weight=price)
+        result = fit([data], model, config)
+        assert float(result.sgat.gating.gate_bias) == 0
+        (found,) = score_graphs(result.sgat, [data], result.graphs)
+        odds = result.graphs[0].graph.log_odds
+        assert torch.equal(found.edges.kept, odds > 0)
+        assert torch.allclose(found.edges.probability, odds.sigmoid(), atol=1e-6)
+        assert result.records[-1].price == 0
+
+
+def test_a_budget_moves_the_border_and_not_the_probability(data: NodeData):
+    config = dataclasses.replace(TRAIN, keep=0.3)
+    result = fit([data], dataclasses.replace(MODEL, gate_bias=True), config)
+    (found,) = score_graphs(result.sgat, [data], result.graphs)
+    odds = result.graphs[0].graph.log_odds
+    assert float(result.sgat.gating.scorer.scale) > 1
+    assert not torch.equal(found.edges.kept, odds > 0)
+    assert torch.allclose(found.edges.probability, odds.sigmoid(), atol=1e-4)
+    (ruled,) = apply_rules(
+        Rules(keep=0.2), [data], [found.edges], None, result.sgat.gating.gates
+    )
+    assert torch.equal(ruled.probability, found.edges.probability)
+
+
+def test_graphs_of_a_batch_are_judged_each_by_itself(several: list[NodeData]):
+    model = Training(several, MODEL, TRAIN).model
+    sparse = [
+        dataclasses.replace(part, x=SparseFeatures.from_dense(part.x))
+        for part in several
+    ]
+    for graphs in (several, sparse):
+        alone = [model.judged(data.x, data.graph).log_odds for data in graphs]
+        batch = merge(graphs)
+        found = model.judged(batch.x, batch.graph).log_odds
+        assert torch.equal(found, torch.cat(alone))
 
 
 @pytest.mark.parametrize("noise_rate", [0.0, 0.4])

@@ -283,6 +283,12 @@ def test_diverging_training_says_so():
     [
         ({"gate_bias": False}, {"keep": 0.5}, "`gate_bias` must be true with `keep`"),
         (
+            {"scorer": "auto"},
+            {"l0_weight": 0.1},
+            "`l0_weight` must be left out where gates go by evidence, which no price"
+            " moves, got 0.1; use `keep`, or the scorer additive.",
+        ),
+        (
             {},
             {"device": "abacus"},
             "`device` must be one that works here, got 'abacus'",
