@@ -59,8 +59,10 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             other graphs; it has 0 layers where edges say nothing about the classes.
             "attention" replaces "diffusion" where nodes have several labels or the
             scorer is not "evidence". "linear" is the paper's.
-        keep: Share of the edges to keep, in (0, 1]; None leaves it to `l0_weight`.
-        l0_weight: λ, the price of an expected open edge; not used with `keep`.
+        keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer
+            "evidence", or to `l0_weight`.
+        l0_weight: λ, the price of an expected open edge; not used with `keep`, and
+            refused with the scorer "evidence", whose gates no price moves.
         epochs: Passes over the training graphs.
         lr: Learning rate.
         weight_decay: L2 penalty on the parameters.
@@ -77,8 +79,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         model_: The trained `SGAT`, in evaluation mode.
         classes_: Class names in the order of the columns of `predict_proba`.
         edges_: One row per edge of the training graphs, self-loops left out: src, dst,
-            weight, log_alpha, probability, gate, kept, attention (and graph, if there
-            are several).
+            weight, log_alpha, probability, gate, kept, attention if the read-out uses
+            it (and graph, if there are several).
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
         noise_share_: Share of the training graphs' edges that is estimated to be noise;

@@ -66,7 +66,8 @@ class ModelConfig(Settings):
             beyond. Learned in training: cosine (similarity of both ends), bilinear and
             gatv2 (any relation of both ends), structure (degrees, common neighbours).
         rank: Length of the vectors of the scorers cosine and bilinear, width of gatv2.
-        gate_bias: Learn one scalar that is part of every gate.
+        gate_bias: Learn one scalar that is part of every gate. With the scorer evidence
+            it stays at its start, unless `keep` moves it.
         gate_bias_start: Start value of that scalar.
         symmetric: Keep or remove both directions of an edge together. By default only
             where the edges have no direction.
@@ -125,8 +126,10 @@ class TrainConfig(Settings):
         epochs: Number of passes over the training graphs.
         lr: Learning rate of Adam.
         weight_decay: L2 penalty on the weights.
-        l0_weight: λ, the price of an open edge; not used with `keep`.
-        keep: Share of the edges to keep, in (0, 1]. Without it `l0_weight` decides.
+        l0_weight: λ, the price of an open edge; not used with `keep`. The scorer
+            evidence takes no other than the default, and does not use it.
+        keep: Share of the edges to keep, in (0, 1]. Without it the scorer evidence
+            decides, and with other scorers `l0_weight`.
         warmup: Number of epochs over which λ rises from 0, or the kept share falls from
             1 to `keep`. By default 0 for λ, 30 % of the epochs for `keep`.
         patience: Stop after this many epochs without a better validation score.

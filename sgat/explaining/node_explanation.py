@@ -51,8 +51,9 @@ class NodeExplanation:
     where the read-out uses none), then the removed, by log α: neighbour, kept,
     log_alpha, probability, gate, attention, label, prediction; and of an edge that was
     dropped, `change` of the probability of the predicted class and what the prediction
-    `becomes`, missing if it stays. With several labels, `change` is that of the label it moves most, `change_of`. `own_share` is the
-    share of the node itself in what it receives in a layer, or in a step of diffusion.
+    `becomes`, missing if it stays. With several labels, `change` is that of
+    the label it moves most, `change_of`. `own_share` is the share of the node itself in
+    what it receives in a layer, or in a step of diffusion.
     """
 
     node: Any  # the user's id

@@ -68,6 +68,7 @@ def nothing_is_computed(monkeypatch):
         *({"scorer": name} for name in ("structure", "evidence")),
         {"gate_mode": "transductive"},
         {"undirected": True},
+        {"scorer": "evidence", "keep": 0.5},
     ],
     ids=str,
 )
