@@ -59,10 +59,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             other graphs; it has 0 layers where edges say nothing about the classes.
             "attention" replaces "diffusion" where nodes have several labels or the
             scorer is not "evidence". "linear" is the paper's.
-        keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer
-            "evidence", or to `l0_weight`.
-        l0_weight: λ, the price of an expected open edge; not used with `keep`, and
-            refused with the scorer "evidence", whose gates no price moves.
+        keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer.
+        l0_weight: λ, the price of an expected open edge; not used with `keep` or with
+            the scorer "evidence", whose gates no price moves.
         epochs: Passes over the training graphs.
         lr: Learning rate.
         weight_decay: L2 penalty on the parameters.

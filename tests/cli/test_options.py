@@ -84,7 +84,7 @@ def test_help_shows_defaults_and_names_options():
     assert found["hidden"].help == r"Width of each attention head. \[64]"
     assert found["gate_bias"].help.endswith(r" \[on]")
     assert found["undirected"].help.endswith("need it.")
-    assert "Without it --l0-weight decides." in found["keep"].help
+    assert "with other scorers --l0-weight." in found["keep"].help
 
 
 @pytest.mark.parametrize("verb", [fit, compare, info])
