@@ -360,7 +360,7 @@ def test_autocast_runs_and_stays_close(graph: Graph, x: Tensor, model: SGAT):
     # A handful of roundings to 8 bits, relative to the largest score.
     assert (out - expected).abs().max() < 0.05 * expected.abs().max()
     loss.backward()
-    assert all(p.grad.dtype == torch.float32 for p in model.parameters())
+    assert all(p.grad.dtype == torch.float32 for p in learned(model))
     assert all(bool(p.grad.isfinite().all()) for p in learned(model))
 
 
