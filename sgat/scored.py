@@ -28,7 +28,7 @@ SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EdgeScores:
-    """Scores of the edges at evaluation, in the order of the graph."""
+    """Scores of the edges at evaluation, in the order of the graph; None if unknown."""
 
     log_alpha: Tensor  # location log α_ij of the gate, [E]
     probability: Tensor  # P(z_ij ≠ 0), of judged edges P(real), [E]
@@ -92,18 +92,12 @@ class ScoredGraph:
     """A graph with the scores of its edges and the predictions of its nodes.
 
     Training ends with one, a run folder stores it, and all that comes later reads it.
-
-    Attributes:
-        data: The graph with labels and roles.
-        edges: Scores of its edges, on the CPU.
-        prediction: Class of each node, [N]; for several labels 0 or 1 each, [N, C].
-        probability: Probability of each class or label, [N, C].
     """
 
-    data: NodeData
-    edges: EdgeScores
-    prediction: Tensor
-    probability: Tensor
+    data: NodeData  # with labels and roles
+    edges: EdgeScores  # on the CPU
+    prediction: Tensor  # class of each node, [N]; or 0 or 1 per label, [N, C]
+    probability: Tensor  # of each class or label, [N, C]
 
 
 @torch.no_grad()
@@ -116,11 +110,8 @@ def score_graphs(
 ) -> list[ScoredGraph]:
     """Score every edge of each graph once, and predict its nodes with these scores.
 
-    Args:
-        model: The trained network, in evaluation mode.
-        graphs: The data.
-        seen: The same data on the model's device, as training had it; None moves it.
-        is_multilabel: Whether a node can have several labels; None goes by the data.
+    `seen` is the same data on the model's device, as training had it; None moves it.
+    Whether a node can have several labels goes by the data, unless it is said.
     """
     if seen is None:
         device = next(model.parameters()).device

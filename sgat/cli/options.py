@@ -68,12 +68,9 @@ def with_settings(
 
     The verb gets a dictionary for each section, under the name used here, with what was
     given on the command line. What was not given is not in it, so that config files and
-    defaults keep their say. A setting that is a parameter of the verb has no option.
-
-    Args:
-        only: Names of the `FileOptions`; by default all but `WITHOUT_OPTION`.
-        of_run: Whether the defaults of `FileOptions` are those of a run.
-        sections: The sections, by the name of the verb's parameter.
+    defaults keep their say. A setting that is a parameter of the verb has no option. Of
+    `FileOptions` those in `only` have one, by default all but `WITHOUT_OPTION`; their
+    defaults are those of a run with `of_run`.
     """
 
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:

@@ -19,13 +19,8 @@ def check_outputs(
 ) -> None:
     """Make sure that nothing is lost by writing, and that it can be written.
 
-    A file to write must be none that is read, none of the run and no other output.
-
-    Args:
-        outputs: Files to write, by the name of their option.
-        inputs: Files that are read, by what they are.
-        folder: The run, if there is one; its own files are not to be replaced.
-        overwrite: Whether a file to write may be there already.
+    A file to write, by the name of its option, must be none that is read, by what it
+    is, none of the run and no other output. With `overwrite` it may be there already.
     """
     taken = {Path(path): what for what, path in inputs.items() if path is not None}
     for option, path in outputs.items():

@@ -99,16 +99,11 @@ def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]
 
 
 class Stages:
-    """Work of several stages.
-
-    Attributes:
-        tell: Begins a stage, by its name.
-        share: Returns how much of the stage is done, in percent, or less than 0 where
-            nobody knows; may be set at any time.
-    """
+    """Work of several stages; `tell` begins one, by its name."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
+        # Percent done, less than 0 where nobody knows; may be set at any time.
         self.share: Callable[[], float] = lambda: -1.0
 
 

@@ -12,12 +12,9 @@ def aligned(
     markdown: bool = False,
     left: Sequence[int] = (0,),
 ) -> list[str]:
-    """The lines of a table: header, rule, body; numbers to the right.
+    """The lines of a table: header, rule, body; the columns `left` to the left.
 
-    Args:
-        table: Cells, the header first.
-        markdown: Write Markdown.
-        left: Columns that are aligned to the left; -1 is the last.
+    Other columns, of numbers, are aligned to the right; -1 is the last.
     """
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lefts = {number % len(widths) for number in left}

@@ -16,12 +16,8 @@ SECTIONS: dict[str, type[Settings]] = {"model": ModelConfig, "train": TrainConfi
 def from_arguments(given: Mapping[str, Any], *, where: str) -> Config:
     """The settings that arguments stand for; None is the default.
 
-    Args:
-        given: The arguments; those that are no settings are left alone.
-        where: Whose arguments they are, for messages.
-
-    Raises:
-        ValueError: If one is unknown, or not of its type or range.
+    Arguments that are no settings are left alone. `where` says in messages whose they
+    are.
     """
     found: dict[str, Any] = {}
     for name, kind in SECTIONS.items():

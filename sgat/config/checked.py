@@ -142,15 +142,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], *, where: str = "config") -> Self:
-        """Build from a table, perhaps with tables in it.
-
-        Args:
-            content: The values by name; what is left out has its default.
-            where: Where they come from, for messages.
-
-        Raises:
-            ValueError: If a key is unknown, or a value is refused.
-        """
+        """Build from a table; `where` says in messages where it comes from."""
         for key in content:
             if key not in cls.declared():
                 raise ValueError(f"{where}: {_unknown(key, list(cls.declared()))}")

@@ -67,12 +67,8 @@ class Rules(Settings):
 
         Rules that keep more edges than the model move its threshold down, so that every
         edge that the score keeps sends messages. Rules that keep fewer leave the gates
-        of the kept edges as they are.
-
-        Args:
-            threshold: The model's own.
-            lowest_kept: Lowest score among the round(keep · E) best; None without any.
-            highest_removed: Highest score among the others; None without any.
+        of the kept edges as they are. `lowest_kept` is the lowest score among the
+        round(keep · E) best, `highest_removed` the highest among the others.
         """
         if self.threshold is not None:
             return min(self.threshold, threshold)

@@ -29,19 +29,12 @@ ROLE_WORDS = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Split:
-    """The roles of the nodes of one graph; a node named by none of them has no role.
+    """The roles of the nodes of one graph; a node named by none of them has no role."""
 
-    Attributes:
-        train: Nodes whose labels train the model, ascending int64.
-        val: Nodes that choose the model.
-        test: Nodes that are only reported on.
-        num_nodes: Number of nodes of the graph.
-    """
-
-    train: Ids
-    val: Ids
-    test: Ids
-    num_nodes: int
+    train: Ids  # nodes whose labels train the model, ascending int64
+    val: Ids  # nodes that choose the model
+    test: Ids  # nodes that are only reported on
+    num_nodes: int  # of the graph
 
     @classmethod
     def from_masks(cls, train: Tensor, val: Tensor, test: Tensor) -> Split:

@@ -163,18 +163,19 @@ def _homophily(
     """Node homophily, edge homophily, and why they are None if they are."""
     if data.is_multilabel:
         return None, None, "A node has several labels, so classes do not agree or not."
-    labelled = data.y >= 0
-    if not bool(labelled.any()):
+    if not bool((data.y >= 0).any()):
         return None, None, "No node has a label."
-    src, dst = neighbours.src, neighbours.dst
-    y = data.y.int()
-    both = labelled[src] & labelled[dst]
-    same = both & (y[src] == y[dst])
-    size = data.num_nodes
-    known = torch.bincount(dst[both], minlength=size)
-    agreeing = torch.bincount(dst[same], minlength=size)
+    known, agreeing = known_neighbours(data.y, neighbours)
     share = agreeing.double() / known.clamp(min=1)
-    node_homophily = float(share[labelled].mean())
-    if not bool(both.any()):
+    node_homophily = float(share[data.y >= 0].mean())
+    if not int(known.sum()):
         return node_homophily, None, "No edge joins two labelled nodes."
-    return node_homophily, int(same.sum()) / int(both.sum()), None
+    return node_homophily, int(agreeing.sum()) / int(known.sum()), None
+
+
+def known_neighbours(y: Tensor, graph: Graph) -> tuple[Tensor, Tensor]:
+    """Edges into each labelled node from labelled ones, and from its class, [N] each."""
+    src, dst = graph.src, graph.dst
+    both = (y[src] >= 0) & (y[dst] >= 0)
+    known, same = dst[both], dst[both & (y[src] == y[dst])]
+    return known.bincount(minlength=len(y)), same.bincount(minlength=len(y))

@@ -17,6 +17,7 @@ from torch import Tensor
 from sgat import ops
 from sgat.data.node_data import NodeData, merge
 from sgat.data.prepare import component_of_nodes
+from sgat.data.statistics import known_neighbours
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
@@ -198,15 +199,11 @@ def _homophily(data: NodeData, graph: Graph) -> tuple[float | None, float | None
     """Share of edges within a class, and the mean over nodes of that share."""
     if data.is_multilabel:
         return None, None
-    src, dst, y = graph.src.long(), graph.dst.long(), data.y
-    both = (y[src] >= 0) & (y[dst] >= 0)
-    if not bool(both.any()):
+    known, agreeing = known_neighbours(data.y, graph)
+    if not int(known.sum()):
         return None, None
-    same = both & (y[src] == y[dst])
-    known = torch.bincount(dst[both], minlength=data.num_nodes)
-    agreeing = torch.bincount(dst[same], minlength=data.num_nodes)
     share = agreeing.double() / known
-    return int(same.sum()) / int(both.sum()), float(share[known > 0].mean())
+    return int(agreeing.sum()) / int(known.sum()), float(share[known > 0].mean())
 
 
 def _agreement(

@@ -66,17 +66,11 @@ def choose_edges(
     protected: Array | None = None,
     threshold: float = HardConcrete().threshold,
 ) -> Choice:
-    """Choose the edges that stay.
+    """Choose the edges that stay, of a graph on the CPU, by their scores, [E].
 
     Of edges with equal scores the earlier is better; a pair stands where its earlier
-    edge stands.
-
-    Args:
-        log_alpha: Scores, [E].
-        graph: The edges, on the CPU.
-        rules: The rules.
-        protected: Edges that are never removed, [E] bool.
-        threshold: The model's own threshold, for rules that name none.
+    edge stands. Edges that are `protected`, [E] bool, are never removed. `threshold` is
+    the model's own, for rules that name none.
     """
     score = np.asarray(log_alpha)
     place, twin = np.arange(len(score)), None
@@ -186,19 +180,10 @@ def apply_rules(
     protect: Sequence[Any] | None,
     gates: Gates,
 ) -> list[EdgeScores]:
-    """The scores under the rules, with the gates of the kept edges.
+    """The scores of each graph under the rules, with the gates of the kept edges.
 
-    Edges without direction stay or go as one in any case.
-
-    Args:
-        rules: The rules, for each graph.
-        graphs: The graphs.
-        scores: Scores of the edges of each.
-        protect: For each graph edges that are never removed, see `find_protected`.
-        gates: The gates of the model.
-
-    Raises:
-        ValueError: If `protect` is not one entry for each graph, or a bad one.
+    Edges without direction stay or go as one in any case. `protect` has an entry for
+    each graph, see `find_protected`.
     """
     given = [None] * len(graphs) if protect is None else protect
     if len(given) != len(graphs):
@@ -227,14 +212,8 @@ def apply_rules(
 def find_protected(protect: Any, data: NodeData) -> Array | None:
     """Mark the edges to protect, [E] bool; None without any.
 
-    Args:
-        protect: Pairs (src, dst) of the user's node ids, in any collection, or an array
-            or tensor of node numbers, [2, P] as `edges`. Where edges have no direction,
-            a pair names both.
-        data: The graph.
-
-    Raises:
-        ValueError: If it is no collection of pairs, or names a node that is not there.
+    They are pairs (src, dst) of the user's node ids, in any collection, or an array or
+    tensor of node numbers, [2, P]. Where edges have no direction, a pair names both.
     """
     if protect is None:
         return None

@@ -28,21 +28,14 @@ Result = TypeVar("Result")
 
 
 class DuckDB:
-    """An embedded database; `Spark` has the same methods.
+    """An embedded database of so many megabytes; `Spark` has the same methods.
 
     Rows are written in the order of the input: joins lose it, so the rows that stay are
-    sorted by their place in the end, on disk where they do not fit into memory.
-
-    Args:
-        scratch: A folder for what does not fit into memory.
-        memory: The most memory to use, in megabytes.
-
-    Attributes:
-        place: Column with the place of each row of a table that was read; `write`
-            expects it as the last column of the query. None if rows come in any order.
+    sorted by their place in the end, in the folder `scratch` where they do not fit into
+    memory. `write` expects the column `place` as the last one of its query.
     """
 
-    place: str | None = "place"
+    place: str | None = "place"  # None if rows come in any order
 
     def __init__(self, scratch: Path, memory: int) -> None:
         self.reads: Path | None = None

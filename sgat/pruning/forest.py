@@ -17,23 +17,15 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Batch = tuple[Array, ...]
-"""Source, target, score and key of some edges."""
+"""Source, target (int32), score (floating) and key (int64) of some edges, [B] each."""
 
 
 def spanning_forest(num_nodes: int, passes: Callable[[], Iterable[Batch]]) -> Array:
-    """Keys of the edges of the maximum spanning forest, directions ignored.
+    """Keys of the edges of the maximum spanning forest, ascending, directions ignored.
 
     Of edges with equal scores the one with the lower key is better, so the forest is
-    unique. Takes about 80 bytes per node.
-
-    Args:
-        num_nodes: Number of nodes N.
-        passes: Called once per round; yields all edges, in batches: source and target
-            [B] int32, score [B] floating, key [B] int64. Edges of the same key must be
-            the same edge, or the directions of one.
-
-    Returns:
-        Keys in ascending order, [F] int64: N minus the number of components.
+    unique. `passes` is called once per round and yields all edges, in batches. Edges of
+    one key must be the same edge, or its directions. Takes about 80 bytes per node.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -23,13 +23,8 @@ Array = np.ndarray[Any, Any]
 class Spark:
     """See `sgat.pruning.duckdb_engine.DuckDB`; rows come in any order.
 
-    Args:
-        scratch: A folder for what does not fit into memory.
-        memory: Memory of the driver, in megabytes.
-        master: The Spark master, such as local[2] or spark://host:7077.
-
-    Raises:
-        ValueError: If Java is missing or the master does not answer.
+    `memory` is that of the driver. An error if Java is missing or the `master`, such as
+    local[2] or spark://host:7077, does not answer.
     """
 
     place: str | None = None

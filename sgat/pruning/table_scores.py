@@ -71,12 +71,7 @@ class NodeScores:
 
 @torch.no_grad()
 def node_scores(model: SGAT, x: Features) -> NodeScores | None:
-    """The parts of scores by a trained network; None if its scorer has no such parts.
-
-    Args:
-        model: The network.
-        x: Features of the nodes, [N, K].
-    """
+    """The parts of scores by a trained network; None if its scorer has none."""
     if not isinstance(model.gating.scorer, BY_NODES):
         return None
     empty = Graph.from_edges(torch.empty(2, 0, dtype=torch.long), x.shape[0])

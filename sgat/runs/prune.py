@@ -48,15 +48,8 @@ def prune_run(
 
     A run on several graphs has one table of edges: a share counts its rows, and the
     other rules hold in each graph, which the column `graph` names. After an error
-    nothing is written.
-
-    Args:
-        request: The request.
-        tell: Called with the name of each stage.
-        watch: Called with the engine once it runs.
-
-    Returns:
-        The numbers: rows, kept, removed, reasons, seconds, and so on.
+    nothing is written. `tell` is called with the name of each stage, `watch` with the
+    engine once it runs. The numbers are returned: rows, kept, removed and so on.
     """
     start = time.perf_counter()
     _check_out(request)

@@ -58,17 +58,10 @@ def run(
     All checks of data and settings come before the first file is written. Results of
     an earlier run in the folder are replaced when the new ones are complete; until
     then, and after an error, they are as they were. An error before the first
-    checkpoint leaves nothing behind.
-
-    Args:
-        folder: Where results go.
-        settings: What to train on, and how.
-        resume: Go on from the checkpoint in the folder, if there is one.
-        root: Folder of the named data sets; None takes that of the settings.
-        loaded: The data; None loads it.
-        pruned: A file for the smaller graph, in the format of its suffix.
-        tensorboard: Write the epochs for TensorBoard; a run that began so goes on so.
-        on_epoch: Called with the record of each epoch.
+    checkpoint leaves nothing behind. With `resume` a run goes on from the checkpoint in
+    the folder, if there is one, and writes for TensorBoard if it began so. Data that is
+    not `loaded` is read, `root` before the folder of the settings. `pruned` is a file
+    for the smaller graph.
     """
     if resume and folder.is_finished and pruned is None:
         return _finished_before(folder, "nothing was done")

@@ -53,15 +53,6 @@ class FeatureColumn:
         """Number of features the column becomes."""
         return len(self.categories if self.kind == "category" else self.shift)
 
-    @property
-    def feature_names(self) -> list[str]:
-        """A name for each of its features: `age`, `x_0`, `colour=red`."""
-        if self.kind == "category":
-            return [f"{self.name}={value}" for value in self.categories]
-        if self.kind == "vector":
-            return [f"{self.name}_{entry}" for entry in range(self.width)]
-        return [self.name]
-
 
 @dataclasses.dataclass(frozen=True)
 class Encoding:
@@ -70,11 +61,6 @@ class Encoding:
     features: tuple[FeatureColumn, ...] = ()  # of the node table
     edge_features: tuple[FeatureColumn, ...] = ()  # of the edge table
     classes: tuple[Any, ...] = ()  # or label columns, in the order of their indices
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """A name for each column of `x`; none for identity features."""
-        return tuple(name for part in self.features for name in part.feature_names)
 
     def to_json(self) -> str:
         """The encoding as text, for a run's folder."""

@@ -22,7 +22,7 @@ def test_features_are_chosen_and_dropped() -> None:
 
 def test_index_written_by_accident_is_no_feature(tmp_path: Path) -> None:
     graph = text_nodes(tmp_path, ",id,f\n0,a,5\n1,b,6\n2,c,7\n")
-    assert graph.encoding.feature_names == ("f",)
+    assert [each.name for each in graph.encoding.features] == ["f"]
 
 
 def test_a_later_file_needs_neither_labels_nor_roles() -> None:
@@ -80,7 +80,7 @@ def test_several_label_columns_make_a_multi_label_matrix(tmp_path: Path) -> None
     )
     assert graph.data.is_multilabel and graph.data.classes == ("v", "u")
     assert graph.data.y.tolist() == [[1, 0], [0, 1], [1, 1]]
-    assert graph.encoding.feature_names == ("f",)
+    assert [each.name for each in graph.encoding.features] == ["f"]
 
 
 def test_split_words_may_be_spelled_differently() -> None:
