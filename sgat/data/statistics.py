@@ -174,8 +174,8 @@ def _homophily(
 
 
 def known_neighbours(y: Tensor, graph: Graph) -> tuple[Tensor, Tensor]:
-    """Edges into each labelled node from labelled ones, and from its class, [N] each."""
-    src, dst = graph.src, graph.dst
+    """Edges between labelled nodes into each node, and of these within a class, [N]."""
+    src, dst, y = graph.src, graph.dst, y.int()
     both = (y[src] >= 0) & (y[dst] >= 0)
     known, same = dst[both], dst[both & (y[src] == y[dst])]
     return known.bincount(minlength=len(y)), same.bincount(minlength=len(y))
