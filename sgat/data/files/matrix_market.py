@@ -108,10 +108,7 @@ def write_matrix_market(
 def _below_diagonal(
     row: Array, column: Array, weight: Array | None
 ) -> tuple[Array, Array, Array | None]:
-    """Swap the ends where needed; of a pair given twice the largest weight counts.
-
-    Repeated loops have the sum of their weights.
-    """
+    """Swap the ends where needed; of a pair given twice the largest weight counts."""
     large, small = np.maximum(row, column), np.minimum(row, column)
     key = large * (large.max(initial=0) + 1) + small
     _, first, pair = np.unique(key, return_index=True, return_inverse=True)
@@ -119,13 +116,10 @@ def _below_diagonal(
         return large, small, weight
     value = np.ones(len(row)) if weight is None else weight
     total = np.zeros(len(first), dtype=value.dtype)
-    is_loop = row == column
-    np.maximum.at(total, pair[~is_loop], value[~is_loop])
-    np.add.at(total, pair[is_loop], value[is_loop])
+    np.maximum.at(total, pair, value)
     order = first.argsort()
-    is_plain = weight is None and (total == 1).all()
     first, total = first[order], total[order]
-    return large[first], small[first], None if is_plain else total
+    return large[first], small[first], None if weight is None else total
 
 
 def _read_head(path: Path, file: IO[bytes]) -> _Head:
