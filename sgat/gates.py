@@ -83,17 +83,11 @@ class BinaryGates:
     the gradient straight through: that of σ((log u - log(1 - u) + log α) / β) stands in
     for that of z, which is biased. "reinforce", "rebar" and "relax" leave z constant,
     and the trainer adds their estimate (see `sgat.training.gate_gradient`).
-
-    Attributes:
-        gradient: "reinforce", "gumbel", "rebar" or "relax".
-        temperature: β > 0 of the relaxed gates; "relax" starts from it.
-        samples: Draws per training step of "reinforce", the baselines of each other;
-            1 takes the running mean of the loss for a baseline.
     """
 
     gradient: BinaryGradient
-    temperature: float = ModelConfig.temperature
-    samples: int = ModelConfig.gate_samples
+    temperature: float = ModelConfig.temperature  # β > 0; "relax" starts from it
+    samples: int = ModelConfig.gate_samples  # draws per training step of "reinforce"
 
     threshold: ClassVar[float] = 0.0
     """The log α above which an evaluation gate is open."""

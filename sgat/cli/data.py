@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -195,27 +195,20 @@ class Kind(StrEnum):
     "sgat data inject pubmed --kind hub --seed 1 --out noisy/pubmed"
 )
 def inject(
-    name: Annotated[
-        str, typer.Argument(help="A named data set, see `sgat data list`.")
-    ],
-    out: Annotated[
-        Path, typer.Option(help="Folder for the tables; it must be new or empty.")
-    ],
-    kind: Annotated[
-        Kind,
-        typer.Option(
-            help="random: any two nodes. cross-class: two nodes of different class."
-            " hub: any node with one of the highest degree."
-        ),
-    ] = Kind.RANDOM,
-    rate: Annotated[
-        float, typer.Option(help="Number of new edges over the number of old ones.")
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(help="Chooses the edges.")] = 0,
-    hubs: Annotated[
-        int | None,
-        typer.Option(help="How many nodes are hubs; by default 5 % of them."),
-    ] = None,
+    name: str = typer.Argument(help="A named data set, see `sgat data list`."),
+    out: Path = typer.Option(help="Folder for the tables; it must be new or empty."),
+    kind: Kind = typer.Option(
+        Kind.RANDOM,
+        help="random: any two nodes. cross-class: two nodes of different class."
+        " hub: any node with one of the highest degree.",
+    ),
+    rate: float = typer.Option(
+        1.0, help="Number of new edges over the number of old ones."
+    ),
+    seed: int = typer.Option(0, help="Chooses the edges."),
+    hubs: int | None = typer.Option(
+        None, help="How many nodes are hubs; by default 5 % of them."
+    ),
     data_root: Path | None = DATA_ROOT,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -230,17 +223,12 @@ def inject(
 
     with download_bar(name, quiet=quiet) as progress:
         loaded = load(name, root=data_root, progress=progress)
-    graphs = [
-        add_edges(
-            data,
-            kind.value,
-            rate,
-            seed + number,
-            undirected=data.graph.is_undirected,
-            hubs=hubs,
+    graphs = []
+    for number, data in enumerate(loaded):
+        both, own = data.graph.is_undirected, seed + number
+        graphs.append(
+            add_edges(data, kind.value, rate, own, undirected=both, hubs=hubs)
         )
-        for number, data in enumerate(loaded)
-    ]
     files = write_injected(graphs, out)
     num_edges = sum(injected.data.graph.num_edges for injected in graphs)
     num_added = sum(int(injected.added.sum()) for injected in graphs)

@@ -30,41 +30,28 @@ class Degrees:
 class Statistics:
     """Counts of one graph, or the totals of several.
 
-    Attributes:
-        edges: Directed edges without loops, E.
-        edges_with_loops: E + N, one self-loop per node, as in the paper's Table 1.
-        fill: Share of the features that is not zero.
-        classes: Number of classes, or of labels in the multi-label case.
-        class_sizes: Number of nodes of each class, or with each label.
-        components: Number of connected components, directions ignored.
-        isolated: Number of nodes without an edge.
-        homophily: H, the mean over the labelled nodes of the share of a node's labelled
-            neighbours that have its class; a node without any counts 0.
-        edge_homophily: Share of the edges between labelled nodes that join one class.
-        homophily_note: Why the two are None, if they are.
-        split: Number of training, validation and test nodes.
-        memory: Bytes that training is estimated to need, see `estimate_memory`.
-        graphs: The same for each graph, if there are several.
+    `homophily` is H, the mean over the labelled nodes of the share of a node's labelled
+    neighbours that have its class; a node without any counts 0.
     """
 
     name: str
     nodes: int
-    edges: int
-    edges_with_loops: int
+    edges: int  # directed, without loops, E
+    edges_with_loops: int  # E + N, one self-loop per node, as in the paper's Table 1
     features: int
-    fill: float
-    classes: int
-    class_sizes: dict[str, int]
+    fill: float  # share of the features that is not zero
+    classes: int  # or labels, in the multi-label case
+    class_sizes: dict[str, int]  # nodes of each class, or with each label
     unlabelled: int
-    components: int
-    isolated: int
+    components: int  # directions ignored
+    isolated: int  # nodes without an edge
     degrees: Degrees
     homophily: float | None
-    edge_homophily: float | None
-    homophily_note: str | None
-    split: dict[str, int]
-    memory: int
-    graphs: tuple[Statistics, ...] = ()
+    edge_homophily: float | None  # share of labelled edges that join one class
+    homophily_note: str | None  # why the two are None, if they are
+    split: dict[str, int]  # number of training, validation and test nodes
+    memory: int  # bytes to train, see `estimate_memory`
+    graphs: tuple[Statistics, ...] = ()  # each graph, if there are several
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""

@@ -18,12 +18,9 @@ from sgat.scorers.scores import Scores, check_rank
 class PairScorer(nn.Module):
     """The part that scorers of pairs share: additive scores beside their own.
 
-    Args:
-        channels: Width D of the projected features.
-        sizes: Further sizes of the scorer, for its `repr`.
-        additive: Add the scores of the paper's gate, so that all edges of a node can
-            open or close together.
-        init_gain: Scale of the initial weights.
+    These are the scores of the paper's gate, so that all edges of a node can open or
+    close together. `channels` is the width D of the projected features, `sizes` are
+    further sizes for the `repr`, and `init_gain` scales the initial weights.
     """
 
     def __init__(

@@ -16,11 +16,8 @@ from sgat.scorers.scores import Scores
 class AdditiveScorer(nn.Module):
     """The paper's inductive gate (eq. 14): log α_ij = b₁ · h_i + b₂ · h_j.
 
-    h is the projection by the first head of the first layer, W_0^(0) in the paper.
-
-    Args:
-        channels: Width D of the projected features.
-        init_gain: Scale of the initial weights.
+    h, of width `channels`, is the projection by the first head of the first layer,
+    W_0^(0) in the paper. `init_gain` scales the initial weights.
     """
 
     def __init__(self, channels: int, *, init_gain: float = 1.0) -> None:

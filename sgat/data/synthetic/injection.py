@@ -108,12 +108,9 @@ def write_injected(
 ) -> list[Path]:
     """Write graphs with added edges as Parquet tables, all of them or nothing.
 
-    `edges.parquet` has the columns src and dst, weight where the graph has weights, and
-    edge_feature_0 … where it has those; `added.parquet` has src and dst of the added
-    edges alone, so that no reader of the edges takes the answer for a feature;
-    `nodes.parquet` has id, feature_0 …, split, and label, or label_NAME of each label
-    in the multi-label case. Identity features are left out, as `read_graph` puts them
-    in again. Nodes have the user's ids. Several graphs get a folder each, named by
+    `edges.parquet` and `nodes.parquet` are those of `sgat.data.files.data_tables`;
+    `added.parquet` has src and dst of the added edges alone, so that no reader of the
+    edges takes the answer for a feature. Several graphs get a folder each, named by
     their number. The folder must be new or empty; the files written are returned.
     """
     import pyarrow as pa
@@ -175,13 +172,9 @@ def _space(data: NodeData, kind: Kind, hubs: int | None) -> PairSpace:
         return front_space(every, graph.num_nodes)
     if hubs is None:
         hubs = math.ceil(HUB_SHARE * graph.num_nodes)
-    order = _degree(graph).argsort(descending=True, stable=True)
-    return front_space(order, hubs)
-
-
-def _degree(graph: Graph) -> Tensor:
-    """Edges into and out of each node, [N]."""
-    return graph.row_ptr.diff() + torch.bincount(graph.src, minlength=graph.num_nodes)
+    sent = torch.bincount(graph.src, minlength=graph.num_nodes)
+    degree = graph.row_ptr.diff() + sent  # [N]
+    return front_space(degree.argsort(descending=True, stable=True), hubs)
 
 
 def _check(data: NodeData, kind: Kind, rate: float, hubs: int | None) -> None:
