@@ -1,7 +1,5 @@
 """SGATConv: project, gate and aggregate, merge heads."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Gates: sample, value at evaluation, probability of being open."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import ClassVar, get_args

@@ -4,8 +4,6 @@ The edges of a graph and sparse node features are both stored in this form: the 
 of row i stand at positions row_ptr[i] to row_ptr[i + 1].
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Edges as somebody gives them: checked, sorted, duplicates merged, loops set apart."""
 
-from __future__ import annotations
-
 import logging
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ This is the one place where a backend is chosen. All backends offer the function
 seed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import logging

@@ -1,7 +1,5 @@
 """Common neighbours: sums over the nodes next to both ends of a pair."""
 
-from __future__ import annotations
-
 import itertools
 
 import torch

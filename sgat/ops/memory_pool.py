@@ -6,8 +6,6 @@ halves the page faults of a training step on a million edges, and takes about a
 twentieth off its time.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import threading

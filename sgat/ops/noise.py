@@ -7,8 +7,6 @@ Edge order, batches, backends and machines therefore all see the same numbers.
 Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

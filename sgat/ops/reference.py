@@ -4,8 +4,6 @@ Autograd differentiates it; `docs/method.md` derives the same gradients for the 
 backends.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

@@ -3,8 +3,6 @@
 Tested by tests/ops/test_common_neighbours.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from torch import Tensor
 

@@ -6,8 +6,6 @@ vector lanes: among others it cannot tell that arrays do not overlap.
 Tested by tests/ops/test_cpu.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sgat.gates import HardConcrete

@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sgat.ops.cpu.gates import GATE_WORK, shape_of

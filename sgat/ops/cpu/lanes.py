@@ -1,7 +1,5 @@
 """Arithmetic that runs in vector lanes: noise, exponentials and logarithms."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

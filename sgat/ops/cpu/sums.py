@@ -3,8 +3,6 @@
 Vectors of nodes are such rows: gates take their products, and gradients their sums.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ranges of rows, and the threads that take them."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import itertools

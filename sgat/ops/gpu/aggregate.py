@@ -7,8 +7,6 @@ to 64 bits first. Sums run in float32, or float64 if the features are float64.
 Tested by tests/ops/test_gpu.py.
 """
 
-from __future__ import annotations
-
 import torch
 import triton
 import triton.language as tl

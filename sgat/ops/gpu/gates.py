@@ -3,8 +3,6 @@
 Masked lanes hold 0 unless said otherwise. Sums run in the type of the scores.
 """
 
-from __future__ import annotations
-
 import torch
 import triton
 import triton.language as tl

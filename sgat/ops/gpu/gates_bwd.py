@@ -6,8 +6,6 @@ integers.
 Tested by tests/ops/test_gpu.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ float32. Tested by tests/ops/test_gpu.py, tests/ops/gpu/test_gates.py and
 tests/ops/gpu/test_project.py.
 """
 
-from __future__ import annotations
-
 import os
 
 import triton

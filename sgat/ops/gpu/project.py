@@ -1,7 +1,5 @@
 """Dropout of features and projection of sparse ones on the GPU."""
 
-from __future__ import annotations
-
 import torch
 import triton
 import triton.language as tl

@@ -4,8 +4,6 @@ Masked lanes hold 0. Every index that is multiplied by a width is widened to 64 
 first. Sums run in float32, or float64 if the features are float64.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

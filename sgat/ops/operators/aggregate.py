@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

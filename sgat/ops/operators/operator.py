@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py, which has torch check every operator.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import typing

@@ -4,8 +4,6 @@ How a matrix is cut depends on where its entries stand alone. It is worked out o
 owned by the graph or by the sparse features it was worked out for.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py and tests/ops/gpu/test_project.py.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from torch import Tensor, is_grad_enabled
