@@ -30,7 +30,6 @@ __all__ = [
     "Scores",
     "StructureScorer",
     "choose_scorer",
-    "make_scorer",
     "symmetrised",
 ]
 
@@ -42,20 +41,6 @@ SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "structure": lambda width, rank, gain: StructureScorer(width, init_gain=gain),
 }
 """Makers of scorers that look at a layer's features; "evidence" looks at none."""
-
-
-def make_scorer(
-    name: str, channels: int, rank: int, *, init_gain: float = 1.0
-) -> nn.Module:
-    """The scorer of a name in `SCORERS`.
-
-    `rank` is the length of the vectors of "cosine" and "bilinear", and the width of the
-    hidden layer of "gatv2".
-    """
-    if name not in SCORERS:
-        names = ", ".join((*SCORERS, "evidence"))
-        raise ValueError(f"Unknown scorer {name!r}; choose one of {names}.")
-    return SCORERS[name](channels, rank, init_gain)
 
 
 def choose_scorer(
@@ -71,7 +56,8 @@ def choose_scorer(
     """The scorer of a model; None for the additive one, which a layer makes itself.
 
     `scorer` is a module, "evidence", a key of `SCORERS` or None. The transductive mode
-    takes a free score for each of `num_edges` edges, and no scorer.
+    takes a free score for each of `num_edges` edges, and no scorer. `rank` is the length
+    of the vectors of "cosine" and "bilinear", and the width of "gatv2".
     """
     if gate_mode not in get_args(GateMode):
         raise ValueError(
@@ -82,7 +68,10 @@ def choose_scorer(
     elif scorer == "additive":
         scorer = None
     elif isinstance(scorer, str):
-        scorer = make_scorer(scorer, channels, rank, init_gain=init_gain)
+        if scorer not in SCORERS:
+            names = ", ".join((*SCORERS, "evidence"))
+            raise ValueError(f"Unknown scorer {scorer!r}; choose one of {names}.")
+        scorer = SCORERS[scorer](channels, rank, init_gain)
     if gate_mode == "inductive":
         return scorer
     if scorer is not None:

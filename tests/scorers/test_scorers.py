@@ -9,25 +9,25 @@ from support.awkward import GRAPHS
 from sgat.config import ModelConfig
 from sgat.graph import Graph
 from sgat.ops import log_alphas
-from sgat.scorers import SCORERS, AdditiveScorer, FreeScorer, make_scorer
+from sgat.scorers import SCORERS, AdditiveScorer, FreeScorer, choose_scorer
 
 
 @pytest.fixture(params=[*SCORERS, "free"])
 def scorer(request: pytest.FixtureRequest) -> torch.nn.Module:
     name = request.param
-    return FreeScorer(127) if name == "free" else make_scorer(name, 5, 3)
+    return FreeScorer(127) if name == "free" else SCORERS[name](5, 3, 1.0)
 
 
 def test_every_scorer_with_a_name_can_be_chosen_in_a_config():
     hints = typing.get_type_hints(ModelConfig)
     assert set(SCORERS) <= set(typing.get_args(hints["scorer"]))
-    assert isinstance(make_scorer("additive", 5, 3), AdditiveScorer)
+    assert isinstance(SCORERS["additive"](5, 3, 1.0), AdditiveScorer)
 
 
 def test_an_unknown_name_is_refused():
     known = ", ".join(SCORERS)
     with pytest.raises(ValueError, match=f"^Unknown scorer 'x'; choose one of {known}"):
-        make_scorer("x", 5, 3)
+        choose_scorer("x", "inductive", None, channels=5, rank=3, threshold=0.0)
 
 
 def test_scores_fit_the_graph_and_reach_every_weight(scorer, seed: int):
@@ -56,7 +56,7 @@ def test_no_edges_are_no_trouble(scorer):
 
 
 def test_reprs_name_the_sizes():
-    shown = {name: repr(make_scorer(name, 5, 3)).splitlines() for name in SCORERS}
+    shown = {name: repr(make(5, 3, 1.0)).splitlines() for name, make in SCORERS.items()}
     assert shown["additive"] == ["AdditiveScorer(5)"]
     assert repr(FreeScorer(7)) == "FreeScorer(7)"
     for name, title in (("cosine", "Cosine"), ("bilinear", "Bilinear")):
