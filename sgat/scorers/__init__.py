@@ -56,8 +56,8 @@ def choose_scorer(
     """The scorer of a model; None for the additive one, which a layer makes itself.
 
     `scorer` is a module, "evidence", a key of `SCORERS` or None. The transductive mode
-    takes a free score for each of `num_edges` edges, and no scorer. `rank` is the length
-    of the vectors of "cosine" and "bilinear", and the width of "gatv2".
+    takes a free score for each of `num_edges` edges, and no scorer. `rank` is that of
+    "cosine" and "bilinear", and the width of "gatv2".
     """
     if gate_mode not in get_args(GateMode):
         raise ValueError(
