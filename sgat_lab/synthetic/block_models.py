@@ -11,9 +11,10 @@ from torch import Tensor
 from sgat.data.node_data import NodeData
 from sgat.data.splits import random_fractions
 from sgat.data.synthetic.pairs import (
-    class_space,
+    PairSpace,
     front_space,
     generator_for,
+    other_classes,
     sample_pairs,
 )
 from sgat.graph import Graph
@@ -80,6 +81,19 @@ def class_features(
     for start in range(0, len(y), 65536):
         x[start : start + 65536] += mean[y[start : start + 65536]]
     return x
+
+
+def class_space(y: Tensor, num_classes: int, *, assortative: bool) -> PairSpace:
+    """Pairs of each node with its class, or else with the class before.
+
+    Nodes of class -1 take no part; class C-1 stands before class 0.
+    """
+    space = other_classes(y, num_classes)
+    start, count = space.start, space.count
+    nodes = space.order, start, count
+    if assortative:
+        return PairSpace(*nodes, start, (count - 1).clamp(min=0), "self")
+    return PairSpace(*nodes, start.roll(1), count.roll(1), "nothing")
 
 
 def graph_from_pairs(key: Tensor, mark: Tensor, num_nodes: int) -> tuple[Graph, Tensor]:
@@ -178,7 +192,7 @@ def contextual_block_model(
     num_noise = round(total * noise_rate)
     generator = generator_for(seed, 1, device)
     kind = "pairs" if undirected else "edges"
-    space = class_space(y, num_classes, "same" if assortative else "previous")
+    space = class_space(y, num_classes, assortative=assortative)
     signal = sample_pairs(
         space, total - num_noise, num_nodes, generator, undirected=undirected
     )

@@ -15,9 +15,9 @@ from torch import Tensor
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic.pairs import (
     PairSpace,
-    class_space,
     front_space,
     generator_for,
+    other_classes,
     sample_pairs,
 )
 from sgat.graph import Graph
@@ -166,7 +166,7 @@ def _merged(data: NodeData, old: Tensor, new: Tensor, template: Tensor) -> Injec
 def _space(data: NodeData, kind: Kind, hubs: int | None) -> PairSpace:
     graph = data.graph
     if kind == "cross-class":
-        return class_space(data.y, data.num_classes, "other")
+        return other_classes(data.y, data.num_classes)
     if kind == "random":
         every = torch.arange(graph.num_nodes, device=graph.device)
         return front_space(every, graph.num_nodes)

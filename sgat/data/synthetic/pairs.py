@@ -104,24 +104,12 @@ class PairSpace:
         return self.order[node], self.order[partner]
 
 
-def class_space(
-    y: Tensor, num_classes: int, partners: Literal["same", "previous", "other"]
-) -> PairSpace:
-    """Pairs of each node with its class, the class before, or all other classes.
-
-    Nodes of class -1 take no part; class C-1 stands before class 0.
-    """
+def other_classes(y: Tensor, num_classes: int) -> PairSpace:
+    """Pairs of each node with the nodes of other classes; -1 takes no part."""
     order = y.argsort(stable=True)[int((y < 0).sum()) :]
     count = torch.bincount(y[order], minlength=num_classes)
-    start = count.cumsum(0) - count
-    if partners == "same":
-        width = (count - 1).clamp(min=0)
-        return PairSpace(order, start, count, start, width, "self")
-    if partners == "previous":
-        return PairSpace(order, start, count, start.roll(1), count.roll(1), "nothing")
-    return PairSpace(
-        order, start, count, torch.zeros_like(start), len(order) - count, "group"
-    )
+    start, others = count.cumsum(0) - count, len(order) - count
+    return PairSpace(order, start, count, torch.zeros_like(start), others, "group")
 
 
 def front_space(order: Tensor, num_front: int) -> PairSpace:

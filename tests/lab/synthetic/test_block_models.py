@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from sgat_lab.synthetic.block_models import (
     block_model,
     class_features,
     class_means,
+    class_space,
     contextual_block_model,
     graph_from_pairs,
 )
@@ -19,6 +22,21 @@ from sgat_lab.synthetic.block_models import (
 
 def ends(graph):
     return graph.dst.long(), graph.src.long()
+
+
+@settings(deadline=None, max_examples=100)
+@given(y=st.lists(st.integers(-1, 2), max_size=11))
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_class_space_numbers_each_pair_of_its_kind_once(step, y):
+    labels = torch.tensor(y, dtype=torch.int64)
+    space = class_space(labels, 3, assortative=step == 0)
+    node, partner = space.pair(torch.arange(space.size))
+    expected = [
+        (i, j)
+        for i, j in itertools.permutations(range(len(y)), 2)
+        if min(y[i], y[j]) >= 0 and y[j] == (y[i] - step) % 3
+    ]
+    assert sorted(zip(node.tolist(), partner.tolist(), strict=True)) == expected
 
 
 @settings(deadline=None, max_examples=60)
