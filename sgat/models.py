@@ -128,7 +128,7 @@ class SGAT(NodeClassifier):
             init_gain=init_gain,
         )
         by_evidence = isinstance(scorer, EvidenceScorer)
-        self.judge = EdgeJudge(in_channels, out_channels) if by_evidence else None
+        self.judge = EdgeJudge() if by_evidence else None
 
         width = in_channels
         convs = []

@@ -48,18 +48,19 @@ def network(**options) -> SGAT:
     return model
 
 
+def odds_by_features(x: Tensor | SparseFeatures, graph: Graph) -> Tensor:
+    """Odds that follow the nodes; a judge draws pairs by their numbers."""
+    dense = x.to_dense() if isinstance(x, SparseFeatures) else x
+    return (dense[graph.src.long()] * dense[graph.dst.long()]).sum(dim=1)
+
+
 @torch.no_grad()
 def make_up_mind(model: SGAT) -> None:
     """Numbers for what a model starts without: evidence, and whom beliefs speak to."""
     if isinstance(model.classifier, BeliefReadout):
         model.classifier.compatible.normal_()
     if model.judge is not None:
-        model.judge.scale.fill_(1)
-        model.judge.axes.normal_()
-        # Of each round the coefficients of products, after means and deviations.
-        width = (model.judge.mixtures.shape[1] - 2) // 3
-        model.judge.mixtures[:, 2 * width : 2 * width + 3].normal_(std=3)
-        model.judge.mixtures[:, -2] = 0.5
+        model.judge.log_odds = odds_by_features
 
 
 MODELS = {

@@ -83,7 +83,7 @@ def judge(
         stages.tell("reading")
         table = _as_files(load_configured(asked, seed=seed, for_training=False))
         stages.tell(f"judging {table.data.graph.num_edges:,} edges")
-        judged = judge_files(table, seed=seed)
+        judged = judge_files(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
         gone = judged.choose(**promise)
         stages.tell("writing")

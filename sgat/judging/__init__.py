@@ -1,7 +1,7 @@
-"""Judging: is an edge real, or does it look like any random pair of nodes?
+"""Judging: is an edge real, or does it look like a pair that no edge joins?
 
 A stage of its own, before any network. No label is needed: pairs that no edge joins
-show how noise looks. Labels, where there are any, add which classes edges join.
+show how wrong edges look. Labels, where there are any, show where attacks aim.
 """
 
 from sgat.judging.assortativity import (
@@ -11,9 +11,11 @@ from sgat.judging.assortativity import (
 )
 from sgat.judging.edge_judge import EDGE_LIMIT, EdgeJudge, JudgedGraph, judge
 from sgat.judging.known_nodes import Example
+from sgat.judging.verdict import REASONS
 
 __all__ = [
     "EDGE_LIMIT",
+    "REASONS",
     "EdgeJudge",
     "Example",
     "JudgedGraph",

@@ -9,10 +9,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.judging.beliefs import choose_classes, class_beliefs, fit_classes, joint
+from sgat.judging.beliefs import (
+    choose_classes,
+    class_beliefs,
+    fit_classes,
+    joint,
+    random_pairs,
+)
 from sgat.judging.embedding import fit_embedding
 from sgat.judging.known_nodes import Example
-from sgat.judging.neighbourhood import random_pairs
 
 RANK = 64
 NUM_PAIRS = 100_000

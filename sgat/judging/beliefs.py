@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from sgat.graph import Graph
-from sgat.judging.neighbourhood import slices
 
+PAIRS_AT_ONCE = 1 << 18
 RIDGE = 1e-2
 STEPS = 60
 SURE = 3.0
@@ -61,83 +63,6 @@ def class_beliefs(
         return belief
     sure = F.one_hot(label.clamp(min=0), belief.shape[1]).to(belief)
     return torch.where(label[:, None] >= 0, sure, belief)
-
-
-def compatibility(
-    belief: Tensor, graph: Graph, a: Tensor, b: Tensor, *, seed: int = 0
-) -> Tensor:
-    """How much likelier real edges join two classes than random pairs do, [C, C].
-
-    Noise joins classes as random pairs do. So the ratio of edges to random pairs,
-    pooled over the pairs of classes that edges join less often than chance, is at most
-    the share of noise, and what is above it is real. Where there is much noise, chance
-    would look like a choice of classes, so ratios are first pulled together by as much
-    as chance drives them apart. Ones if edges do not surely choose classes more
-    than with the beliefs permuted at random.
-    """
-    belief = belief.double()
-    if not graph.num_edges or not len(a):
-        return torch.ones_like(belief.T @ belief).float()
-    edges, pairs = (graph.dst, graph.src), (a, b)
-    if not choose_classes(belief, edges, pairs, seed=seed):
-        return torch.ones_like(belief.T @ belief).float()
-    ratio, drawn = _ratios(belief, edges, pairs)
-    ratio = _steady(ratio, drawn, _variance(belief, edges, pairs, ratio))
-    is_rare = ratio < 1
-    base = (ratio * drawn)[is_rare].sum() / drawn[is_rare].sum().clamp(min=1e-12)
-    return ((ratio - base) / (1 - base)).clamp(min=0).float()
-
-
-def _ratios(belief: Tensor, edges: Pairs, pairs: Pairs) -> tuple[Tensor, Tensor]:
-    """(p + 1 / P) / (q + 1 / P), p of edges and q of P random pairs, and q, [C, C].
-
-    As if one pair more had joined every two classes: of rare ones that hardly a random
-    pair joins nothing is known, least of all a ratio of thousands.
-    """
-    seen, drawn = _shares(belief, edges, pairs)
-    one = 1 / len(pairs[0])
-    return (seen + one) / (drawn + one), drawn
-
-
-def _variance(belief: Tensor, edges: Pairs, pairs: Pairs, ratio: Tensor) -> Tensor:
-    """How far chance moves the ratio of each pair of classes, squared, [C, C].
-
-    A sum of independent terms varies by the sum of their squares, or a little less, as
-    shares sum to 1; every edge is there twice.
-    """
-    total_edges, drawn = joint(belief, *edges).sum(), joint(belief, *pairs)
-    by_edges = 2 * _squares(belief, *edges) / total_edges**2
-    by_pairs = ratio**2 * _squares(belief, *pairs) / drawn.sum() ** 2
-    return (by_edges + by_pairs) / (drawn / drawn.sum() + 1 / len(pairs[0])) ** 2
-
-
-def _squares(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """Σ of the squares of what `joint` sums, [C, C]."""
-    total = joint(belief**2, a, b)
-    for part in slices(len(a)):
-        both = belief[a[part]] * belief[b[part]]
-        total += both.T @ both
-    return total / 2
-
-
-def _steady(ratio: Tensor, drawn: Tensor, variance: Tensor) -> Tensor:
-    """Ratios pulled to the mean of their kind as far as their scatter is chance.
-
-    Kinds are pairs of one class and pairs of two. Of their scatter (weighed by `drawn`)
-    chance explains a share, and ratios keep what is left (an estimate of Stein's kind).
-    For pairs of two classes chance counts twice: beliefs in a wrong class scatter them
-    as well; with chance counted once, noise is found less well
-    (docs/log.md).
-    """
-    is_one = torch.eye(len(ratio), dtype=torch.bool, device=ratio.device)
-    for kind, price in ((is_one, 1), (~is_one, 2)):
-        weight = drawn * kind
-        mean = (weight * ratio).sum() / weight.sum().clamp(min=1e-12)
-        scatter = (weight * (ratio - mean) ** 2).sum()
-        by_chance = price * (weight * variance).sum()
-        kept = (1 - by_chance / scatter.clamp(min=1e-12)).clamp(0, 1)
-        ratio = torch.where(kind, mean + kept * (ratio - mean), ratio)
-    return ratio
 
 
 def choose_classes(
@@ -193,3 +118,18 @@ def joint(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
     for part in slices(len(a)):
         total += belief[a[part]].T @ belief[b[part]]
     return (total + total.T) / 2
+
+
+def slices(length: int) -> Iterator[slice]:
+    """Parts of so many pairs that are worked on together."""
+    for begin in range(0, length, PAIRS_AT_ONCE):
+        yield slice(begin, begin + PAIRS_AT_ONCE)
+
+
+def random_pairs(graph: Graph, number: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """At most `number` pairs of different nodes that no edge joins, drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+    size = max(graph.num_nodes, 1)
+    a, b = torch.randint(size, (2, number), generator=generator).to(graph.device)
+    free = (graph.find(b, a) < 0) & (a != b)
+    return a[free], b[free]

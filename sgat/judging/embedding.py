@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy import sparse
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
 
+Array = np.ndarray[Any, Any]
+
+RANK = 64
+"""Length of the vectors."""
 MOST_ROWS = 50_000
 """Nodes with dense features that axes are found from; more would not turn them much."""
 DENSE = 0.5
@@ -54,6 +60,24 @@ def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
     axes[:, : found.shape[1]] = found
     parts = (scale, offset, centre, axes)
     return Embedding(*(part.to(given.device) for part in parts))
+
+
+def vectors(x: Features, *, seed: int = 0) -> Array:
+    """The vectors of nodes in the embedding of their own features, [N, RANK]."""
+    found: Array = fit_embedding(x, RANK, seed=seed).vectors(x).cpu().numpy()
+    return found
+
+
+def unit_rows(x: Features) -> Any:
+    """The rows that the embedding projects, of length 1 or 0: an array or SciPy CSR."""
+    x = x.detach().cpu() if isinstance(x, Tensor) else x.to("cpu")
+    rows = _UnitRows(x, *_scaling(x)).rows
+    if isinstance(rows, Tensor):
+        return rows.numpy()
+    return sparse.csr_array(
+        (rows.value.numpy(), rows.column.numpy(), rows.row_ptr.numpy()),
+        shape=rows.shape,
+    )
 
 
 def _scaling(x: Features) -> tuple[Tensor, Tensor]:

@@ -16,12 +16,11 @@ from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData, check_features
 from sgat.judging import edge_judge
 from sgat.judging.promise import Removed, choose_removed
+from sgat.judging.verdict import REASONS, Progress
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
 
-REASONS = ("looks like a random pair", "does not look like a random pair")
-"""Phrases of `why`."""
 LOOP = "self-loop, not judged"
 COLUMNS = ("probability", "why", "removed")
 """Columns of a judged table, after those of the input."""
@@ -35,7 +34,7 @@ class JudgedEdges:
         given: The data as it was given.
         data: The graph that was read from it.
         edge_probability: P(real) of each edge of that graph, [E] float32.
-        edge_reason: Why, an index into `REASONS`, [E] int64.
+        edge_reason: Why, an index into `sgat.judging.REASONS`, [E] int64.
     """
 
     given: GivenData | FileGraph
@@ -169,12 +168,19 @@ def judge(
     return _judged(given, graphs[0], seed)
 
 
-def judge_files(files: FileGraph, *, seed: int = 0) -> JudgedEdges:
+def judge_files(
+    files: FileGraph, *, seed: int = 0, progress: Progress | None = None
+) -> JudgedEdges:
     """Judge the edges of files that were read."""
-    return _judged(files, files.data, seed)
+    return _judged(files, files.data, seed, progress)
 
 
-def _judged(given: GivenData | FileGraph, data: NodeData, seed: int) -> JudgedEdges:
+def _judged(
+    given: GivenData | FileGraph,
+    data: NodeData,
+    seed: int,
+    progress: Progress | None = None,
+) -> JudgedEdges:
     check_features(data)
     if not data.graph.num_edges:
         raise ValueError(f"{data.name!r} has no edges to judge.")
@@ -184,9 +190,7 @@ def _judged(given: GivenData | FileGraph, data: NodeData, seed: int) -> JudgedEd
         data.x,
         None if data.is_multilabel else data.y,
         train=data.train if has_roles else None,
-        num_classes=max(data.num_classes, 1),
         seed=seed,
+        progress=progress,
     )
-    assert found.graph.log_odds is not None
-    probability = torch.sigmoid(found.graph.log_odds).float().cpu()
-    return JudgedEdges(given, data, probability, (probability > 0.5).long())
+    return JudgedEdges(given, data, found.probability.cpu(), found.reason.cpu())

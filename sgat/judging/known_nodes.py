@@ -38,15 +38,20 @@ class Example(NamedTuple):
 
         Several labels per node, [N, C], leave all classes unknown.
         """
-        label = torch.full((graph.num_nodes,), -1, device=graph.device)
-        if y is not None and y.dim() == 1:
-            label = y.long() if train is None else torch.where(train, y.long(), label)
-        return cls(graph, x, label)
+        return cls(graph, x, known_labels(graph, y, train))
 
     @property
     def known(self) -> Tensor:
         """Nodes whose class is known, [N] bool."""
         return self.label >= 0
+
+
+def known_labels(graph: Graph, y: Tensor | None, train: Tensor | None) -> Tensor:
+    """Class of each node that may be looked at, -1 of the others, [N] int64."""
+    label = torch.full((graph.num_nodes,), -1, device=graph.device)
+    if y is not None and y.dim() == 1:
+        label = y.long() if train is None else torch.where(train, y.long(), label)
+    return label
 
 
 class KnownNodes(NamedTuple):

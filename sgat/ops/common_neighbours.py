@@ -1,6 +1,7 @@
 """Common neighbours: sums over the nodes next to both ends of a pair."""
 
 import itertools
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,6 +31,17 @@ def sum_common(graph: Graph, a: Tensor, b: Tensor, value: Tensor) -> Tensor:
     else:
         add_common_by_look_up(graph, small, large, wide, total)
     return total.to(value.dtype)
+
+
+def row_products(matrix: Any, a: Any, b: Any, value: Any) -> Any:
+    """Σ_k m_ak m_bk value_k of pairs of rows of a SciPy matrix, float64 [P, F].
+
+    The matrix is in compressed rows with sorted columns; `value` has a row for each of
+    its columns, [K, F]. On the CPU.
+    """
+    from sgat.ops.cpu.common_neighbours import row_products
+
+    return row_products(matrix, a, b, value)
 
 
 def add_common_by_look_up(

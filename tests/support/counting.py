@@ -16,7 +16,7 @@ def count_scorings() -> Iterator[Callable[[], dict[int | str, int]]]:
     Under "judged" it has how often a graph was judged before.
     """
     counted: Counter[int | str] = Counter()
-    score, judge = SGATConv._score, EdgeJudge._final_odds
+    score, judge = SGATConv._score, EdgeJudge.log_odds
 
     def scoring(self, h, graph):
         counted[graph.num_edges] += 1
@@ -28,6 +28,6 @@ def count_scorings() -> Iterator[Callable[[], dict[int | str, int]]]:
 
     with (
         mock.patch.object(SGATConv, "_score", scoring),
-        mock.patch.object(EdgeJudge, "_final_odds", judging),
+        mock.patch.object(EdgeJudge, "log_odds", judging),
     ):
         yield lambda: dict(counted)

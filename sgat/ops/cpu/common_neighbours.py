@@ -1,7 +1,9 @@
-"""Sums over the common neighbours of pairs of nodes, by merging sorted lists.
+"""Sums over the columns that two sparse rows have in common, by merging sorted lists.
 
 Tested by tests/ops/test_common_neighbours.py.
 """
+
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -11,13 +13,15 @@ from sgat.ops.cpu import threads
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.pieces import array
 
+Array = np.ndarray[Any, Any]
+
 # Looking one node up in a list takes as long as walking over about so many.
 LOOK_UP = 8
 
 
 @compiled
-def sum_common_kernel(first, last, ptr, neighbour, small, large, value, total):
-    """total_p = Σ value_k over the k next to both small_p and large_p, ascending."""
+def row_products_kernel(first, last, ptr, neighbour, entry, small, large, value, total):
+    """total_p = Σ m_sk m_lk value_k over the columns k of both rows, ascending."""
     for pair in range(first, last):
         i, i_end = ptr[small[pair]], ptr[small[pair] + 1]
         j, j_end = ptr[large[pair]], ptr[large[pair] + 1]
@@ -30,9 +34,26 @@ def sum_common_kernel(first, last, ptr, neighbour, small, large, value, total):
                 while j < j_end and neighbour[j] < wanted:
                     j += 1
             if j < j_end and neighbour[j] == wanted:
+                product = entry[i] * entry[j]
                 for column in range(value.shape[1]):
-                    total[pair, column] += value[wanted, column]
+                    total[pair, column] += product * value[wanted, column]
             i += 1
+
+
+def row_products(matrix: Any, a: Array, b: Array, value: Array) -> Array:
+    """Σ_k m_ak m_bk value_k of pairs of rows of a sorted CSR matrix, float64 [P, F].
+
+    `value` has a row for each column of the matrix, [K, F].
+    """
+    ptr, length = matrix.indptr, np.diff(matrix.indptr)
+    is_less = length[a] <= length[b]
+    small, large = np.where(is_less, a, b), np.where(is_less, b, a)
+    total = np.zeros((len(a), value.shape[1]))
+    parts = threads.ranges(np.concatenate([[0], length[small].cumsum()]), LOOK_UP)
+    pairs = (small, large, np.ascontiguousarray(value, dtype=np.float64), total)
+    entries = matrix.indices, matrix.data.astype(np.float64, copy=False)
+    threads.run(row_products_kernel, parts, ptr, *entries, *pairs)
+    return total
 
 
 def add_common(
@@ -43,5 +64,5 @@ def add_common(
     pair_ptr = np.concatenate([[0], array(degree[small].cumsum(0))])
     parts = threads.ranges(pair_ptr, LOOK_UP)
     pairs = (small, large, value.contiguous(), total)
-    tensors = (graph.row_ptr, graph.src, *pairs)
-    threads.run(sum_common_kernel, parts, *(array(tensor) for tensor in tensors))
+    tensors = (graph.row_ptr, graph.src, value.new_ones(graph.num_edges), *pairs)
+    threads.run(row_products_kernel, parts, *(array(tensor) for tensor in tensors))

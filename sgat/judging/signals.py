@@ -1,0 +1,228 @@
+"""Signals: what two nodes and their surroundings say about an edge between them.
+
+With u the vector of a node's features (`embedding`), w the weight of an edge (how
+likely it is real, as far as known) and m_a the mean vector of the neighbours of a, w as
+weights and one 0 added:
+
+    content     cosine of the features, u_a · u_b
+    means       u_a · m_b + u_b · m_a,   m_a · m_b,   cosine of m_a and m_b
+    shared      Σ_k w_ak w_bk / d_k,   Σ_k w_ak w_bk / (d_a + d_b - Σ_k w_ak w_bk)
+    classes     the means with c for u, c the belief in the classes of a node
+    spectral    product and cosine of the spectral vectors of both ends
+    degrees     l_a + l_b,   |l_a - l_b|,   l the log of one more than the degree
+
+All but classes and degrees, the last five, rise with likeness. All leave out what
+`Pairs` leaves out. A spectral vector comes from the edges of all folds but that of the
+pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from sgat.features import Features
+from sgat.judging.beliefs import class_beliefs, fit_classes
+from sgat.judging.embedding import unit_rows, vectors
+from sgat.judging.matrices import adjacency, entries
+from sgat.judging.pairs import Pairs
+from sgat.ops.common_neighbours import row_products
+
+Array = np.ndarray[Any, Any]
+
+AT_ONCE = 1 << 17
+"""Pairs that are worked on together."""
+FOLDS, RANK, STEPS = 2, 16, 4
+"""Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
+
+
+class Signals:
+    """The signals of a set of pairs, for any weights of the edges.
+
+    The columns of the degrees come last. Without features only the shared neighbours,
+    the spectral vectors and the degrees are left.
+    """
+
+    def __init__(
+        self,
+        ends: Array,
+        num_nodes: int,
+        x: Features | None,
+        pairs: Pairs,
+        label: Array,
+        seed: int,
+    ) -> None:
+        self.ends, self.num_nodes, self.pairs = ends, num_nodes, pairs
+        self.seed = seed
+        degree = np.bincount(ends.ravel(), minlength=num_nodes)
+        log_a, log_b = (
+            np.log1p(degree[end] - pairs.is_out) for end in (pairs.a, pairs.b)
+        )
+        self.degrees = np.stack([log_a + log_b, np.abs(log_a - log_b)], axis=1)
+        self.vector: Array | None = None
+        self.content = np.zeros((len(pairs.a), 0), dtype=np.float32)
+        if x is not None:
+            self.vector = vectors(x, seed=seed)
+            cosine = self._cosine(unit_rows(x))
+            own = self._by_parts(lambda a, b: _dot(self.vector[a], self.vector[b]))
+            self.content = np.stack([cosine, own], axis=1).astype(np.float32)
+        self.belief = _beliefs(self.vector, label)
+        self._spectral: Array | None = None
+
+    def _by_parts(self, measure: Any) -> Array:
+        a, b = self.pairs.a, self.pairs.b
+        parts = [slice(i, i + AT_ONCE) for i in range(0, len(a), AT_ONCE)]
+        return np.concatenate([measure(a[part], b[part]) for part in parts])
+
+    def _cosine(self, rows: Any) -> Array:
+        if sparse.issparse(rows):
+            one = np.ones((rows.shape[1], 1))
+            found: Array = row_products(rows, self.pairs.a, self.pairs.b, one)[:, 0]
+            return found
+        return self._by_parts(lambda a, b: _dot(rows[a], rows[b]))
+
+    @property
+    def of_content(self) -> Array:
+        """Content and degrees: no edge has a say in it but by number, [P, 4]."""
+        return np.concatenate([self.content, self.degrees], axis=1)
+
+    def of_all(self, weight: Array) -> Array:
+        """All signals, with weights for the edges, [P, F]."""
+        matrix = adjacency(self.ends, self.num_nodes, weight)
+        strength = matrix.sum(axis=1)
+        columns = [self.content]
+        if self.vector is not None:
+            columns.append(self._means(self.vector, matrix, strength, weight))
+        columns.append(self._shared(matrix, strength, weight))
+        if self._spectral is None:
+            self._spectral = self._spectra(weight)
+        columns.append(self._spectral)
+        if self.belief is not None:
+            columns.append(self._means(self.belief, matrix, strength, weight))
+        columns.append(self.degrees)
+        return np.concatenate(columns, axis=1, dtype=np.float32)
+
+    @property
+    def shared(self) -> int:
+        """Column that is above 0 if the ends share a neighbour."""
+        return 0 if self.vector is None else 5
+
+    @property
+    def num_free(self) -> int:
+        """Number of the last columns that may fall with likeness as well."""
+        return 2 if self.belief is None else 5
+
+    def _means(self, u: Array, matrix: Any, strength: Array, weight: Array) -> Array:
+        pairs = self.pairs
+        total = matrix.astype(np.float32) @ u
+        found = np.empty((len(pairs.a), 3), dtype=np.float32)
+        for begin in range(0, len(found), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
+            a, b, is_out = pairs.a[part], pairs.b[part], pairs.is_out[part]
+            mean_a = _mean(
+                u,
+                total,
+                strength,
+                a,
+                pairs.out_a[part],
+                is_out * weight[pairs.edge_a[part]],
+            )
+            mean_b = _mean(
+                u,
+                total,
+                strength,
+                b,
+                pairs.out_b[part],
+                is_out * weight[pairs.edge_b[part]],
+            )
+            both = _dot(mean_a, mean_b)
+            length = np.sqrt(_dot(mean_a, mean_a) * _dot(mean_b, mean_b))
+            found[part, 0] = _dot(u[a], mean_b) + _dot(u[b], mean_a)
+            found[part, 1] = both
+            found[part, 2] = both / np.maximum(length, 1e-9)
+        return found
+
+    def _shared(self, matrix: Any, strength: Array, weight: Array) -> Array:
+        pairs, swapped = self.pairs, self.pairs.swapped
+        share = 1 / np.maximum(strength, 1)
+        value = np.stack([np.ones_like(share), share], axis=1)
+        total = row_products(matrix, pairs.a, pairs.b, value)
+        # A neighbour that is left out is no common one.
+        for end, gone, edge in (
+            (pairs.b, pairs.out_a, pairs.edge_a),
+            (pairs.a, pairs.out_b, pairs.edge_b),
+        ):
+            lost = weight[edge[swapped]] * entries(matrix, gone[swapped], end[swapped])
+            total[swapped] -= lost[:, None] * value[gone[swapped]]
+        count, shares = np.maximum(total, 0).T
+        out_a, out_b = (
+            pairs.is_out * weight[edge] for edge in (pairs.edge_a, pairs.edge_b)
+        )
+        around = strength[pairs.a] - out_a + strength[pairs.b] - out_b - count
+        both = np.stack([shares, count / np.maximum(around, 0.5)], axis=1)
+        found: Array = np.log1p(10 * both)
+        return found
+
+    def _spectra(self, weight: Array) -> Array:
+        """Product and cosine of spectral vectors that do not know the pair, [P, 2]."""
+        rng = np.random.default_rng(self.seed)
+        fold = rng.integers(0, FOLDS, len(self.pairs.a))
+        count = self.ends.shape[1]
+        found = np.zeros((len(fold), 2), dtype=np.float32)
+        for number in range(FOLDS):
+            kept = fold[:count] != number
+            matrix = adjacency(self.ends[:, kept], self.num_nodes, weight[kept])
+            vector, sign = _spectral_vectors(matrix, rng)
+            length = np.sqrt((vector**2).sum(axis=1)).clip(min=1e-9)
+            place = np.flatnonzero(fold == number)
+            for begin in range(0, len(place), AT_ONCE):
+                here = place[begin : begin + AT_ONCE]
+                a, b = self.pairs.a[here], self.pairs.b[here]
+                found[here, 0] = _dot(vector[a] * sign, vector[b])
+                found[here, 1] = _dot(vector[a], vector[b]) / (length[a] * length[b])
+        return found
+
+
+def _beliefs(vector: Array | None, label: Array) -> Array | None:
+    """Beliefs in classes less the mean one, sure where a label is not -1, [N, C]."""
+    known = torch.from_numpy(label >= 0)
+    if vector is None or not bool(known.any()):
+        return None
+    u, y = torch.from_numpy(vector), torch.from_numpy(label)
+    weight = fit_classes(u, y, known, int(y.max()) + 1)
+    belief: Array = class_beliefs(u, weight, y).numpy()
+    centred: Array = belief - belief.mean(axis=0)
+    return centred
+
+
+def _dot(one: Array, other: Array) -> Array:
+    product: Array = np.einsum("ij,ij->i", one, other)
+    return product
+
+
+def _mean(
+    u: Array, total: Array, strength: Array, node: Array, gone: Array, lost: Array
+) -> Array:
+    """Mean vector of the neighbours of nodes, without one of weight `lost`."""
+    left = lost.astype(np.float32)[:, None]
+    around = (strength[node] - lost + 1).astype(np.float32)[:, None]
+    mean: Array = (total[node] - left * u[gone]) / around
+    return mean
+
+
+def _spectral_vectors(matrix: Any, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ."""
+    strength = matrix.sum(axis=1)
+    root = 1 / np.sqrt(strength + max(strength.mean(), 1e-9))
+    scaled = sparse.diags_array(root) @ matrix @ sparse.diags_array(root)
+    scaled = sparse.csr_array(scaled, dtype=np.float32)
+    number = len(strength)
+    basis = rng.standard_normal((number, min(RANK, number)), dtype=np.float32)
+    for _ in range(STEPS):
+        basis = np.linalg.qr(scaled @ basis)[0]
+    small = basis.T @ (scaled @ basis)
+    size, turn = np.linalg.eigh((small + small.T) / 2)
+    return (basis @ turn) * np.sqrt(np.abs(size)), np.sign(size)

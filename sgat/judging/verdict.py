@@ -1,0 +1,250 @@
+"""Assessment: how likely each undirected edge is wrong, and why, from all signals."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, ndtr
+
+from sgat.features import Features
+from sgat.judging import shares
+from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
+from sgat.judging.pairs import Pairs
+from sgat.judging.signals import Signals
+
+Array = np.ndarray[Any, Any]
+Progress = Callable[[str], None]
+
+ROUNDS = 2
+"""Rounds with all signals, each with the weights that the last one found."""
+LEAST_TOLD = 0.6
+"""Share of the pairs that an edge outdoes on average; below it nothing is known."""
+LEAST_SURE = 0.02
+"""Share of wrong edges between any nodes near which they may be real ones."""
+TREES, TREES_OF_CONTENT, TREES_OF_FEW, FEW = 40, 25, 12, 1_000
+"""Trees of each contrast, and of one with few edges."""
+FEWEST_EDGES, FEWEST_PAIRS = 30, 100
+"""Edges, each counted once, and pairs with which a graph can be judged at all."""
+
+REASONS = (
+    "nothing speaks against it",
+    "its ends are alike",
+    "its ends share neighbours",
+    "the neighbours of its ends are alike",
+    "its ends are unlike",
+    "its ends are unlike and share no neighbour",
+    "many edges at its ends look wrong",
+)
+"""Reasons for a verdict, the most telling for each edge."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Assessment:
+    """P(wrong) of undirected edges, each once, and the place of its reason."""
+
+    wrong: Array  # [E]
+    reason: Array  # [E] int64
+
+
+def assess(
+    ends: Array,
+    num_nodes: int,
+    x: Features | None,
+    label: Array,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Judge undirected edges [2, E], each once.
+
+        1. by content: edges against swapped pairs; weights of the edges
+        2. by all signals with these weights, twice: the suspicion against nodes
+        3. by all signals against pairs of any nodes
+        4. shares of both kinds of wrong edges, and of those that aim at known nodes
+
+    `label` is the class of each node, -1 where it is unknown, [N]: an attack on a
+    classifier aims at nodes with a label.
+    """
+    say = progress or (lambda stage: None)
+    count = ends.shape[1]
+    nothing = Assessment(np.full(count, 1e-3), np.zeros(count, dtype=np.int64))
+    if count < FEWEST_EDGES:
+        return nothing
+    rng = np.random.default_rng(seed)
+    say("drawing pairs to compare with")
+    pairs = Pairs.of(ends, num_nodes, rng)
+    if min(len(pairs.a[part]) for part in (pairs.swapped, pairs.any)) < FEWEST_PAIRS:
+        return nothing
+    signals = Signals(ends, num_nodes, x, pairs, label, seed)
+    degrees = signals.degrees[pairs.edges]
+    centred = degrees - degrees.mean(axis=0)
+    group = (label >= 0)[ends].sum(axis=0)
+    traits = [centred, (group == 1)[:, None], (group == 2)[:, None]]
+
+    def scores(found: Array, trees: int, num_free: int = 2) -> Array:
+        trees = trees if count > FEW else TREES_OF_FEW
+        both = found[pairs.edges], found[pairs.swapped]
+        return normal_scores_by_degree(
+            *contrast(*both, rng, trees=trees, num_free=num_free),
+            degrees,
+            signals.degrees[pairs.swapped],
+        )
+
+    def suspect(score: Array) -> tuple[Array, Array]:
+        """P(wrong) and its prior log-odds, suspicion against nodes counted."""
+        prior = shares.fit_prior(score, np.concatenate(traits, axis=1, dtype=float))
+        for _ in range(3):
+            wrong = expit(prior - shares.likelihood(score, prior))
+            more = shares.suspicion(ends, num_nodes, wrong)
+            prior = shares.fit_prior(
+                score, np.concatenate([*traits, more], axis=1, dtype=float)
+            )
+        return expit(prior - shares.likelihood(score, prior)), prior
+
+    by_content = weight = np.ones(count)
+    first = None
+    if x is not None:
+        say("comparing features")
+        first = scores(signals.of_content, TREES_OF_CONTENT)
+        wrong, _ = suspect(first)
+        if wrong.mean() < 0.9:
+            by_content = 1 - wrong
+            weight = _relative(ends, num_nodes, by_content)
+    for number in range(ROUNDS):
+        say(f"comparing surroundings, round {number + 1} of {ROUNDS}")
+        found = signals.of_all(weight)
+        score = scores(found, TREES, signals.num_free)
+        wrong, prior = suspect(score)
+        weight = _relative(ends, num_nodes, (1 - wrong) * by_content)
+    say("counting wrong edges")
+    loose = normal_scores(
+        *contrast(
+            found[pairs.edges],
+            found[pairs.any],
+            rng,
+            trees=TREES,
+            num_free=signals.num_free,
+        )
+    )
+    wrong = _combine(
+        first if first is not None else score,
+        score,
+        loose,
+        prior,
+        centred,
+        group,
+        shares.suspicion(ends, num_nodes, wrong)[:, 0],
+        least=_least_sure(
+            found[pairs.edges, signals.shared], has_features=x is not None
+        ),
+    )
+    return Assessment(wrong, _reasons(wrong, found, pairs, signals, ends, num_nodes))
+
+
+def _least_sure(found: Array, *, has_features: bool) -> float:
+    """Share of wrong edges that may as well be real ones that look like pairs.
+
+    Without features, half of the edges whose ends share no neighbour: nothing but
+    their number is known of them.
+    """
+    if has_features:
+        return LEAST_SURE
+    return max(LEAST_SURE, 0.5 * float((found <= 0).mean()))
+
+
+def _combine(
+    first: Array,
+    score: Array,
+    loose: Array,
+    prior: Array,
+    degrees: Array,
+    group: Array,
+    suspect: Array,
+    *,
+    least: float,
+) -> Array:
+    """P(wrong) from the shares of each kind of wrong edges."""
+    any_share, any_tail = shares.low_end(loose)
+    any_share *= max(0.0, 1 - (least / max(any_share, 1e-9)) ** 2)
+    any_share *= ndtr(loose).mean() > LEAST_TOLD
+    by_degree, tail = shares.low_end_by_traits(score, degrees)
+    if least > LEAST_SURE:
+        by_degree *= max(0.0, 1 - (least / max(by_degree.mean(), 1e-9)) ** 2)
+    by_degree *= np.clip(
+        (shares.USELESS_TAIL - tail) / (shares.USELESS_TAIL - shares.USEFUL_TAIL), 0, 1
+    )
+    by_degree *= ndtr(score).mean() > LEAST_TOLD
+    # Pairs of any nodes are found among swapped ones as well: they count once.
+    left = max(0.0, 1 - any_share * len(score) / max(by_degree.sum(), 1e-9))
+    aimed = shares.excess(first, group)
+    heavier = np.log(tail + 1e-3) + shares.SUSPECT_TAIL * suspect.clip(0, 4)
+    for _ in range(2):
+        likely = np.maximum(shares.likelihood(score, prior), heavier + score)
+        prior = prior.copy()
+        for place in np.unique(group):
+            here = group == place
+            number = max(
+                left * by_degree[here].sum(),
+                aimed[place] * here.sum(),
+                shares.LEAST_SHARE * here.sum(),
+            )
+            prior[here] = shares.with_share(likely[here], prior[here], number)
+    swapped = expit(prior - likely)
+    even = np.full(len(score), logit(max(any_share, 1e-4)))
+    likely = np.maximum(shares.likelihood(loose, even), np.log(any_tail + 1e-3) + loose)
+    number = max(any_share, 1e-4) * len(score)
+    loosely = expit(shares.with_share(likely, even, number) - likely)
+    found: Array = 1 - (1 - swapped) * (1 - loosely)
+    return found
+
+
+def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
+    """Weights of edges next to the others at their ends, at most 1, [E].
+
+    A node all of whose edges are in doubt keeps them, for lack of better ones.
+    """
+    real = np.maximum(real, 1e-4)
+    both, flat = np.concatenate([real, real]), ends.ravel()
+    total, squares = (
+        np.bincount(flat, weights=part, minlength=num_nodes) for part in (both, both**2)
+    )
+    usual = squares / np.maximum(total, 1e-9)
+    weight: Array = np.minimum(1, real / np.sqrt(usual[ends[0]] * usual[ends[1]]))
+    return weight
+
+
+def _reasons(
+    wrong: Array,
+    found: Array,
+    pairs: Pairs,
+    signals: Signals,
+    ends: Array,
+    num_nodes: int,
+) -> Array:
+    """The place in REASONS of what speaks most for the verdict, [E]."""
+    content = signals.content.shape[1]
+    rank = [
+        np.searchsorted(np.sort(found[pairs.any, column]), found[pairs.edges, column])
+        / max(len(found[pairs.any]), 1)
+        for column in range(found.shape[1] - 2)
+    ]
+    alike = rank[0] if content else np.zeros(len(wrong))
+    around = rank[3] if content else np.zeros(len(wrong))
+    shared = found[pairs.edges, signals.shared] > 0
+    suspect = shares.suspicion(ends, num_nodes, wrong)[:, 0] > 1.5
+    is_wrong = wrong > 0.5
+    unlike = REASONS.index("its ends are unlike")
+    choices = [
+        (is_wrong & suspect, REASONS.index("many edges at its ends look wrong")),
+        (is_wrong & ~shared & bool(content), unlike + 1),
+        (is_wrong, unlike),
+        (shared, REASONS.index("its ends share neighbours")),
+        (alike > 0.9, REASONS.index("its ends are alike")),
+        (around > 0.9, REASONS.index("the neighbours of its ends are alike")),
+    ]
+    conditions, places = zip(*choices, strict=True)
+    reason: Array = np.select(conditions, places, default=0)
+    return reason.astype(np.int64)

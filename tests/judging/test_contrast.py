@@ -1,0 +1,72 @@
+"""Scores that tell edges from pairs, and where they stand among pairs."""
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from sklearn.metrics import roc_auc_score
+
+from sgat.judging import contrast as module
+from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
+
+
+def drawn(number: int, shift: float, seed: int) -> np.ndarray:
+    found = np.random.default_rng(seed).standard_normal((number, 4))
+    found[:, 0] += shift
+    return found
+
+
+def test_edges_are_told_from_pairs_out_of_sample():
+    rng = np.random.default_rng(0)
+    edges, pairs = contrast(
+        drawn(2003, 1.5, 1), drawn(3001, 0.0, 2), rng, trees=20, num_free=2
+    )
+    is_edge = np.arange(5004) < 2003
+    found = roc_auc_score(is_edge, np.concatenate([edges, pairs]))
+    assert found == pytest.approx(0.855, abs=0.03)
+    # Where there is nothing to learn, no edge is known by heart.
+    edges, pairs = contrast(
+        drawn(2003, 0.0, 3), drawn(3001, 0.0, 4), rng, trees=20, num_free=2
+    )
+    found = roc_auc_score(is_edge, np.concatenate([edges, pairs]))
+    assert found == pytest.approx(0.5, abs=0.03)
+
+
+def test_scores_rise_with_likeness_whatever_the_edges_are():
+    # Edges that are less alike than pairs: a free signal shows it, a bound one cannot.
+    for num_free, least, most in ((1, 0.7, 1.0), (0, 0.4, 0.6)):
+        rng = np.random.default_rng(0)
+        edges = rng.standard_normal((2003, 1)) - 1
+        pairs = rng.standard_normal((2003, 1))
+        found = np.concatenate(contrast(edges, pairs, rng, trees=20, num_free=num_free))
+        assert least < roc_auc_score(np.arange(4006) < 2003, found) < most
+
+
+def test_many_edges_are_sampled_and_all_are_scored(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MOST_EDGES", 501)
+    rng = np.random.default_rng(0)
+    edges, pairs = contrast(
+        drawn(4001, 2.0, 1), drawn(2003, 0.0, 2), rng, trees=20, num_free=2
+    )
+    assert len(edges) == 4001 and (edges > np.median(pairs)).mean() > 0.85
+
+
+def test_normal_scores_of_pairs_are_normal():
+    rng = np.random.default_rng(0)
+    found = normal_scores(rng.exponential(size=3001), rng.exponential(size=5003))
+    assert kstest(found, "norm").pvalue > 0.01
+    assert np.array_equal(
+        normal_scores(np.array([-1.0, 9.0]), np.arange(9.0)).argsort(), [0, 1]
+    )
+
+
+def test_scores_are_next_to_pairs_with_such_degrees():
+    rng = np.random.default_rng(0)
+    degree = rng.uniform(0, 5, (8003, 2))
+    score = 3 * degree[:, 0] + rng.standard_normal(8003)
+    found = normal_scores_by_degree(
+        score[:3001], score[3001:], degree[:3001], degree[3001:]
+    )
+    assert abs(np.corrcoef(found, degree[:3001, 0])[0, 1]) < 0.1 + 0.5
+    plain = normal_scores(score[:3001], score[3001:])
+    assert np.corrcoef(plain, degree[:3001, 0])[0, 1] > 0.9
+    assert found.std() == pytest.approx(1, abs=0.1)

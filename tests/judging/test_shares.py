@@ -1,0 +1,102 @@
+"""Shares of wrong edges, from scores whose truth is known."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from sgat.judging import shares
+
+
+def scores(share: float, number: int = 20_011, seed: int = 0, shift: float = 2.5):
+    """Scores of edges of which a share is wrong, and which are."""
+    rng = np.random.default_rng(seed)
+    wrong = rng.random(number) < share
+    return rng.standard_normal(number) + shift * ~wrong, wrong
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.6])
+def test_the_low_end_shows_the_share_of_wrong_edges(share: float):
+    score, _ = scores(share)
+    found, tail = shares.low_end(score)
+    assert found == pytest.approx(share, abs=0.02)
+    assert tail < 0.1
+
+
+def test_edges_that_look_like_pairs_of_nodes_are_not_counted():
+    # Real edges that are hardly more alike than pairs: many at the low end, sloping.
+    score, _ = scores(0.0, shift=1.0)
+    found, tail = shares.low_end(score)
+    assert found < 0.05 and tail > shares.USEFUL_TAIL
+
+
+def test_few_edges_prove_little():
+    few = shares.low_end(np.full(7, -1.0))[0]
+    many = shares.low_end(np.full(7001, -1.0))[0]
+    assert few < many
+
+
+def test_shares_may_differ_by_traits():
+    rng = np.random.default_rng(1)
+    trait = rng.integers(0, 2, 20_011)
+    wrong = rng.random(20_011) < np.where(trait == 1, 0.5, 0.05)
+    score = rng.standard_normal(20_011) + 3 * ~wrong
+    found, _ = shares.low_end_by_traits(score, trait[:, None] - 0.5)
+    assert found[trait == 1].mean() == pytest.approx(0.5, abs=0.06)
+    assert found[trait == 0].mean() == pytest.approx(0.05, abs=0.03)
+    prior = shares.fit_prior(score, trait[:, None] - 0.5)
+    assert expit(prior)[trait == 1].mean() == pytest.approx(0.5, abs=0.06)
+    assert expit(prior)[trait == 0].mean() < 0.08
+
+
+def test_the_likelihood_is_that_of_two_normal_distributions():
+    score, wrong = scores(0.3)
+    prior = np.full(len(score), np.log(0.3 / 0.7))
+    found = shares.likelihood(score, prior)
+    exact = 2.5 * score - 2.5**2 / 2
+    here = (score > -1) & (score < 3)
+    assert np.abs(found - exact)[here].mean() < 0.5
+    probability = expit(prior - found)
+    assert probability.mean() == pytest.approx(0.3, abs=0.02)
+    order = np.argsort(score)
+    assert (np.diff(found[order]) >= -1e-9).all()
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        inside = (probability >= low) & (probability < low + 0.2)
+        if inside.sum() > 200:
+            assert wrong[inside].mean() == pytest.approx(
+                probability[inside].mean(), abs=0.1
+            )
+
+
+def test_the_prior_is_shifted_to_an_expected_number():
+    score, _ = scores(0.3)
+    prior = np.zeros(len(score))
+    likely = shares.likelihood(score, prior)
+    for number in (1.0, 500.0, 9000.0):
+        found = shares.with_share(likely, prior, number)
+        assert expit(found - likely).sum() == pytest.approx(number, rel=1e-3)
+
+
+def test_suspicion_is_of_the_other_edges_at_both_ends():
+    ends = np.array([[0, 0, 0, 4], [1, 2, 3, 5]])
+    wrong = np.array([0.0, 1.0, 1.0, 0.0])
+    found = shares.suspicion(ends, 6, wrong)
+    # The others at node 0 are wrong; of one of those, half of the others is.
+    assert found[0, 0] > found[1, 0] and found[1] == pytest.approx(found[2])
+    assert found[3] == pytest.approx([0, 0], abs=0.01)
+    even = shares.suspicion(ends, 6, np.full(4, 0.3))
+    assert even == pytest.approx(0, abs=0.01)
+
+
+def test_groups_with_more_unlike_edges_have_wrong_ones():
+    rng = np.random.default_rng(2)
+    group = rng.choice(3, 9001, p=[0.6, 0.3, 0.1])
+    share = np.array([0.0, 0.5, 0.8])[group]
+    wrong = rng.random(9001) < share
+    # Of the real edges of every group a fifth is as unlike as wrong ones.
+    unlike = wrong | (rng.random(9001) < 0.2)
+    score = rng.standard_normal(9001) + 4 * ~unlike
+    found = shares.excess(score, group)
+    assert found == pytest.approx([0, 0.5, 0.8], abs=0.08)
+    assert not shares.excess(score, np.ones(9001, dtype=int)).any()
+    even = rng.standard_normal(9001) + 4 * (rng.random(9001) > 0.2)
+    assert shares.excess(even, group).max() < 0.05

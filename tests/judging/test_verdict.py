@@ -1,0 +1,109 @@
+"""Verdicts on graphs with wrong edges of every kind, and on graphs with none."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from sgat.data.synthetic import inject
+from sgat.judging import judge
+from sgat.judging.verdict import FEWEST_EDGES, REASONS, assess
+from sgat_lab.synthetic.block_models import contextual_block_model
+
+CLEAN = contextual_block_model(
+    num_nodes=1009,
+    num_classes=20,
+    degree=14.0,
+    noise_rate=0.0,
+    feature_signal=3.0,
+    num_features=23,
+    seed=3,
+).data
+
+
+def calibration_error(probability: np.ndarray, truth: np.ndarray) -> float:
+    parts = np.array_split(np.argsort(probability), 10)
+    gaps = [abs(probability[part].mean() - truth[part].mean()) for part in parts]
+    return float(np.mean(gaps))
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate"),
+    [("random", 0.1), ("random", 1.0), ("cross-class", 0.5), ("hub", 1.0)],
+)
+def test_wrong_edges_of_every_kind_are_found_and_counted(kind: str, rate: float):
+    noisy = inject(CLEAN, kind, rate, seed=1)
+    found = judge(noisy.data.graph, CLEAN.x, CLEAN.y, train=CLEAN.train)
+    real = (~noisy.added).numpy()
+    # One in twenty random pairs joins one class, as real edges do.
+    share = rate / (1 + rate) * (0.95 if kind == "random" else 1)
+    assert found.noise_share == pytest.approx(share, abs=0.03 if share < 0.1 else 0.05)
+    assert roc_auc_score(real, found.graph.log_odds) > 0.93
+    if rate < 1 or kind == "hub":
+        assert calibration_error(found.probability.double().numpy(), real) < 0.05
+
+
+def test_edges_aimed_at_labelled_nodes_are_found():
+    rng = np.random.default_rng(0)
+    label = CLEAN.y.numpy()
+    known = np.flatnonzero(CLEAN.train.numpy())[:100]
+    train = torch.zeros(1009, dtype=torch.bool)
+    train[known] = True
+    a, b = rng.choice(known, 4001), rng.integers(0, 1009, 4001)
+    other = label[a] != label[b]
+    edges = torch.from_numpy(np.stack([a[other][:1500], b[other][:1500]]))
+    graph = CLEAN.graph
+    joined = torch.cat([graph.edge_index, edges, edges.flip(0)], dim=1)
+    attacked = type(graph).from_edges(joined, 1009, say_merged=False)
+    is_new = torch.from_numpy(~np.isin(attacked.keys.numpy(), graph.keys.numpy()))
+    with_labels = judge(attacked, CLEAN.x, CLEAN.y, train=train)
+    assert roc_auc_score(~is_new, with_labels.graph.log_odds) > 0.95
+    assert with_labels.noise_share == pytest.approx(
+        float(is_new.float().mean()), abs=0.05
+    )
+
+
+def test_clean_graphs_have_next_to_no_wrong_edges():
+    for x in (CLEAN.x, None):
+        found = judge(CLEAN.graph, x)
+        assert found.noise_share < 0.03
+        assert (found.probability > 0.5).float().mean() > 0.98
+
+
+def test_the_labels_of_other_nodes_are_not_looked_at():
+    hidden = torch.where(CLEAN.train, CLEAN.y, (CLEAN.y + 1) % 20)
+    one, other = (
+        judge(CLEAN.graph, CLEAN.x, y, train=CLEAN.train) for y in (CLEAN.y, hidden)
+    )
+    assert torch.equal(one.graph.log_odds, other.graph.log_odds)
+
+
+def test_too_few_edges_are_left_alone():
+    ends = np.stack([np.arange(FEWEST_EDGES - 1), np.arange(1, FEWEST_EDGES)])
+    found = assess(ends, FEWEST_EDGES, None, np.full(FEWEST_EDGES, -1))
+    assert (found.wrong < 0.01).all() and (found.reason == 0).all()
+
+
+@pytest.mark.parametrize("kind", ["star", "chain", "complete"])
+def test_awkward_graphs_get_finite_verdicts(kind: str):
+    number = 61
+    every = np.arange(1, number)
+    ends = {
+        "star": np.stack([np.zeros_like(every), every]),
+        "chain": np.stack([every - 1, every]),
+        "complete": np.stack(np.triu_indices(number, 1)),
+    }[kind]
+    x = torch.randn(number, 3, generator=torch.Generator().manual_seed(0))
+    for features in (x, torch.ones(number, 2), None):
+        found = assess(ends, number, features, np.arange(number) % 3 - 1)
+        assert np.isfinite(found.wrong).all() and found.wrong.shape == (ends.shape[1],)
+        assert ((found.wrong >= 0) & (found.wrong <= 1)).all()
+        assert found.reason.max() < len(REASONS)
+
+
+def test_dense_features_of_one_value_say_nothing():
+    same = dataclasses.replace(CLEAN, x=torch.ones(1009, 3))
+    found = judge(same.graph, same.x)
+    assert found.noise_share < 0.05
