@@ -31,7 +31,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     """A node classifier that judges edges and learns without the wrong ones.
 
     The defaults are the recommended settings: they need no tuning, remove little from a
-    graph whose edges are sound and most of what is noise from one whose are not. The
+    graph whose edges are sound and most wrong edges from one whose are not. The
     paper's method is `SGATClassifier(scorer="additive", readout="linear")`.
 
     `fit`, `predict`, `score` and `sparsify` take one of
@@ -48,11 +48,11 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         heads: Number of heads.
         layers: Number of attention layers. With the read-out "beliefs" it is the number
             of steps that beliefs travel; "diffusion" has `model={"steps": 10}`.
-        scorer: What gates depend on. "evidence" judges every edge against random pairs
-            of nodes before training, and closes the gates of edges that look like
-            noise. "additive" is the paper's gate, which only training opens and closes.
-            "auto" is "evidence" up to ten million edges and "additive" beyond. See
-            `sgat.scorers` for others.
+        scorer: What gates depend on. "evidence" compares every edge with pairs that no
+            edge joins, before training, and closes the gates of edges that are rather
+            wrong than real. "additive" is the paper's gate, which only training opens
+            and closes. "auto" is "evidence" up to ten million edges and "additive"
+            beyond. See `sgat.scorers` for others.
         readout: How nodes get their class scores. "auto" lets the data choose.
             "diffusion" averages scores along the edges, for graphs whose edges tend to
             join nodes of one class. "beliefs" keeps nodes and neighbours apart, for
@@ -82,8 +82,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             it (and graph, if there are several).
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
-        noise_share_: Share of the training graphs' edges that is estimated to be noise;
-            None unless gates go by evidence, and where there are no edges.
+        noise_share_: Share of the training graphs' edges estimated to be wrong, the
+            mean of P(wrong); None unless gates go by evidence, and without edges.
         config_: All settings.
         scored_: The training data as `sgat.scored.ScoredGraph`, with the scores of its
             edges and the predictions of its nodes.

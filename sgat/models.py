@@ -183,7 +183,7 @@ class SGAT(NodeClassifier):
 
     @property
     def noise_share(self) -> float | None:
-        """Estimated share of noise before training; None without gates by evidence."""
+        """Estimated share of wrong edges; None without gates by evidence."""
         return None if self.judge is None else self.judge.noise_share
 
     @property

@@ -59,12 +59,13 @@ class ModelConfig(Settings):
         attention_dropout: Share of attention coefficients dropped in training.
         gate_mode: How gates are made. inductive: from features, for any graph.
             transductive: one of its own for every edge of one graph.
-        scorer: What gates depend on. evidence: the odds that an edge is real, learned
-            before training from features, neighbourhoods and classes; for graphs with
-            wrong edges. additive (the paper): each end by itself, so that all nodes
-            rank their neighbours alike. auto: evidence up to 10 million edges, additive
-            beyond. Learned in training: cosine (similarity of both ends), bilinear and
-            gatv2 (any relation of both ends), structure (degrees, common neighbours).
+        scorer: What gates depend on. evidence: the odds that an edge is real, found
+            before training from features, neighbourhoods and classes of each graph; for
+            graphs with wrong edges. additive (the paper): each end by itself, so that
+            all nodes rank their neighbours alike. auto: evidence up to 10 million
+            edges, additive beyond. Learned in training: cosine (similarity of both
+            ends), bilinear and gatv2 (any relation of both ends), structure (degrees,
+            common neighbours).
         rank: Length of the vectors of the scorers cosine and bilinear, width of gatv2.
         gate_bias: Learn one scalar that is part of every gate. With the scorer evidence
             it stays at its start, unless `keep` moves it.

@@ -13,12 +13,12 @@ MOST_SCALE = 100.0
 
 
 class EvidenceScorer(nn.Module):
-    """Gates that close where an edge looks like any random pair of nodes.
+    """Gates that close where an edge looks like a pair that no edge joins.
 
         log α_ij = scale · log_odds_ij + shift + τ
 
     with the log-odds of a judged graph (`Graph.log_odds`, see `sgat.judging`) and τ the
-    threshold of evaluation, so that it keeps the edges more likely real than noise:
+    threshold of evaluation, so that it keeps the edges more likely real than wrong:
     scale is 1 and shift 0, unless a share of the edges is to be kept (`spread`).
     Training leaves both as they are.
     """
