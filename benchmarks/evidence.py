@@ -100,7 +100,6 @@ def calibration(
         data.x,
         data.y,
         train=data.train,
-        num_classes=data.num_classes,
         seed=seed,
     )
     odds = judged.graph.log_odds
