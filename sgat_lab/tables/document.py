@@ -30,6 +30,10 @@ settings of the other files.
 The search trains with seeds that no table uses and looks at no test score; but where
 nodes are split at random, nodes that chose a setting under those seeds are test nodes
 under others, and the fixed splits overlap in the same way.
+
+Rows of "SGAT, recommended" were measured with the judge of edges up to commit dd8a059
+(2026-11-16), which was another than today's (docs/method.md, section 9). They were not
+measured again since.
 """
 
 WIDTH = 100

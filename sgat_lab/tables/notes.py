@@ -125,8 +125,9 @@ NOTES: dict[str, tuple[str, ...]] = {
         " possible), and nearly all edges go. With 5 classes a fifth of the planted"
         " edges joins one class and looks like the others. This bounds AUC at 0.90"
         " over all edges; between classes it is 0.99 up to 70 % (signal 2).",
-        "Training moves the bias of the gates, because more edges help the"
-        " classifier. Without it recall is higher and validation lower (docs/log.md).",
+        "Training moved the bias of the gates in these runs, because more edges help"
+        " the classifier. Without it recall is higher and validation lower"
+        " (docs/log.md).",
         "With shuffled labels and features without signal the graph itself still"
         " says something: 20 blocks of degree 20 show in common neighbours. 5 blocks"
         " of degree 10 hardly do; there nothing is removed and all scores are near"
