@@ -1,4 +1,4 @@
-"""The command line of the lab: a command for each experiment, and `compare`."""
+"""The command line of the lab: a command for each experiment, `compare`, `attacks`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from sgat.cli import run_app
 
-VERBS = ("run", "compare")
+VERBS = ("run", "compare", "attacks")
 """The modules of this package; importing one adds its commands to `app`."""
 
 app = typer.Typer(

@@ -1,0 +1,1 @@
+"""Attacks: graphs with wrong edges, what the judge finds there, and accuracy."""

@@ -1,0 +1,67 @@
+"""Rows of numbers in a CSV file: appended with their circumstances, read again."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sgat.runs.provenance import device_name, versions
+from sgat_lab.trials.trial import source_commit
+
+
+def circumstances(device: str) -> dict[str, str]:
+    """Device, versions, date and commit of a measurement."""
+    return {
+        "device": device_name(device),
+        **versions(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": source_commit(),
+    }
+
+
+def append(path: Path, row: dict[str, Any]) -> None:
+    """Append a row; a new file begins with the names of its columns.
+
+    Raises:
+        ValueError: If the file has other columns.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
+    if not is_new:
+        with path.open(newline="") as file:
+            columns = next(csv.reader(file), [])
+        if columns != list(row):
+            raise ValueError(f"{path} has other columns; choose another file.")
+    shown = {
+        name: f"{value:.6g}" if isinstance(value, float) else value
+        for name, value in row.items()
+    }
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(shown)
+
+
+def read(path: Path, case: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The last row of each case, numbers as numbers.
+
+    Args:
+        path: The file.
+        case: Columns that name a case.
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    with path.open(newline="") as file:
+        for line in csv.DictReader(file):
+            row = {name: _value(value) for name, value in line.items()}
+            found[tuple(row[name] for name in case)] = row
+    return list(found.values())
+
+
+def _value(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,200 @@
+"""`sgat-lab attacks`: the judge and accuracy on graphs with wrong edges."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sgat.cli.options import DATA_ROOT, JSON, QUIET, comma_list
+from sgat.cli.progress import counting
+from sgat_lab.cli import app
+from sgat_lab.cli.progress import trainings_progress
+
+GRAPHS = ["cora", "attacked-cora", "attacked-citeseer"]
+JUDGE_CASE = ("graph", "kind", "rate", "labels", "seed")
+ACCURACY_CASE = ("graph", "rate", "row", "seed")
+RUNS = typer.Option(1, min=1, help="Number of seeds.")
+SEED = typer.Option(0, min=0, help="The first seed.")
+STORED = typer.Option(
+    False, "--stored", help="Run nothing; show the last row of each case in `--csv`."
+)
+MARKDOWN = typer.Option(False, "--markdown", help="Print Markdown.")
+
+attacks = typer.Typer(no_args_is_help=True, help="Graphs with wrong edges.")
+app.add_typer(attacks, name="attacks")
+
+
+@attacks.command(
+    epilog="Examples:\n\nsgat-lab attacks judge cora acm\n\n"
+    "sgat-lab attacks judge attacked-cora --kinds metattack --no-labels"
+)
+def judge(
+    graphs: list[str] = typer.Argument(
+        None,
+        help="Named data sets, files of More, and attacked-NAME for files of Attacked"
+        f" \\[{' '.join(GRAPHS)}].",
+    ),
+    kinds: str = typer.Option("", help="Kinds of wrong edges, with commas \\[all]."),
+    rates: str = typer.Option("", help="Rates of wrong edges, with commas \\[all]."),
+    labels: bool = typer.Option(True, help="Let the judge see the training labels."),
+    runs: int = RUNS,
+    seed: int = SEED,
+    csv: Path = typer.Option(
+        Path("records/attacks_judge.csv"), help="File to which each case is appended."
+    ),
+    stored: bool = STORED,
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    markdown: bool = MARKDOWN,
+    quiet: bool = QUIET,
+) -> None:
+    """Judge graphs with wrong edges, and compare the verdict with the truth.
+
+    Edges are added to named graphs and to those of More at random, between classes and
+    to hubs. Those of Attacked hold metattack's own. AUCs of cosine, Adamic-Adar and
+    Jaccard alone stand beside the judge's. "right at 0.1" is the share of right edges
+    among those removed when at most 0.1 is promised.
+    """
+    with counting("starting", quiet=quiet):
+        from sgat_lab.attacks import rows, verdicts
+        from sgat_lab.attacks.graphs import (
+            ATTACK_RATES,
+            CLEAN,
+            KINDS,
+            METATTACK,
+            RATES,
+            has_kind,
+            noisy_graph,
+        )
+
+    root = None if data_root is None else str(data_root)
+    wanted = comma_list(kinds) or KINDS
+    _check_known(wanted, KINDS, "kinds")
+    given = _numbers(rates)
+    cases = [
+        (name, kind, rate, number)
+        for name in graphs or GRAPHS
+        for kind in wanted
+        if has_kind(name, kind)
+        for rate in _rates(kind, given, {CLEAN: (0.0,), METATTACK: ATTACK_RATES}, RATES)
+        for number in range(seed, seed + runs)
+    ]
+    found = rows.read(csv, JUDGE_CASE) if stored else []
+    for done, (name, kind, rate, number) in enumerate([] if stored else cases):
+        if not quiet:
+            shown = f"{name}, {kind} {rate:g}, seed {number}"
+            print(f"judge: {done + 1} of {len(cases)}: {shown}", file=sys.stderr)
+        graph = noisy_graph(name, kind, rate, seed=number, root=root)
+        case = (name, kind, rate, "yes" if labels else "no", number)
+        row = dict(zip(JUDGE_CASE, case, strict=True))
+        row |= verdicts.measure(graph, labels=labels, seed=number)
+        row |= rows.circumstances("cpu")
+        rows.append(csv, row)
+        found.append(row)
+    _show(found, verdicts.text, as_json, markdown)
+
+
+@attacks.command(
+    epilog="Examples:\n\nsgat-lab attacks accuracy cora --rates 0.25\n\n"
+    "sgat-lab attacks accuracy --runs 10 --markdown"
+)
+def accuracy(
+    graphs: list[str] = typer.Argument(None, help="cora, citeseer \\[both]."),
+    only: str = typer.Option("", help="Methods: gcn, gcn-jaccard, sgat \\[all]."),
+    rates: str = typer.Option("", help="Rates of the attack, 0 included \\[all]."),
+    runs: int = RUNS,
+    seed: int = SEED,
+    device: str = typer.Option("auto", help="cpu, cuda, or auto."),
+    csv: Path = typer.Option(
+        Path("records/attacks_accuracy.csv"),
+        help="File to which each training is appended.",
+    ),
+    stored: bool = STORED,
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    markdown: bool = MARKDOWN,
+    quiet: bool = QUIET,
+) -> None:
+    """Train on graphs under metattack, and print accuracies beside published ones.
+
+    Pro-GNN's protocol: the largest component, its split, its attacked graphs. Trains
+    `SGATClassifier()` with nothing chosen, a plain GCN, and GCN-Jaccard.
+    """
+    with counting("starting", quiet=quiet):
+        from sgat.training.loop import chosen_device
+        from sgat_lab.attacks import accuracy as measured
+        from sgat_lab.attacks import rows
+
+    root = None if data_root is None else str(data_root)
+    names, methods = graphs or list(measured.DATA), comma_list(only) or measured.ROWS
+    _check_known(names, tuple(measured.DATA), "graphs")
+    _check_known(methods, measured.ROWS, "only")
+    place = str(chosen_device(device))
+    cases = [
+        (name, rate, method, number)
+        for name in names
+        for rate in _numbers(rates) or measured.RATES
+        for method in methods
+        for number in range(seed, seed + runs)
+    ]
+    found = rows.read(csv, ACCURACY_CASE) if stored else []
+    if not stored:
+        with trainings_progress("attacks", quiet=quiet) as progress:
+            for done, (name, rate, method, number) in enumerate(cases, 1):
+                case = (name, rate, method, number)
+                row = dict(zip(ACCURACY_CASE, case, strict=True))
+                row |= measured.score(
+                    method, name, rate, number, root=root, device=place
+                )
+                row |= rows.circumstances(place)
+                rows.append(csv, row)
+                found.append(row)
+                if progress is not None:
+                    progress(done, len(cases))
+    _show(found, measured.text, as_json, markdown)
+
+
+def _rates(
+    kind: str,
+    given: tuple[float, ...],
+    own: dict[str, tuple[float, ...]],
+    usual: tuple[float, ...],
+) -> tuple[float, ...]:
+    """Rates of a kind: those given, unless it has none."""
+    known = own.get(kind, usual)
+    return given if given and known != (0.0,) else known
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(part) for part in comma_list(text))
+    except ValueError:
+        raise ValueError(
+            f"`rates` must be numbers with commas, got {text!r}."
+        ) from None
+    if not all(0 <= rate < float("inf") for rate in found):
+        raise ValueError(f"`rates` must be 0 or more, got {text!r}.")
+    return found
+
+
+def _check_known(given: Any, known: tuple[str, ...], argument: str) -> None:
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"`{argument}` must be of {', '.join(known)}, got {name!r}."
+            )
+
+
+def _show(
+    found: list[dict[str, Any]], text: Any, as_json: bool, markdown: bool
+) -> None:
+    if as_json:
+        # JSON has no NaN.
+        plain = [{k: None if v != v else v for k, v in row.items()} for row in found]
+        typer.echo(json.dumps(plain, indent=2))
+    else:
+        typer.echo(text(found, markdown=markdown))
