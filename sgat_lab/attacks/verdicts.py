@@ -116,9 +116,9 @@ def measure(given: NoisyGraph, *, labels: bool = True, seed: int = 0) -> dict[st
         right and wrong edges, and shares of no edge, are not a number (NaN).
     """
     data, is_real = given.data, ~given.wrong
-    known = {"y": data.y, "train": data.train} if labels else {}
+    y, train = (data.y, data.train) if labels else (None, None)
     start = time.perf_counter()
-    judged = judge(data.graph, data.x, seed=seed, **known)
+    judged = judge(data.graph, data.x, y, train=train, seed=seed)
     seconds = time.perf_counter() - start
     probability = judged.probability.cpu()
     src, dst = data.graph.edge_index.numpy(force=True)
