@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from sgat.data.files.atomic import replacing, write_text
 from sgat.training.result import Snapshot
 
-MODEL_FORMAT = 3
+MODEL_FORMAT = 4
 """Counts up when tensors get other names, or the same ones would mean something else;
 since 3, the judge of edges stands apart from the layers."""
 

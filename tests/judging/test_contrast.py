@@ -31,14 +31,24 @@ def test_edges_are_told_from_pairs_out_of_sample():
     assert found == pytest.approx(0.5, abs=0.03)
 
 
-def test_scores_rise_with_likeness_whatever_the_edges_are():
-    # Edges that are less alike than pairs: a free signal shows it, a bound one cannot.
-    for num_free, least, most in ((1, 0.7, 1.0), (0, 0.4, 0.6)):
+def test_scores_rise_with_likeness_and_classes_may_go_either_way():
+    # Edges that are less alike than pairs: a signal of classes shows it, others cannot.
+    for place, least, most in ((1, 0.7, 1.0), (0, 0.4, 0.6)):
         rng = np.random.default_rng(0)
-        edges = rng.standard_normal((2003, 1)) - 1
-        pairs = rng.standard_normal((2003, 1))
-        found = np.concatenate(contrast(edges, pairs, rng, trees=20, num_free=num_free))
+        edges, pairs = rng.standard_normal((2, 2003, 4))
+        edges[:, place] -= 1
+        found = np.concatenate(contrast(edges, pairs, rng, trees=20, num_free=3))
         assert least < roc_auc_score(np.arange(4006) < 2003, found) < most
+
+
+def test_signals_of_classes_go_one_way_alone():
+    # Few edges where classes agree a little: still no higher where they agree less.
+    rng = np.random.default_rng(1)
+    edges, pairs = rng.uniform(-1, 1, (2, 4001, 3))
+    edges[:, 0] = np.where(rng.random(4001) < 0.7, 0.9, -0.9)
+    found, _ = contrast(edges, pairs, rng, trees=20, num_free=3)
+    assert found[edges[:, 0] > 0].min() > found[edges[:, 0] < 0].max() - 2
+    assert found[edges[:, 0] > 0].mean() > found[edges[:, 0] < 0].mean()
 
 
 def test_many_edges_are_sampled_and_all_are_scored(monkeypatch: pytest.MonkeyPatch):
