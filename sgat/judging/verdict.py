@@ -36,6 +36,7 @@ REASONS = (
     "the neighbours of its ends are alike",
     "its ends are unlike",
     "its ends are unlike and share no neighbour",
+    "the neighbours of its ends are unlike",
     "many edges at its ends look wrong",
 )
 """Reasons for a verdict, the most telling for each edge."""
@@ -225,25 +226,27 @@ def _reasons(
     num_nodes: int,
 ) -> Array:
     """The place in REASONS of what speaks most for the verdict, [E]."""
-    content = signals.content.shape[1]
-    rank = [
-        np.searchsorted(np.sort(found[pairs.any, column]), found[pairs.edges, column])
-        / max(len(found[pairs.any]), 1)
-        for column in range(found.shape[1] - 2)
-    ]
-    alike = rank[0] if content else np.zeros(len(wrong))
-    around = rank[3] if content else np.zeros(len(wrong))
+    has_features = signals.vector is not None
+
+    def rank(column: int) -> Array:
+        """Share of pairs of any nodes that edges outdo; 0 without features."""
+        if not has_features:
+            return np.zeros(len(wrong))
+        pair = np.sort(found[pairs.any, column])
+        return np.searchsorted(pair, found[pairs.edges, column]) / len(pair)
+
     shared = found[pairs.edges, signals.shared] > 0
     suspect = shares.suspicion(ends, num_nodes, wrong)[:, 0] > 1.5
     is_wrong = wrong > 0.5
     unlike = REASONS.index("its ends are unlike")
     choices = [
         (is_wrong & suspect, REASONS.index("many edges at its ends look wrong")),
-        (is_wrong & ~shared & bool(content), unlike + 1),
+        (is_wrong & (not has_features), unlike + 2),
+        (is_wrong & ~shared, unlike + 1),
         (is_wrong, unlike),
         (shared, REASONS.index("its ends share neighbours")),
-        (alike > 0.9, REASONS.index("its ends are alike")),
-        (around > 0.9, REASONS.index("the neighbours of its ends are alike")),
+        (rank(0) > 0.9, REASONS.index("its ends are alike")),
+        (rank(3) > 0.9, REASONS.index("the neighbours of its ends are alike")),
     ]
     conditions, places = zip(*choices, strict=True)
     reason: Array = np.select(conditions, places, default=0)

@@ -76,7 +76,7 @@ def test_scores_are_next_to_pairs_with_such_degrees():
     found = normal_scores_by_degree(
         score[:3001], score[3001:], degree[:3001], degree[3001:]
     )
-    assert abs(np.corrcoef(found, degree[:3001, 0])[0, 1]) < 0.1 + 0.5
+    assert abs(np.corrcoef(found, degree[:3001, 0])[0, 1]) < 0.6
     plain = normal_scores(score[:3001], score[3001:])
     assert np.corrcoef(plain, degree[:3001, 0])[0, 1] > 0.9
     assert found.std() == pytest.approx(1, abs=0.1)
