@@ -1,5 +1,7 @@
 """Edges of PyG, networkx, arrays and files, judged in the order they were given."""
 
+import functools
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -35,18 +37,19 @@ def networkx_graph():
     return graph
 
 
-@pytest.fixture
-def files(tmp_path):
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
     edges = pd.DataFrame({"src": SRC[ORDER], "dst": DST[ORDER], "since": ORDER})
-    edges.to_csv(tmp_path / "edges.csv", index=False)
+    edges.to_csv(folder / "edges.csv", index=False)
     nodes = pd.DataFrame(MADE.data.x.numpy()).add_prefix("f")
     nodes.insert(0, "id", range(len(nodes)))
     nodes["y"] = MADE.data.y.numpy()
-    nodes.to_csv(tmp_path / "nodes.csv", index=False)
-    return tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    return folder / "edges.csv", folder / "nodes.csv"
 
 
-def judged(kind, files):
+def judge(kind, files):
     if kind == "pyg":
         return sgat.judge(pyg_data())
     if kind == "networkx":
@@ -57,14 +60,20 @@ def judged(kind, files):
     return sgat.judge(files[0], nodes=files[1], label="y", undirected=True)
 
 
+@pytest.fixture(scope="module")
+def judged(files):
+    """Gives each kind of data judged, always the same: only to be read."""
+    return functools.cache(lambda kind: judge(kind, files))
+
+
 def rows_of(graph):
     place = {pair: n for n, pair in enumerate(zip(SRC, DST, strict=True))}
     return [place[min(a, b), max(a, b)] for a, b in graph.edges()]
 
 
 @pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files"])
-def test_every_kind_of_data_is_judged_in_its_order(kind, files):
-    found = judged(kind, files)
+def test_every_kind_of_data_is_judged_in_its_order(kind, judged):
+    found = judged(kind)
     rows = rows_of(networkx_graph()) if kind == "networkx" else ORDER
     signal = MADE.is_signal.numpy()[rows]
     assert found.probability.shape == (len(rows),)
@@ -79,8 +88,8 @@ def test_every_kind_of_data_is_judged_in_its_order(kind, files):
 
 
 @pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files"])
-def test_removing_gives_back_the_same_kind_without_the_edges_that_go(kind, files):
-    found = judged(kind, files)
+def test_removing_gives_back_the_same_kind_without_the_edges_that_go(kind, judged):
+    found = judged(kind)
     gone = found.choose(find_at_least=0.5)
     assert 0 < gone.number < found.num_edges
     small, stays = found.remove(find_at_least=0.5), (~gone.mask).numpy()
@@ -131,6 +140,8 @@ def test_only_classes_of_training_nodes_are_looked_at(monkeypatch):
     original = sgat.judging.edge_judge.judge
     monkeypatch.setattr(sgat.judging.edge_judge, "judge", judge)
     data = pyg_data()
+    # Too few to be told apart: only what is looked at matters here.
+    data.edge_index, data.edge_attr = data.edge_index[:, :19], data.edge_attr[:19]
     sgat.judge(data)
     assert torch.equal(seen[-1], data.y)
     data.train_mask = torch.arange(len(data.y)) < 100
@@ -139,8 +150,8 @@ def test_only_classes_of_training_nodes_are_looked_at(monkeypatch):
     assert (seen[-1][100:] == -1).all()
 
 
-def test_the_table_has_the_rows_of_the_file_and_new_columns(files):
-    found = judged("files", files)
+def test_the_table_has_the_rows_of_the_file_and_new_columns(judged):
+    found = judged("files")
     gone = found.choose(at_most_wrong=0.4)
     table = found.table(gone).to_pandas()
     assert table["since"].tolist() == ORDER.tolist()
@@ -149,7 +160,7 @@ def test_the_table_has_the_rows_of_the_file_and_new_columns(files):
     assert table["removed"].tolist() == gone.mask.tolist()
     assert "removed" not in found.table().column_names
     with pytest.raises(ValueError, match="`data` must be files"):
-        judged("arrays", files).table()
+        judged("arrays").table()
 
 
 @pytest.mark.parametrize(
@@ -171,4 +182,5 @@ def test_mistakes_are_one_sentence(arguments, options, sentence):
 
 def test_the_public_function_is_no_module():
     assert callable(sgat.judge)
-    assert isinstance(sgat.judge(MADE.data), JudgedEdges)
+    few = MADE.data.select_edges(torch.arange(len(SRC)) < 19)
+    assert isinstance(sgat.judge(few), JudgedEdges)

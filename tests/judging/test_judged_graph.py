@@ -11,19 +11,15 @@ from sgat.graph import Graph
 from sgat.judging import REASONS, judge
 from sgat_lab.synthetic.block_models import contextual_block_model
 
-BLOCK = contextual_block_model(
-    num_nodes=401,
-    num_classes=5,
-    degree=15.0,
-    noise_rate=0.4,
-    feature_signal=3.0,
-    num_features=13,
-    seed=1,
-)
+SETTINGS = {"num_classes": 5, "noise_rate": 0.4, "feature_signal": 3.0, "seed": 1}
+BLOCK = contextual_block_model(num_nodes=401, degree=15.0, num_features=13, **SETTINGS)
 DATA = BLOCK.data
+SMALL = contextual_block_model(
+    num_nodes=101, degree=8.0, num_features=13, **SETTINGS
+).data
+"""For what holds whatever the edges are: each verdict takes time."""
 
 
-@pytest.fixture(autouse=True)
 def test_a_graph_is_judged_without_labels_and_without_a_network():
     before = torch.get_rng_state()
     found = judge(DATA.graph, DATA.x)
@@ -38,17 +34,18 @@ def test_labels_of_training_nodes_are_used_and_others_are_not():
     found = judge(DATA.graph, DATA.x, DATA.y, train=DATA.train)
     # A fifth of the noise joins one class, as real edges do.
     assert found.noise_share == pytest.approx(0.32, abs=0.06)
-    hidden = torch.where(DATA.train, DATA.y, -1)
-    for y, train in ((hidden, None), (hidden, DATA.train)):
-        other = judge(DATA.graph, DATA.x, y, train=train)
+    found = judge(SMALL.graph, SMALL.x, SMALL.y, train=SMALL.train)
+    hidden = torch.where(SMALL.train, SMALL.y, -1)
+    for y, train in ((hidden, None), (hidden, SMALL.train)):
+        other = judge(SMALL.graph, SMALL.x, y, train=train)
         assert torch.equal(other.graph.log_odds, found.graph.log_odds)
-    every = judge(DATA.graph, DATA.x, DATA.y)
+    every = judge(SMALL.graph, SMALL.x, SMALL.y)
     assert not torch.equal(every.graph.log_odds, found.graph.log_odds)
 
 
 def test_the_same_seed_gives_the_same_bits_with_sparse_features():
-    x = SparseFeatures.from_dense((DATA.x > 1).float())
-    one, same, other = (judge(DATA.graph, x, seed=seed) for seed in (0, 0, 1))
+    x = SparseFeatures.from_dense((SMALL.x > 1).float())
+    one, same, other = (judge(SMALL.graph, x, seed=seed) for seed in (0, 0, 1))
     assert torch.equal(one.graph.log_odds, same.graph.log_odds)
     assert not torch.equal(one.graph.log_odds, other.graph.log_odds)
 
@@ -100,7 +97,13 @@ def test_edges_alone_are_enough():
     said = {REASONS[place] for place in found.reason.unique()}
     assert not said & {"its ends are alike", "its ends are unlike"}
     assert roc_auc_score(BLOCK.is_signal, found.graph.log_odds) > 0.7
-    same = judge(DATA.graph, torch.zeros(401, 0))
-    alone = judge(DATA.graph, SparseFeatures.identity(401))
-    for other in (same, alone):
+
+
+def test_features_that_no_two_nodes_share_are_none():
+    found = judge(SMALL.graph)
+    for nothing in (torch.zeros(101, 0), SparseFeatures.identity(101)):
+        other = judge(SMALL.graph, nothing)
         assert torch.equal(other.graph.log_odds, found.graph.log_odds)
+    assert not torch.equal(
+        judge(SMALL.graph, SMALL.x).graph.log_odds, found.graph.log_odds
+    )
