@@ -1,3 +1,4 @@
+import copy
 import os
 import signal
 
@@ -11,6 +12,7 @@ from support.small_data import block_graph, several_graphs
 
 import sgat
 from sgat import SGATClassifier
+from sgat.data.node_data import NodeData
 
 COLUMNS = [
     *("src", "dst", "weight", "log_alpha", "probability", "gate", "kept", "attention")
@@ -22,8 +24,35 @@ def data_class(pyg):
     return pyg.data.Data
 
 
+def small_graph(**options):
+    """Each verdict on edges takes time, and more with more of them."""
+    return block_graph(**({"num_nodes": 61} | options))
+
+
 def quick(**options):
     return SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A classifier of a small graph: only to be read."""
+    return quick().fit(small_graph())
+
+
+@pytest.fixture(scope="module")
+def fitted_to_pyg(data_class):
+    """The same of a PyG Data: only to be read; the data goes with it."""
+    node_data = small_graph()
+    note = torch.arange(node_data.graph.num_edges)
+    data = as_pyg(node_data, data_class, edge_attr=torch.stack([note, note], dim=1))
+    return quick().fit(data), data
+
+
+@pytest.fixture(scope="module")
+def fitted_to_networkx():
+    """The same of an undirected networkx graph: only to be read."""
+    graph = as_networkx(small_graph(), nx.Graph)
+    return quick().fit(graph), graph
 
 
 def as_pyg(data, data_class, **more):
@@ -52,11 +81,9 @@ def as_networkx(data, kind):
     return graph
 
 
-def test_pyg_data_in_and_out(data_class):
-    node_data = block_graph()
-    note = torch.arange(node_data.graph.num_edges)
-    data = as_pyg(node_data, data_class, edge_attr=torch.stack([note, note], dim=1))
-    classifier = quick().fit(data)
+def test_pyg_data_in_and_out(fitted_to_pyg):
+    classifier, data = fitted_to_pyg
+    note = torch.arange(data.num_edges)
     assert classifier.edges_.columns.tolist() == COLUMNS
     assert len(classifier.edges_) == data.num_edges
     assert abs(classifier.edges_["kept"].mean() - 0.5) < 0.02
@@ -71,12 +98,11 @@ def test_pyg_data_in_and_out(data_class):
     assert "edge_weight" not in data
 
 
-def test_the_small_graph_with_its_weights_gives_the_same_predictions(data_class):
-    data = as_pyg(block_graph(), data_class)
-    classifier = quick().fit(data)
+def test_the_small_graph_with_its_weights_gives_the_same_predictions(fitted_to_pyg):
+    classifier, data = fitted_to_pyg
     small = classifier.sparsify()
     # On the small graph all gates are open: the weights alone do the work.
-    model = classifier.model_
+    model = copy.deepcopy(classifier.model_)
     whole = model.eval()(data.x, data.edge_index)
     open_all = torch.nn.Parameter(torch.tensor(1e3))
     model.gating.gate_bias = open_all
@@ -85,9 +111,11 @@ def test_the_small_graph_with_its_weights_gives_the_same_predictions(data_class)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
-def test_networkx_graphs_in_and_out(kind):
-    graph = as_networkx(block_graph(), kind)
-    classifier = quick().fit(graph)
+def test_networkx_graphs_in_and_out(kind, fitted_to_networkx):
+    classifier, graph = fitted_to_networkx
+    if kind is not nx.Graph:
+        graph = as_networkx(small_graph(), kind)
+        classifier = quick().fit(graph)
     assert classifier.classes_.tolist() == ["class 0", "class 1", "class 2"]
     assert set(classifier.edges_["src"]) <= set(graph.nodes)
     small = classifier.sparsify(graph)
@@ -101,7 +129,7 @@ def test_networkx_graphs_in_and_out(kind):
 
 
 def test_plain_arrays_in_and_out():
-    data = block_graph()
+    data = small_graph()
     x, edges = data.x.numpy(), data.graph.edge_index.numpy()
     y = np.array([f"c{label}" for label in data.y])
     weight = np.full(edges.shape[1], 2.0)
@@ -110,11 +138,10 @@ def test_plain_arrays_in_and_out():
     kept = classifier.edges_["kept"].to_numpy()
     assert np.array_equal(kept_edges, edges[:, kept])
     assert np.allclose(weights, 2 * classifier.edges_["gate"][kept])
-    assert classifier.predict(x, edges).shape == (211,)
+    predicted = classifier.predict(x, edges)
+    assert predicted.shape == (61,)
     assert set(classifier.predict()) <= {"c0", "c1", "c2"}
-    assert classifier.score(x, edges, y) == pytest.approx(
-        (classifier.predict(x, edges) == y).mean()
-    )
+    assert classifier.score(x, edges, y) == pytest.approx((predicted == y).mean())
 
 
 def test_lists_of_graphs_train_validate_and_test(data_class):
@@ -134,23 +161,21 @@ def test_lists_of_graphs_train_validate_and_test(data_class):
     assert isinstance(small, list) and len(small) == 2
 
 
-def test_node_data_in_and_out():
-    data = block_graph()
-    classifier = quick().fit(data)
-    small = classifier.sparsify()
-    assert small.graph.num_edges == classifier.edges_["kept"].sum()
+def test_node_data_in_and_out(fitted):
+    small = fitted.sparsify()
+    assert isinstance(small, NodeData)
+    assert small.graph.num_edges == fitted.edges_["kept"].sum()
 
 
-def test_probabilities_sum_to_one_and_agree_with_the_predictions():
-    classifier = quick().fit(block_graph())
-    probability = classifier.predict_proba()
+def test_probabilities_sum_to_one_and_agree_with_the_predictions(fitted):
+    probability = fitted.predict_proba()
     assert np.allclose(probability.sum(axis=1), 1)
-    best = classifier.classes_[probability.argmax(axis=1)]
-    assert np.array_equal(best, classifier.predict())
+    best = fitted.classes_[probability.argmax(axis=1)]
+    assert np.array_equal(best, fitted.predict())
 
 
 def test_same_seed_same_classifier():
-    first, second = (quick(seed=4).fit(block_graph()) for _ in range(2))
+    first, second = (quick(seed=4).fit(small_graph()) for _ in range(2))
     assert first.edges_.equals(second.edges_)
     assert np.array_equal(first.predict_proba(), second.predict_proba())
 
@@ -164,7 +189,7 @@ def test_scikit_learn_can_clone_it():
 
 
 def test_without_edges_no_share_of_them_is_estimated_to_be_noise(tmp_path):
-    data = block_graph()
+    data = small_graph()
     kept = torch.zeros(data.graph.num_edges, dtype=torch.bool)
     for number, graph in enumerate([data, data.select_edges(kept)]):
         classifier = quick(keep=None).fit(graph)
@@ -175,11 +200,9 @@ def test_without_edges_no_share_of_them_is_estimated_to_be_noise(tmp_path):
     assert classifier.noise_share_ is None
 
 
-def test_unseen_edges_are_scored():
-    data = block_graph()
-    classifier = quick().fit(data)
-    other = block_graph(seed=9)
-    table = classifier.score_edges(other)
+def test_unseen_edges_are_scored(fitted):
+    other = small_graph(seed=9)
+    table = fitted.score_edges(other)
     assert len(table) == other.graph.num_edges
     assert table["log_alpha"].notna().all()
 
@@ -195,12 +218,12 @@ def test_unseen_edges_are_scored():
 )
 def test_bad_settings_are_refused_when_fitting(settings, message):
     with pytest.raises(ValueError) as error:
-        quick(**settings).fit(block_graph())
+        quick(**settings).fit(small_graph())
     assert message in str(error.value)
 
 
-def test_bad_data_is_refused_with_a_sentence(data_class):
-    data = as_pyg(block_graph(), data_class)
+def test_bad_data_is_refused_with_a_sentence(data_class, fitted):
+    data = as_pyg(small_graph(), data_class)
     data.x = data.x.clone()
     data.x[3, 5] = float("nan")
     with pytest.raises(ValueError, match="must be finite, got nan at node 3, column 5"):
@@ -208,11 +231,11 @@ def test_bad_data_is_refused_with_a_sentence(data_class):
     with pytest.raises(ValueError, match=r"`data` must be a PyG Data.*got dict"):
         quick().fit({"a": 1})
     with pytest.raises(ValueError, match="`y` goes with plain arrays"):
-        quick().fit(as_pyg(block_graph(), data_class), y=[1])
+        quick().fit(as_pyg(small_graph(), data_class), y=[1])
     with pytest.raises(ValueError, match=r"must have the 13 features.*got 12"):
-        other = as_pyg(block_graph(), data_class)
+        other = as_pyg(small_graph(), data_class)
         other.x = other.x[:, 1:]
-        quick().fit(block_graph()).predict(other)
+        fitted.predict(other)
 
 
 def test_predicting_before_fitting_says_so():
@@ -221,15 +244,14 @@ def test_predicting_before_fitting_says_so():
 
 
 def test_an_undirected_graph_keeps_the_share_of_its_edges():
-    graph = as_networkx(block_graph(), nx.Graph)
+    graph = as_networkx(small_graph(), nx.Graph)
     small = quick(keep=0.3).fit(graph).sparsify()
     share = small.number_of_edges() / graph.number_of_edges()
     assert share == pytest.approx(0.3, abs=0.01)
 
 
-def test_an_undirected_small_graph_predicts_like_the_large_one():
-    graph = as_networkx(block_graph(), nx.Graph)
-    classifier = quick().fit(graph)
+def test_an_undirected_small_graph_predicts_like_the_large_one(fitted_to_networkx):
+    classifier = copy.deepcopy(fitted_to_networkx[0])
     whole = classifier.predict_proba()
     small = classifier.sparsify()
     with torch.no_grad():
@@ -238,7 +260,7 @@ def test_an_undirected_small_graph_predicts_like_the_large_one():
 
 
 def test_weighted_arrays_can_be_used_after_fitting():
-    data = block_graph()
+    data = small_graph()
     x, edges = data.x.numpy(), data.graph.edge_index.numpy()
     weight = np.random.default_rng(0).random(edges.shape[1]) + 0.1
     classifier = quick().fit(x, edges, data.y.numpy(), edge_weight=weight)
@@ -251,7 +273,7 @@ def test_weighted_arrays_can_be_used_after_fitting():
 
 
 def test_options_of_fit_hold_for_the_same_kind_of_data():
-    graph = as_networkx(block_graph(), nx.DiGraph)
+    graph = as_networkx(small_graph(), nx.DiGraph)
     for _, _, attributes in graph.edges(data=True):
         attributes["strength"] = 4.0
     classifier = quick().fit(graph, weight="strength")
@@ -261,24 +283,23 @@ def test_options_of_fit_hold_for_the_same_kind_of_data():
         assert 0 < attributes["strength"] <= 4 and "weight" not in attributes
 
 
-def test_predicting_needs_no_labels_but_finite_features(data_class):
-    data = as_pyg(block_graph(), data_class)
-    classifier = quick().fit(data)
-    other = as_pyg(block_graph(), data_class)
+def test_predicting_needs_no_labels_but_finite_features(data_class, fitted_to_pyg):
+    classifier, _ = fitted_to_pyg
+    other = as_pyg(small_graph(), data_class)
     other.y = other.y + 50
-    assert classifier.predict(other).shape == (211,)
+    assert classifier.predict(other).shape == (61,)
     other.x = torch.full_like(other.x, torch.nan)
     with pytest.raises(ValueError, match="must be finite, got nan at node 0"):
         classifier.predict(other)
 
 
 def test_transductive_gates_refuse_another_graph():
-    data = block_graph()
+    data = small_graph()
     paper = {"scorer": "additive", "model": {"gate_mode": "transductive"}}
     classifier = quick(**paper).fit(data)
-    assert np.array_equal(classifier.predict(block_graph()), classifier.predict())
+    assert np.array_equal(classifier.predict(small_graph()), classifier.predict())
     with pytest.raises(ValueError, match="Transductive gates know the edges"):
-        classifier.predict(block_graph(seed=5))
+        classifier.predict(small_graph(seed=5))
 
 
 def test_ctrl_c_stops_fitting():
@@ -288,13 +309,13 @@ def test_ctrl_c_stops_fitting():
 
     classifier = quick(epochs=500)
     with pytest.raises(KeyboardInterrupt):
-        classifier.fit(block_graph(), on_epoch=interrupt)
+        classifier.fit(small_graph(), on_epoch=interrupt)
     assert not hasattr(classifier, "model_")
 
 
 def test_graphs_of_different_fill_train_together(data_class):
-    dense = as_pyg(block_graph(), data_class)
-    sparse = as_pyg(block_graph(seed=3), data_class)
+    dense = as_pyg(small_graph(), data_class)
+    sparse = as_pyg(small_graph(seed=3), data_class)
     sparse.x = sparse.x * (torch.rand_like(sparse.x) < 0.1)
     assert len(quick().fit([dense, sparse]).predict()) == 2
 
@@ -308,23 +329,22 @@ def test_graphs_of_different_fill_train_together(data_class):
 )
 def test_options_that_mean_nothing_are_refused(arguments, message, data_class):
     with pytest.raises(ValueError) as error:
-        quick().fit(as_pyg(block_graph(), data_class), **arguments)
+        quick().fit(as_pyg(small_graph(), data_class), **arguments)
     assert message in str(error.value)
 
 
-def test_scores_of_nobody_are_refused():
-    classifier = quick().fit(block_graph())
+def test_scores_of_nobody_are_refused(fitted):
     with pytest.raises(ValueError, match="`role` must be train, val or test"):
-        classifier.score(role="valid")
-    nobody = torch.zeros(211, dtype=torch.bool)
-    untested = block_graph().with_split(~nobody, nobody, nobody)
+        fitted.score(role="valid")
+    nobody = torch.zeros(61, dtype=torch.bool)
+    untested = small_graph().with_split(~nobody, nobody, nobody)
     with pytest.raises(ValueError, match="no node with the role 'test'"):
-        classifier.score(untested, role="test")
+        fitted.score(untested, role="test")
 
 
 def test_numpy_numbers_and_devices_are_settings():
     classifier = quick(
         hidden=np.int64(5), lr=np.float32(0.01), device=torch.device("cpu")
     )
-    classifier.fit(block_graph())
+    classifier.fit(small_graph())
     assert is_classifier(classifier)
