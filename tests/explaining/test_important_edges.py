@@ -9,7 +9,6 @@ from support.small_data import block_graph
 import sgat
 from sgat.explaining.graph_explanation import important_edges
 from sgat.ops import reference
-from sgat.scored import score_graphs
 
 QUICK = {"hidden": 5, "epochs": 30, "keep": 0.5, "device": "cpu", "seed": 0}
 
@@ -50,7 +49,7 @@ def brute_force(model, data, scores):
 @pytest.fixture(params=["directed", "undirected"], scope="module")
 def trained(request):
     if request.param == "directed":
-        data = block_graph(num_nodes=61)
+        data = block_graph(num_nodes=37)
         assert data.has_directions
         return sgat.SGATClassifier(**QUICK).fit(data)
     club = nx.karate_club_graph()
@@ -61,7 +60,7 @@ def trained(request):
 
 def test_the_edges_that_matter_most_are_those_of_brute_force(trained):
     model, data = trained.model_, trained.graphs_[0]
-    scored = score_graphs(model, [data])[0]
+    (scored,) = trained.scored_
     scores = scored.edges
     truth = brute_force(model, data, scores)
     assert len(truth) > 25
@@ -89,7 +88,7 @@ def test_the_edges_that_matter_most_are_those_of_brute_force(trained):
 def test_few_edges_are_all_listed_with_the_users_ids(trained):
     ids = np.array([f"n{k}" for k in range(trained.graphs_[0].num_nodes)], dtype=object)
     data = dataclasses.replace(trained.graphs_[0], node_ids=ids)
-    scored = score_graphs(trained.model_, [data])[0]
+    scored = dataclasses.replace(trained.scored_[0], data=data)
     table = important_edges(trained.model_, scored, top=10_000)
     assert set(zip(table["src"], table["dst"], strict=True)) == {
         (f"n{src}", f"n{dst}") for src, dst in removable(data, scored.edges)

@@ -29,10 +29,22 @@ def several() -> sgat.SGATClassifier:
     return sgat.SGATClassifier(**QUICK).fit(several_graphs())
 
 
+def log_alpha_of(clf, data: NodeData) -> torch.Tensor:
+    """Where the gates stand, as found after training: to judge again takes time."""
+    (found,) = [part.edges.log_alpha for part in clf.scored_ if part.data is data]
+    return found
+
+
+def test_the_gates_that_are_looked_at_are_those_of_the_model(fitted):
+    (data,) = fitted.graphs_
+    expected = fitted.model_.log_alpha(data.x, data.graph)
+    assert torch.equal(log_alpha_of(fitted, data), expected)
+
+
 @torch.no_grad()
 def probabilities_without(clf, data: NodeData, dropped: list[int], node: int):
     """Evaluate the whole graph with some gates set to 0."""
-    log_alpha = clf.model_.log_alpha(data.x, data.graph)
+    log_alpha = log_alpha_of(clf, data)
     gates = clf.model_.gating.gates
     gate = torch.where(gates.is_kept(log_alpha), gates.value(log_alpha), 0)
     gate[dropped] = 0
@@ -52,8 +64,8 @@ def edge_of(data: NodeData, src: int, dst: int) -> int:
 
 
 def kept_edges(clf, number: int = 0):
-    data = clf.graphs_[number]
-    return clf.model_.gating.gates.is_kept(clf.model_.log_alpha(data.x, data.graph))
+    log_alpha = log_alpha_of(clf, clf.graphs_[number])
+    return clf.model_.gating.gates.is_kept(log_alpha)
 
 
 def busiest(clf) -> int:

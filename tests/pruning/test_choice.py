@@ -315,9 +315,9 @@ def test_rules_that_mean_nothing_are_refused(given_rules, message):
         Rules(**given_rules)
 
 
-def fitted(data, **options):
+def fitted(data, *, scorer="additive", **options):
     settings = {"hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
-    return sgat.SGATClassifier(**settings).fit(data, **options)
+    return sgat.SGATClassifier(**settings, scorer=scorer).fit(data, **options)
 
 
 def pairs_of(graph):
@@ -326,8 +326,8 @@ def pairs_of(graph):
 
 @pytest.fixture(scope="module")
 def block():
-    data = block_graph()
-    return fitted(data), data
+    data = block_graph(num_nodes=61)
+    return fitted(data, scorer="evidence"), data
 
 
 def test_node_data_gives_the_edges_that_the_rules_choose(block):

@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 from support.settings import request_for
 from support.small_data import block_graph, several_graphs
+from support.small_files import copy_trained
 from support.small_run import finished
 
 import sgat
@@ -42,14 +44,36 @@ def fit_run(out: str, **options) -> None:
     run(*start_run(request, overwrite=False))
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch) -> Path:
-    """A folder with files to train on, e.csv and n.csv, and new ones, e2 and n2."""
-    monkeypatch.chdir(tmp_path)
+def write_tables() -> None:
     for number, suffix in enumerate(("", "2")):
         edges, nodes = tables(number, "ab"[number])
         edges.to_csv(f"e{suffix}.csv", index=False)
         nodes.to_csv(f"n{suffix}.csv", index=False)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """A folder with files to train on, e.csv and n.csv, and new ones, e2 and n2."""
+    monkeypatch.chdir(tmp_path)
+    write_tables()
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory) -> Path:
+    """The same with a run on the files, `mine`, that the tests copy."""
+    folder = tmp_path_factory.mktemp("original")
+    with contextlib.chdir(folder):
+        write_tables()
+        fit_run("mine", label="y", drop=LABELS)
+    return folder
+
+
+@pytest.fixture
+def trained(original, tmp_path, monkeypatch) -> Path:
+    """A copy of the files and of the run on them."""
+    copy_trained(original, tmp_path)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -69,9 +93,8 @@ def new_edges() -> torch.Tensor:
     )
 
 
-def test_new_files_are_read_as_those_of_the_run_were(place):
-    fit_run("mine", label="y", drop=LABELS)
-    (place / "e.csv").unlink()
+def test_new_files_are_read_as_those_of_the_run_were(trained):
+    (trained / "e.csv").unlink()
     found = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     clf = sgat.load("mine")
     x, edges = new_features(), new_edges()
@@ -104,8 +127,7 @@ def test_new_files_are_read_as_those_of_the_run_were(place):
     assert found.num_kept == int(scores["kept"].sum())
 
 
-def test_without_labels_nothing_is_scored(place):
-    fit_run("mine", label="y", drop=LABELS)
+def test_without_labels_nothing_is_scored(trained):
     full = predict_files(open_run("mine"), "e2.csv", "n2.csv")
     pd.read_csv("n2.csv").drop(columns=["y", "u"]).to_parquet("n3.parquet")
     found = predict_files(open_run("mine"), "e2.csv", "n3.parquet")
@@ -131,8 +153,7 @@ def test_several_labels_with_and_without(place):
     ]
 
 
-def test_own_data_gives_what_the_run_wrote(place):
-    fit_run("mine", label="y", drop=LABELS)
+def test_own_data_gives_what_the_run_wrote(trained):
     found = predict_run(open_run("mine"))
     pd.testing.assert_frame_equal(
         found.nodes.to_pandas(), pd.read_parquet("mine/nodes.parquet")
@@ -186,8 +207,7 @@ def test_without_features_only_the_same_nodes_are_known(place):
         ({"id": "other"}, "'b7' is not an id of n3.csv"),
     ],
 )
-def test_a_value_that_does_not_fit_is_named(place, change, message):
-    fit_run("mine", label="y", drop=LABELS)
+def test_a_value_that_does_not_fit_is_named(trained, change, message):
     nodes = pd.read_csv("n2.csv").astype(object)
     ((column, value),) = change.items()
     nodes.loc[7, column] = value
@@ -200,14 +220,13 @@ def test_a_value_that_does_not_fit_is_named(place, change, message):
         assert found.num_nodes == SIZE
 
 
-def test_missing_feature_columns_are_named(place):
-    fit_run("mine", label="y", drop=LABELS)
+def test_missing_feature_columns_are_named(trained):
     pd.read_csv("n2.csv").drop(columns="size").to_csv("n3.csv", index=False)
     with pytest.raises(ValueError, match=r"n3\.csv: no column 'size' for features"):
         predict_files(open_run("mine"), "e2.csv", "n3.csv")
     with pytest.raises(ValueError, match="`edges` needs `nodes`"):
         predict_files(open_run("mine"), "e2.csv")
-    (place / "mine" / "encoding.json").write_text("{", encoding="utf-8")
+    (trained / "mine" / "encoding.json").write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match=r"encoding\.json is damaged"):
         predict_files(open_run("mine"), "e2.csv", "n2.csv")
 
@@ -237,8 +256,10 @@ def test_without_test_nodes_all_labelled_ones_are_scored(tmp_path):
     assert found.score == pytest.approx(right)
 
 
-@pytest.mark.parametrize("readout", ["attention", "diffusion", "beliefs"])
-@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize(
+    ("readout", "undirected"),
+    [("attention", False), ("diffusion", True), ("beliefs", False)],
+)
 def test_gates_by_evidence_say_of_the_same_files_what_they_said_in_training(
     place, readout, undirected
 ):
