@@ -91,18 +91,20 @@ def test_training_learns_with_binary_gates(gradient):
 @pytest.mark.parametrize("gradient", BINARY)
 def test_a_share_of_edges_is_kept_with_binary_gates(gradient):
     data = block_graph()
-    config = TrainConfig(epochs=40, keep=0.3, device="cpu")
+    config = TrainConfig(epochs=30, keep=0.3, device="cpu")
     result = fit([data], small(gradient, symmetric=False), config)
     assert result.best.kept_share == pytest.approx(0.3, abs=0.01)
     drawn = [record.expected_open for record in result.records[-10:]]
     assert sum(drawn) / 10 == pytest.approx(0.3, abs=0.1)
 
 
-@pytest.mark.parametrize("gradient", BINARY)
-@pytest.mark.parametrize("samples", [1, 2])
+# Only "reinforce" draws more than once.
+@pytest.mark.parametrize(
+    ("gradient", "samples"), [*((name, 1) for name in BINARY), ("reinforce", 2)]
+)
 def test_a_resumed_run_goes_on_to_the_same_bits(gradient, samples, tmp_path):
     path = tmp_path / "state.safetensors"
-    config = TrainConfig(epochs=9, device="cpu", keep=0.5)
+    config = TrainConfig(epochs=5, device="cpu", keep=0.5)
     model = small(gradient, gate_samples=samples)
     whole = Training([block_graph()], model, config).run()
     part = Training([block_graph()], model, config)
