@@ -197,7 +197,7 @@ def test_the_penalty_warms_up_linearly():
 def test_keep_is_met_on_a_noisy_graph(keep, gate_mode):
     data = [block_graph(noise_rate=0.5)]
     model = paper_model(hidden=7, gate_mode=gate_mode)
-    result = fit(data, model, TrainConfig(epochs=120, keep=keep))
+    result = fit(data, model, TrainConfig(epochs=60, keep=keep))
     last = result.records[-1]
     assert abs(result.best.kept_share - keep) <= 0.02
     assert abs(last.kept_share - keep) <= 0.02

@@ -46,11 +46,21 @@ def test_cosine_by_hand():
     np.testing.assert_allclose(cosine(x, graph), [1.0, 0.0], atol=1e-12)
 
 
-def test_wrong_edges_are_found_and_counted(tmp_path):
-    write_graphs(tmp_path)
-    given = read_attacked("cora", 0.25, str(tmp_path))
-    for labels in (True, False):
-        found = measure(given, labels=labels)
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory) -> NoisyGraph:
+    folder = tmp_path_factory.mktemp("attacked")
+    write_graphs(folder)
+    return read_attacked("cora", 0.25, str(folder))
+
+
+@pytest.fixture(scope="module")
+def measured(attacked) -> dict:
+    return measure(attacked)
+
+
+def test_wrong_edges_are_found_and_counted(attacked, measured):
+    given = attacked
+    for found in (measured, measure(given, labels=False)):
         assert found["true_share"] == pytest.approx(float(given.wrong.double().mean()))
         assert found["auc"] > 0.8 and found["auc_cosine"] > 0.7
         assert 0 < found["found_share"] < 2 * found["true_share"]
@@ -75,19 +85,16 @@ def test_a_clean_graph_has_no_auc(tmp_path):
     assert "nan" not in line
 
 
-def test_the_table_has_the_mean_over_seeds(tmp_path):
-    write_graphs(tmp_path)
-    given = read_attacked("cora", 0.25, str(tmp_path))
-    row = {"graph": "g", "kind": "hub", "rate": 0.5, "labels": "no"} | measure(given)
+def test_the_table_has_the_mean_over_seeds(measured):
+    row = {"graph": "g", "kind": "hub", "rate": 0.5, "labels": "no"} | measured
     rows = [row | {"seed": seed, "auc": 0.8 + seed / 10} for seed in (0, 1)]
     lines = text(rows).splitlines()
     assert len(lines) == 5 and "hub 0.5" in lines[-1] and "0.850" in lines[-1]
 
 
-def test_the_judge_sees_training_labels_alone(tmp_path):
-    write_graphs(tmp_path)
-    data, wrong = read_attacked("cora", 0.25, str(tmp_path))
+def test_the_judge_sees_training_labels_alone(attacked, measured):
+    data, wrong = attacked
     y = torch.where(data.train, data.y, (data.y + 1) % 3)
-    other = type(data)(**{**vars(data), "y": y})
-    one, two = (measure(NoisyGraph(each, wrong)) for each in (data, other))
-    assert one["auc"] == two["auc"] and one["found_share"] == two["found_share"]
+    other = measure(NoisyGraph(type(data)(**{**vars(data), "y": y}), wrong))
+    assert other["auc"] == measured["auc"]
+    assert other["found_share"] == measured["found_share"]
