@@ -12,7 +12,7 @@ from sgat.cli import main
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    data = block_graph(num_nodes=61)
+    data = block_graph()
     graph, ids = data.graph, np.array([f"n{i:03d}" for i in range(data.num_nodes)])
     once = (graph.src < graph.dst).numpy()
     src, dst = ids[graph.src.numpy()[once]], ids[graph.dst.numpy()[once]]

@@ -36,7 +36,7 @@ TRAIN = TrainConfig(epochs=5, device="cpu")
 
 @pytest.fixture(scope="module")
 def data() -> NodeData:
-    return block_graph(num_nodes=101, noise_rate=0.4, feature_signal=3.0)
+    return block_graph(noise_rate=0.4, feature_signal=3.0)
 
 
 @pytest.fixture(scope="module")
