@@ -153,14 +153,13 @@ def test_stored_scores_of_both_directions_count_as_one_larger_score(tmp_path):
         assert (found["log_alpha"] > larger).sum() * 2 == len(found)
 
 
-@pytest.mark.parametrize("rules", ALL_RULES[7:], ids=str)
-def test_ids_may_repeat_in_other_graphs(rules, tmp_path):
+def two_graphs(tmp_path, rules):
+    """Nodes whose ids repeat in another graph, their edges and rows, and a task."""
     nodes, half = node_scores(levels=2), NODES // 2
     ids = np.array([*nodes.ids[:half], *nodes.ids[:half], *nodes.ids[2 * half :]])
     graph = np.array(["a"] * half + ["b"] * (NODES - half))
     ends = pairs()
     ends = ends[(ends[:, 0] < half) == (ends[:, 1] < half)]
-    expected, choice = in_memory(nodes, ends, rules)
     score = nodes.scores.dst[ends[:, 1]] + nodes.scores.src[ends[:, 0]]
     frame = edge_table(dataclasses.replace(nodes, ids=ids), ends)
     frame = frame.assign(log_alpha=score, graph=graph[ends[:, 0]])
@@ -168,14 +167,27 @@ def test_ids_may_repeat_in_other_graphs(rules, tmp_path):
     task = dataclasses.replace(
         nodes.task(table, rules, scores=None),
         nodes=Nodes(pa.array(ids), graph=pa.array(graph)),
-        protect=write(frame[:3][["graph", "src", "dst"]], tmp_path / "p.csv"),
     )
-    alone = dataclasses.replace(task, protect=None)
-    assert prune(alone, tmp_path / "out.parquet").reasons == choice.count()
+    return nodes, ends, frame, task
+
+
+@pytest.mark.parametrize("rules", ALL_RULES[7:], ids=str)
+def test_ids_may_repeat_in_other_graphs(rules, tmp_path):
+    nodes, ends, _, task = two_graphs(tmp_path, rules)
+    expected, choice = in_memory(nodes, ends, rules)
+    assert prune(task, tmp_path / "out.parquet").reasons == choice.count()
     found = read(tmp_path / "out.parquet")
     kept = {(nodes.ids[s], nodes.ids[d]) for s, d in ends[found["note"]]}
     assert kept == set(expected)
+
+
+@pytest.mark.parametrize("rules", [Rules(keep=0.02), ALL_RULES[-1]], ids=str)
+def test_rows_are_protected_by_their_graph_as_well(rules, tmp_path):
+    *_, frame, task = two_graphs(tmp_path, rules)
+    named = write(frame[:3][["graph", "src", "dst"]], tmp_path / "p.csv")
     prune(task, tmp_path / "out.parquet")
+    assert not set(read(tmp_path / "out.parquet")["note"]) >= {0, 1, 2}
+    prune(dataclasses.replace(task, protect=named), tmp_path / "out.parquet")
     assert set(read(tmp_path / "out.parquet")["note"]) >= {0, 1, 2}
     bare = write(frame[:3][["src", "dst"]], tmp_path / "bare.csv")
     with pytest.raises(ValueError, match=r"bare\.csv: no column 'graph' for the graph"):
