@@ -1,7 +1,8 @@
 """Removed: the edges that go, by their probabilities, and how many of them are right.
 
 A probability says how likely an edge is real, so sums of probabilities are expected
-numbers of edges. They are as good as the probabilities are.
+numbers of edges. They are as good as the probabilities are: these are a little off, so
+a third of the share that a promise allows is set aside.
 """
 
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from torch import Tensor
 
 USUAL = 0.5
 """The usual threshold: an edge stays if it is more likely real than wrong."""
+MARGIN = 2 / 3
+"""Part of a promised share that may be used up: probabilities are a little off."""
 ROUNDING = 1e-12
 """Relative error of a sum that does not break a promise."""
 
@@ -48,7 +51,7 @@ def choose_removed(
     """Choose the edges that go, the least likely first.
 
         right(n) = Σ p,  wrong(n) = Σ (1 - p)          over the n lowest p
-        at_most_wrong = a:  the largest n with right(n) ≤ a · n
+        at_most_wrong = a:  the largest n with right(n) ≤ ⅔ · a · n
         find_at_least = b:  the smallest n with wrong(n) ≥ b · wrong(E)
         neither:            all with p ≤ ½
 
@@ -68,7 +71,8 @@ def choose_removed(
     wrong = (1 - ordered).cumsum(0)
     if at_most_wrong is not None:
         count = torch.arange(1, len(ordered) + 1, device=ordered.device)
-        goes = ordered.cumsum(0) <= at_most_wrong * count * (1 + ROUNDING)
+        limit_share = MARGIN * at_most_wrong * (1 + ROUNDING)
+        goes = ordered.cumsum(0) <= limit_share * count
     elif find_at_least is not None:
         # An edge is needed if those before it are not enough.
         needed = find_at_least * wrong[-1:] * (1 - ROUNDING)

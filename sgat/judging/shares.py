@@ -14,15 +14,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from scipy.optimize import minimize
-from scipy.special import expit, logit, ndtr
-from torch import Tensor
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from scipy.special import (
+    expit,
+    log_expit,
+    log_softmax,
+    logit,
+    logsumexp,
+    ndtr,
+    ndtri,
+    softmax,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -34,34 +39,34 @@ EDGES = 30_000
 """Edges that shares are fitted to."""
 STEPS = 60
 KNOTS = (-1.0, 0.0, 1.0, 2.0, 3.0)
-GRID = torch.linspace(-4.5, 6, 211, dtype=torch.float64)
 LOWEST, HIGHEST = -4.5, 6.0
-PRIOR_EDGES = 20.0
+GRID = np.linspace(LOWEST, HIGHEST, 211)
+RIDGE = 3.0
+"""How much the weight of a trait costs, by its square."""
+BY_CHANCE, BY_TRAITS = 4.0, 24.0
+"""How much twice the log of the likelihood gains by ρ where no edge is wrong: with one
+share for all edges, and with shares by traits, as real edges differ by traits too."""
+PRIOR_EDGES = 3.0
 """As if so many more edges were real: few edges prove little."""
+REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
+"""Integral of f(t) e^t over t < 0."""
 USEFUL_TAIL, USELESS_TAIL = 0.25, 0.5
 """κ up to which the share by degree counts in full, and from which it does not."""
 LEAST_SHARE = 0.003
 """Share that orders the edges of a graph in which nothing seems wrong."""
+HIGHEST_PRIOR = 1.5
+"""Log-odds that an edge is wrong by its traits alone, at most: its score counts too."""
+ODD = 0.01
+"""Share of the real edges that look as wrong as any."""
 SUSPECT_TAIL = 0.5
 """How fast κ grows with the suspicion against the ends of an edge."""
 
 
-def descend(parameters: list[Tensor], loss: Callable[[], Tensor]) -> None:
-    """Minimise a loss, in place; SciPy starts faster than torch's own optimisers."""
-
-    def value_and_slope(flat: Array) -> tuple[float, Array]:
-        vector_to_parameters(torch.from_numpy(flat), parameters)
-        with torch.enable_grad():
-            value = loss()
-            slopes = torch.autograd.grad(value, parameters)
-        return float(value.detach()), parameters_to_vector(slopes).numpy()
-
-    start = parameters_to_vector(parameters).detach().numpy().copy()
+def minimise(loss: Callable[[Array], tuple[float, Array]], start: Array) -> Array:
+    """Parameters with the least loss; `loss` gives its value and its slope."""
     options = {"maxiter": STEPS}
-    found = minimize(
-        value_and_slope, start, jac=True, method="L-BFGS-B", options=options
-    )
-    vector_to_parameters(torch.from_numpy(found.x), parameters)
+    found: Array = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+    return found
 
 
 def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
@@ -82,30 +87,35 @@ def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
     return np.stack([sides[0] + sides[1], np.abs(sides[0] - sides[1])], axis=1)
 
 
-def fit_prior(score: Array, traits: Array, ridge: float = 3.0) -> Array:
+def fit_prior(score: Array, traits: Array) -> Array:
     """Log-odds that an edge is wrong by its traits [E, G] alone, [E].
 
     Unlike edges (score below the quantile LOW of pairs) are nearly all wrong, and of
     the wrong ones a share of LOW is unlike: a logistic regression of being unlike.
     """
-    sample = slice(None, None, max(len(score) // EDGES, 1))
-    z = torch.from_numpy(np.ascontiguousarray(traits[sample]))
-    is_low = torch.from_numpy(ndtr(score[sample]) < LOW).double()
-    weight = torch.zeros(z.shape[1] + 1, dtype=torch.float64)
-    weight[0] = -2
-    weight.requires_grad_()
+    z, is_low = _sample(score, traits, ndtri(LOW))
 
-    def loss() -> Tensor:
-        logits = weight[0] + z @ weight[1:]
-        share = LOW * (TAIL + (1 - TAIL) * torch.sigmoid(logits))
-        fit = is_low * share.log() + (1 - is_low) * (-share).log1p()
-        steady = 2 * (F.logsigmoid(weight[0]) + F.logsigmoid(-weight[0]))
-        return -fit.sum() - steady + ridge * (weight[1:] ** 2).sum()
+    def loss(weight: Array) -> tuple[float, Array]:
+        odds = expit(z @ weight)
+        share = LOW * (TAIL + (1 - TAIL) * odds)
+        fit = np.log(np.where(is_low, share, 1 - share)).sum()
+        steep = np.where(is_low, 1 / share, -1 / (1 - share))
+        slope = -z.T @ (steep * LOW * (1 - TAIL) * odds * (1 - odds))
+        slope[0] -= 2 * (1 - 2 * expit(weight[0]))
+        slope[1:] += 2 * RIDGE * weight[1:]
+        steady = 2 * (log_expit(weight[0]) + log_expit(-weight[0]))
+        return -fit - steady + RIDGE * (weight[1:] ** 2).sum(), slope
 
-    descend([weight], loss)
-    found = weight.detach().numpy()
+    found = minimise(loss, np.r_[-2.0, np.zeros(traits.shape[1])])
     odds: Array = found[0] + traits @ found[1:]
     return odds
+
+
+def _sample(score: Array, traits: Array, limit: float) -> tuple[Array, Array]:
+    """Traits of some edges after a column of ones, and whether each is below."""
+    sample = slice(None, None, max(len(score) // EDGES, 1))
+    z = np.column_stack([np.ones(len(score[sample])), traits[sample]])
+    return z, score[sample] < limit
 
 
 def likelihood(score: Array, prior: Array) -> Array:
@@ -113,94 +123,101 @@ def likelihood(score: Array, prior: Array) -> Array:
 
     A line with a bend at each knot that rises with the score.
     """
-    lines = 96
-    edges = np.linspace(LOWEST, HIGHEST, 106), np.linspace(-12, 12, lines + 1)
+    edges = np.linspace(LOWEST, HIGHEST, 106), np.linspace(-12, 12, 97)
     clipped = score.clip(LOWEST, HIGHEST), prior.clip(-12, 12)
-    count = torch.from_numpy(np.histogram2d(*clipped, bins=edges)[0])
-    middle = torch.from_numpy((edges[0][1:] + edges[0][:-1]) / 2)
-    odds = torch.from_numpy((edges[1][1:] + edges[1][:-1]) / 2)
-    slope = torch.full((len(KNOTS) + 1,), 0.5, dtype=torch.float64, requires_grad=True)
+    table = np.histogram2d(*clipped, bins=edges)[0]
+    place, column = table.nonzero()
+    count = table[place, column]
+    bent = _bent((edges[0][1:] + edges[0][:-1]) / 2)
+    odds = ((edges[1][1:] + edges[1][:-1]) / 2)[column]
+    if_wrong, if_real = log_expit(odds), log_expit(-odds)
+    bent_grid, normal = _bent(GRID), log_softmax(-(GRID**2) / 2)
 
-    def loss() -> Tensor:
-        rise = F.softplus(slope)
-        line = (_bent(middle, rise) - _total(rise))[:, None]
-        each = torch.logaddexp(F.logsigmoid(-odds) + line, F.logsigmoid(odds))
-        return -(count * each).sum() + (rise.diff() ** 2).sum()
+    def loss(slope: Array) -> tuple[float, Array]:
+        rise, turn = np.logaddexp(0, slope), np.diff(np.logaddexp(0, slope))
+        # The mean of e^line over wrong edges is 1.
+        height = normal + bent_grid @ rise
+        line = (bent @ rise - logsumexp(height))[place]
+        fit = (count * np.logaddexp(if_real + line, if_wrong)).sum()
+        real = count * expit(if_real + line - if_wrong)
+        steep = real.sum() * (softmax(height) @ bent_grid)
+        steep -= np.bincount(place, real, len(bent)) @ bent
+        steep -= 2 * np.diff(turn, prepend=0, append=0)
+        return -fit + (turn**2).sum(), steep * expit(slope)
 
-    descend([slope], loss)
-    with torch.no_grad():
-        rise = F.softplus(slope)
-        found: Array = (
-            _bent(torch.from_numpy(clipped[0]), rise) - _total(rise)
-        ).numpy()
+    rise = np.logaddexp(0, minimise(loss, np.full(len(KNOTS) + 1, 0.5)))
+    found: Array = _bent(clipped[0]) @ rise - logsumexp(normal + bent_grid @ rise)
     return found
 
 
-def _bent(score: Tensor, rise: Tensor) -> Tensor:
-    line = rise[0] * score.clamp(max=KNOTS[0])
-    bounds = (*KNOTS, HIGHEST)
-    for number, (low, high) in enumerate(itertools.pairwise(bounds)):
-        line = line + rise[number + 1] * (score.clamp(low, high) - low)
-    return line
+def _bent(score: Array) -> Array:
+    """How far a score is in each part between the knots, [E, parts]."""
+    bounds = itertools.pairwise((*KNOTS, HIGHEST))
+    parts = [score.clip(low, high) - low for low, high in bounds]
+    return np.stack([score.clip(max=KNOTS[0]), *parts], axis=1)
 
 
-def _total(rise: Tensor) -> Tensor:
-    """Log of the mean of e^line over wrong edges."""
-    normal = torch.log_softmax(-(GRID**2) / 2, 0)
-    return torch.logsumexp(normal + _bent(GRID, rise), 0)
+class LowEnd(NamedTuple):
+    """Wrong edges as the low end of the scores shows them.
+
+    Attributes:
+        share: ρ where edges have such traits, [E].
+        tail: κ.
+        trust: 1 if some edges are surely wrong, 0 if none may be.
+    """
+
+    share: Array
+    tail: float
+    trust: float
 
 
-def low_end(score: Array, rounds: int = 300) -> tuple[float, float]:
-    """The share ρ of wrong edges and κ, by expectation and maximisation."""
-    bounds = np.linspace(-4, 0, 41)
-    count = np.histogram(score.clip(min=-3.999), bounds)[0].astype(float)
-    wrong = np.diff(ndtr(bounds))
-    wrong[0] += ndtr(-4)
-    real = wrong * np.exp((bounds[1:] + bounds[:-1]) / 2)
-    number, low = len(score), count.sum()
-    share, tail = (max(low / number / part.sum() / 2, 1e-4) for part in (wrong, real))
-    for _ in range(rounds):
-        height = (1 - share) * tail
-        is_wrong = share * wrong / (share * wrong + height * real + 1e-300)
-        high = max(1 - share * wrong.sum() - height * real.sum(), 1e-9)
-        above = (number - low) * share * (1 - wrong.sum()) / high
-        found = (count * is_wrong).sum() + above
-        share = min(found / (number + PRIOR_EDGES), 0.98)
-        tail = (count * (1 - is_wrong)).sum() / number / real.sum() / (1 - share)
-    return float(share), float(tail)
+def low_end(score: Array, traits: Array) -> LowEnd:
+    """The share ρ of wrong edges by their traits [E, G], and κ, by likelihood.
 
-
-def low_end_by_traits(score: Array, traits: Array) -> tuple[Array, float]:
-    """The share ρ of wrong edges where edges have such traits [E, G], [E], and κ."""
-    share, tail = low_end(score)
+    With ρ = 0 the low end may look as it does by chance. The more the likelihood
+    gains by ρ, beside what it gains by chance, the more ρ is trusted.
+    """
+    z, is_low = _sample(score, traits, 0.0)
     sample = slice(None, None, max(len(score) // EDGES, 1))
-    t = torch.from_numpy(score[sample])
-    z = torch.from_numpy(np.ascontiguousarray(traits[sample]))
-    is_low = t < 0
-    low = t[is_low].clamp(min=-4)
-    weight = torch.zeros(z.shape[1] + 1, dtype=torch.float64)
-    weight[0] = float(logit(np.clip(share, 1e-5, 1 - 1e-5)))
-    log_tail = torch.tensor(np.log(tail + 1e-4), dtype=torch.float64)
-    for parameter in (weight, log_tail):
-        parameter.requires_grad_()
-    real_low = float(np.exp(0.5) * ndtr(-1.0))
+    rising = np.exp(score[sample][is_low].clip(min=-4))
+    number, low = len(is_low), float(is_low.sum())
 
-    def loss() -> Tensor:
-        share = torch.sigmoid(weight[0] + z @ weight[1:])
-        height = (1 - share) * log_tail.clamp(max=1.0).exp()
-        dense = share[is_low] + height[is_low] * low.exp()
-        rest = (1 - share / 2 - height * real_low)[~is_low].clamp(min=1e-9)
-        steady = F.logsigmoid(weight[0]) + PRIOR_EDGES * F.logsigmoid(-weight[0])
-        return (
-            -dense.log().sum() - rest.log().sum() - steady + 3 * (weight[1:] ** 2).sum()
-        )
+    def log_likelihood(parameters: Array) -> tuple[float, Array]:
+        share, tail = expit(z @ parameters[:-1]), np.exp(min(parameters[-1], 1.0))
+        height = (1 - share) * tail
+        dense = share[is_low] + height[is_low] * rising
+        rest = np.maximum((1 - share / 2 - height * REAL_LOW)[~is_low], 1e-9)
+        by_share, by_tail = np.empty(number), np.empty(number)
+        by_share[is_low] = (1 - tail * rising) / dense
+        by_share[~is_low] = (tail * REAL_LOW - 0.5) / rest
+        by_tail[is_low] = height[is_low] * rising / dense
+        by_tail[~is_low] = -height[~is_low] * REAL_LOW / rest
+        slope = np.r_[
+            z.T @ (by_share * share * (1 - share)),
+            by_tail.sum() * (parameters[-1] < 1.0),
+        ]
+        return np.log(dense).sum() + np.log(rest).sum(), slope
 
-    descend([weight, log_tail], loss)
-    found = weight.detach().numpy()
-    shares = expit(found[0] + traits @ found[1:])
-    if not np.isfinite(shares).all():
-        shares = np.full(len(score), share)
-    return shares, float(log_tail.detach().clamp(max=1.0).exp())
+    def loss(parameters: Array) -> tuple[float, Array]:
+        fit, slope = log_likelihood(parameters)
+        first = parameters[0]
+        slope[0] += expit(-first) - PRIOR_EDGES * expit(first)
+        slope[1:-1] -= 2 * RIDGE * parameters[1:-1]
+        steady = log_expit(first) + PRIOR_EDGES * log_expit(-first)
+        return -fit - steady + RIDGE * (parameters[1:-1] ** 2).sum(), -slope
+
+    half = np.clip(low / number, 1e-3, 0.9)
+    start = np.r_[logit(half), np.zeros(traits.shape[1]), np.log(half)]
+    found = minimise(loss, start)
+    # Without wrong edges, κ has a closed form.
+    height = np.clip(low / number, 1e-9, 0.99 * REAL_LOW) / REAL_LOW
+    none = low * np.log(height) + np.log(rising).sum()
+    none += (number - low) * np.log(1 - height * REAL_LOW)
+    gain = 2 * (log_likelihood(found)[0] - none)
+    chance = BY_TRAITS if traits.shape[1] else BY_CHANCE
+    trust = max(0.0, 1 - (chance / max(gain, 1e-9)) ** 2)
+    share = expit(found[0] + traits @ found[1:-1])
+    return LowEnd(share, float(np.exp(min(found[-1], 1.0))), float(trust))
 
 
 def excess(score: Array, group: Array) -> Array:
@@ -236,3 +253,16 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
         is_less = expit(prior + middle - likely).sum() < number
         low, high = (middle, high) if is_less else (low, middle)
     return prior + (low + high) / 2
+
+
+def with_doubt(wrong: Array) -> Array:
+    """P(wrong) where some real edges look as wrong as any; as many are wrong, [E].
+
+    The fewer edges are wrong, the likelier one that looks wrong is a real one.
+    """
+    share = float(wrong.mean())
+    most = share / (share + ODD)
+    odds = logit(wrong.clip(1e-12, 1 - 1e-12))
+    shift = with_share(-odds, np.zeros(len(odds)), wrong.sum() / most)
+    found: Array = most * expit(odds + shift)
+    return found

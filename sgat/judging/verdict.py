@@ -22,10 +22,11 @@ ROUNDS = 2
 """Rounds with all signals, each with the weights that the last one found."""
 LEAST_TOLD = 0.6
 """Share of the pairs that an edge outdoes on average; below it nothing is known."""
-LEAST_SURE = 0.02
-"""Share of wrong edges between any nodes near which they may be real ones."""
 TREES, TREES_OF_CONTENT, TREES_OF_FEW, FEW = 40, 25, 12, 1_000
 """Trees of each contrast, and of one with few edges."""
+AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
+"""Part of the share of wrong edges between any nodes that swapped pairs stand for, and
+its limit."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
 """Edges, each counted once, and pairs with which a graph can be judged at all."""
 
@@ -151,9 +152,16 @@ def _least_sure(found: Array, *, has_features: bool) -> float:
     Without features, half of the edges whose ends share no neighbour: nothing but
     their number is known of them.
     """
-    if has_features:
-        return LEAST_SURE
-    return max(LEAST_SURE, 0.5 * float((found <= 0).mean()))
+    return 0.0 if has_features else 0.5 * float((found <= 0).mean())
+
+
+def _counted(score: Array, traits: Array, least: float) -> tuple[Array, float]:
+    """Share of wrong edges by their traits, [E], as far as it is sure, and κ."""
+    end = shares.low_end(score, traits)
+    share = end.share * end.trust * (ndtr(score).mean() > LEAST_TOLD)
+    if least:
+        share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
+    return share, end.tail
 
 
 def _combine(
@@ -168,19 +176,20 @@ def _combine(
     least: float,
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
-    any_share, any_tail = shares.low_end(loose)
-    any_share *= max(0.0, 1 - (least / max(any_share, 1e-9)) ** 2)
-    any_share *= ndtr(loose).mean() > LEAST_TOLD
-    by_degree, tail = shares.low_end_by_traits(score, degrees)
-    if least > LEAST_SURE:
-        by_degree *= max(0.0, 1 - (least / max(by_degree.mean(), 1e-9)) ** 2)
+    count = len(score)
+    evenly, any_tail = _counted(loose, np.zeros((count, 0)), least)
+    any_share = float(evenly.mean())
+    by_degree, tail = _counted(score, degrees, least)
     by_degree *= np.clip(
         (shares.USELESS_TAIL - tail) / (shares.USELESS_TAIL - shares.USEFUL_TAIL), 0, 1
     )
-    by_degree *= ndtr(score).mean() > LEAST_TOLD
     # Pairs of any nodes are found among swapped ones as well: they count once.
-    left = max(0.0, 1 - any_share * len(score) / max(by_degree.sum(), 1e-9))
+    left = max(0.0, 1 - any_share * count / max(by_degree.sum(), 1e-9))
     aimed = shares.excess(first, group)
+    # Where few are wrong, swapped pairs rank edges better than pairs of any nodes.
+    as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
+    least_swapped = max(as_swapped, shares.LEAST_SHARE)
+    prior = prior.clip(max=shares.HIGHEST_PRIOR)
     heavier = np.log(tail + 1e-3) + shares.SUSPECT_TAIL * suspect.clip(0, 4)
     for _ in range(2):
         likely = np.maximum(shares.likelihood(score, prior), heavier + score)
@@ -190,16 +199,15 @@ def _combine(
             number = max(
                 left * by_degree[here].sum(),
                 aimed[place] * here.sum(),
-                shares.LEAST_SHARE * here.sum(),
+                least_swapped * here.sum(),
             )
             prior[here] = shares.with_share(likely[here], prior[here], number)
     swapped = expit(prior - likely)
-    even = np.full(len(score), logit(max(any_share, 1e-4)))
+    even = np.full(count, logit(max(any_share, 1e-4)))
     likely = np.maximum(shares.likelihood(loose, even), np.log(any_tail + 1e-3) + loose)
-    number = max(any_share, 1e-4) * len(score)
+    number = max(any_share - as_swapped, 1e-4) * count
     loosely = expit(shares.with_share(likely, even, number) - likely)
-    found: Array = 1 - (1 - swapped) * (1 - loosely)
-    return found
+    return shares.with_doubt(1 - (1 - swapped) * (1 - loosely))
 
 
 def _relative(ends: Array, num_nodes: int, real: Array) -> Array:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import check_grad
 from scipy.special import expit
 
 from sgat.judging import shares
@@ -14,25 +15,75 @@ def scores(share: float, number: int = 20_011, seed: int = 0, shift: float = 2.5
     return rng.standard_normal(number) + shift * ~wrong, wrong
 
 
+def low_end(score, traits=None) -> shares.LowEnd:
+    """The low end with one share for all, or with shares by traits."""
+    return shares.low_end(
+        score, np.zeros((len(score), 0)) if traits is None else traits
+    )
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.6])
 def test_the_low_end_shows_the_share_of_wrong_edges(share: float):
     score, _ = scores(share)
-    found, tail = shares.low_end(score)
-    assert found == pytest.approx(share, abs=0.02)
-    assert tail < 0.1
+    found = low_end(score)
+    assert found.share == pytest.approx(share, abs=0.02)
+    assert found.tail < 0.1
+    assert found.trust == pytest.approx(float(share > 0), abs=0.01)
 
 
 def test_edges_that_look_like_pairs_of_nodes_are_not_counted():
     # Real edges that are hardly more alike than pairs: many at the low end, sloping.
     score, _ = scores(0.0, shift=1.0)
-    found, tail = shares.low_end(score)
-    assert found < 0.05 and tail > shares.USEFUL_TAIL
+    found = low_end(score)
+    assert found.share.mean() < 0.05 and found.tail > shares.USEFUL_TAIL
 
 
 def test_few_edges_prove_little():
-    few = shares.low_end(np.full(7, -1.0))[0]
-    many = shares.low_end(np.full(7001, -1.0))[0]
-    assert few < many
+    few, more, many = (low_end(scores(0.2, number)[0]) for number in (19, 401, 7001))
+    assert few.trust < more.trust < many.trust
+    assert few.trust == 0 and many.trust > 0.99
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_clean_graph_may_have_real_edges_that_look_wrong_by_their_traits(seed: int):
+    # As on small graphs of web pages: the more edges a page has, the less they tell.
+    rng = np.random.default_rng(seed)
+    trait = rng.standard_normal((301, 2))
+    score = rng.standard_normal(301) + 2 + 0.5 * trait[:, 0]
+    found = low_end(score, trait)
+    assert (found.share * found.trust).mean() < 0.03
+
+
+def test_losses_have_the_slopes_that_they_say(monkeypatch):
+    checked = []
+    minimise = shares.minimise
+
+    def check(loss, start):
+        at = start + np.linspace(-0.3, 0.4, len(start))
+        error = check_grad(lambda x: loss(x)[0], lambda x: loss(x)[1], at)
+        checked.append(error / np.linalg.norm(loss(at)[1]))
+        return minimise(loss, start)
+
+    monkeypatch.setattr(shares, "minimise", check)
+    score, _ = scores(0.3, 997)
+    traits = np.random.default_rng(3).standard_normal((997, 2))
+    prior = shares.fit_prior(score, traits)
+    shares.likelihood(score, prior)
+    low_end(score, traits)
+    low_end(score)
+    assert len(checked) == 4 and max(checked) < 1e-4
+
+
+def test_real_edges_may_look_as_wrong_as_any():
+    score, _ = scores(0.1)
+    wrong = expit(-2 - 2.5 * score + 2.5**2 / 2)
+    found = shares.with_doubt(wrong)
+    assert found.sum() == pytest.approx(wrong.sum(), rel=1e-3)
+    share = wrong.mean()
+    assert found.max() == pytest.approx(share / (share + shares.ODD), abs=0.01)
+    assert (np.diff(found[np.argsort(score)]) <= 0).all()
+    # Where hardly any edge is wrong, none is likely to be.
+    assert shares.with_doubt(wrong / 100).max() < 0.2
 
 
 def test_shares_may_differ_by_traits():
@@ -40,7 +91,8 @@ def test_shares_may_differ_by_traits():
     trait = rng.integers(0, 2, 20_011)
     wrong = rng.random(20_011) < np.where(trait == 1, 0.5, 0.05)
     score = rng.standard_normal(20_011) + 3 * ~wrong
-    found, _ = shares.low_end_by_traits(score, trait[:, None] - 0.5)
+    found, _, trust = low_end(score, trait[:, None] - 0.5)
+    assert trust > 0.99
     assert found[trait == 1].mean() == pytest.approx(0.5, abs=0.06)
     assert found[trait == 0].mean() == pytest.approx(0.05, abs=0.03)
     prior = shares.fit_prior(score, trait[:, None] - 0.5)
