@@ -104,7 +104,7 @@ def judge(
 )
 def accuracy(
     graphs: list[str] = typer.Argument(None, help="cora, citeseer \\[both]."),
-    only: str = typer.Option("", help="Methods: gcn, gcn-jaccard, sgat \\[all]."),
+    only: str = typer.Option("", help="Methods: sgat, gcn, gcn-jaccard, … \\[all]."),
     rates: str = typer.Option("", help="Rates of the attack, 0 included \\[all]."),
     runs: int = RUNS,
     seed: int = SEED,
@@ -122,7 +122,7 @@ def accuracy(
     """Train on graphs under metattack, and print accuracies beside published ones.
 
     Pro-GNN's protocol: the largest component, its split, its attacked graphs. Trains
-    `SGATClassifier()` with nothing chosen, a plain GCN, and GCN-Jaccard.
+    `SGATClassifier()` with nothing chosen, and the methods of `robustness`.
     """
     with counting("starting", quiet=quiet):
         from sgat.training.loop import chosen_device

@@ -62,6 +62,13 @@ OWN: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 }
 """Entries of its own for each method that has any that matter. That of SGAT is λ
 times the number of edges, so that it means the same on every graph."""
+FURTHER: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "gcn_jaccard": tuple(
+        {"options.threshold": value} for value in (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
+    )
+}
+"""Settings tried besides those drawn, on the graphs of `robustness`. What goes at a
+threshold differs from graph to graph, and few of the drawn settings would try each."""
 LIKE = {"sgat-recommended": "mlp"}
 """Rows that try the settings of another method. Gates by evidence have no price to
 find. Without edges the recommended row is an MLP: the luck of the draw must not make a
@@ -180,7 +187,9 @@ def _settings(row: str, variant: DataVariant, options: Options) -> list[dict[str
     is_short = variant.is_noisy or variant.data in LARGE
     trials = TRIALS_LARGE if is_short else TRIALS
     method = LIKE.get(row) or settings(row, "cora").model.method
-    return [{}, *drawn(method)[: 1 if options.quick else trials]]
+    further = FURTHER.get(method, ()) if variant.data in robustness.DATA else ()
+    number, more = (1, 0) if options.quick else (trials, len(further))
+    return [{}, *drawn(method)[:number], *further[:more]]
 
 
 def _seeds(variant: DataVariant, options: Options) -> tuple[int, ...]:

@@ -58,7 +58,7 @@ def test_accuracies_stand_beside_published_ones(place, capsys):
         (["judge", "--rates", "much"], "`--rates` must be numbers with commas"),
         (["judge", "--rates", "-1"], "`--rates` must be 0 or more"),
         (["accuracy", "pubmed"], "must be of cora, citeseer, got 'pubmed'"),
-        (["accuracy", "--only", "gin"], "`--only` must be of gcn, gcn-jaccard, sgat"),
+        (["accuracy", "--only", "gin"], "`--only` must be of mlp, gcn, gat-2head"),
         (["accuracy", "cora", "--rates", "0.3"], "`--rates` must be in"),
     ],
 )

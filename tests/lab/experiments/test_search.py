@@ -7,7 +7,7 @@ from support.records import record
 from sgat_lab.config import LabConfig
 from sgat_lab.experiments import robustness, search, table2, table3
 from sgat_lab.trials.options import Options
-from sgat_lab.trials.row_settings import unsearched
+from sgat_lab.trials.row_settings import settings, unsearched
 from sgat_lab.trials.store import Store
 
 CORA = search.DataVariant("cora", None)
@@ -21,7 +21,18 @@ def test_every_method_gets_the_same_number_of_settings():
         for row in search._rows_of(variant, options):
             found = search._settings(row, variant, options)
             distinct = {tuple(setting.items()) for setting in found}
-            assert len(distinct) == 1 + trials, (row, variant)
+            has_more = row == "gcn-jaccard" and variant.data in robustness.DATA
+            further = len(search.FURTHER["gcn_jaccard"]) if has_more else 0
+            assert len(distinct) == 1 + trials + further, (row, variant)
+
+
+def test_no_end_of_the_thresholds_of_gcn_jaccard_is_chosen_on_a_noisy_graph():
+    drawn = search.OWN["gcn_jaccard"]["options.threshold"]
+    further = [one["options.threshold"] for one in search.FURTHER["gcn_jaccard"]]
+    ends = min(drawn), max(further)
+    for data in robustness.DATA:
+        found = settings("gcn-jaccard", data, noisy=True).model.options["threshold"]
+        assert found not in ends, data
 
 
 def test_what_a_row_starts_from_is_tried_first():
@@ -42,7 +53,9 @@ def test_all_settings_hold():
     computers = len(table2.ROWS) - 2, 5, 4
     # The recommended settings are no row of table 3.
     texas = len(table3.ROWS) - 2 + 1, 11, 3, len(table3.PROTOCOLS)
-    assert len(tasks) == sum(math.prod(parts) for parts in (cora, computers, texas))
+    further = len(search.FURTHER["gcn_jaccard"]), 2
+    parts = (cora, computers, texas, further)
+    assert len(tasks) == sum(math.prod(part) for part in parts)
     assert all(task.config.train.seed >= 100 for task in tasks), "tables use 0 to 9"
 
 
@@ -135,7 +148,7 @@ def test_noisy_graphs_are_searched_apart():
     tasks = search.plan(options, Store("nowhere"))
     rows = set(robustness.ROWS) - {robustness.DEAF}
     assert {task.row for task in tasks} == rows
-    assert len(tasks) == len(rows) * 5 * 2
+    assert len(tasks) == (len(rows) * 5 + len(search.FURTHER["gcn_jaccard"])) * 2
     assert all(task.noise == search.NOISE for task in tasks)
     (variant,) = search._variants(options)
     assert variant.name == "cora-noisy"
