@@ -43,9 +43,10 @@ def test_every_point_is_the_model_with_its_gate_bias_moved(name, request):
         val, test = evaluate(moved, judged, ("val", "test"))
         assert point.validation == pytest.approx(val.score)
         assert point.test == pytest.approx(test.score)
-        # Moving the bias rounds: both directions of the edge at the border may differ.
+        # Moving the bias rounds: edges that tie at the border may all be beyond it.
         removed = int((log_alpha <= point.threshold).sum())
-        assert point.removed * len(log_alpha) == pytest.approx(removed, abs=2.01)
+        at_border = int(((log_alpha - point.threshold).abs() < 1e-6).sum())
+        assert abs(round(point.removed * len(log_alpha)) - removed) <= at_border
 
 
 def test_the_curve_runs_from_all_edges_to_none_and_meets_the_run(fitted):
