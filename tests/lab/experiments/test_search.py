@@ -26,13 +26,13 @@ def test_every_method_gets_the_same_number_of_settings():
             assert len(distinct) == 1 + trials + further, (row, variant)
 
 
-def test_no_end_of_the_thresholds_of_gcn_jaccard_is_chosen_on_a_noisy_graph():
+def test_thresholds_of_gcn_jaccard_reach_beyond_the_best_or_to_the_last_edge():
     drawn = search.OWN["gcn_jaccard"]["options.threshold"]
     further = [one["options.threshold"] for one in search.FURTHER["gcn_jaccard"]]
-    ends = min(drawn), max(further)
+    assert max(further) == 1, "no edge is left"
     for data in robustness.DATA:
         found = settings("gcn-jaccard", data, noisy=True).model.options["threshold"]
-        assert found not in ends, data
+        assert found > min(drawn), data
 
 
 def test_what_a_row_starts_from_is_tried_first():
