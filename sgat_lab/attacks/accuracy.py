@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from sgat.cli.text_table import aligned
+from sgat.data.node_data import NodeData
 from sgat.estimator import SGATClassifier
 from sgat_lab.attacks.graphs import ATTACK_RATES, read_attacked
 from sgat_lab.experiments import robustness
@@ -56,6 +57,22 @@ PUBLISHED: dict[str, dict[tuple[str, str], dict[float, float]]] = {
 the same attacked files is likely, not proven."""
 
 
+def baseline_score(
+    row: str, data: NodeData, name: str, *, seed: int, noisy: bool, device: str
+) -> float:
+    """Train a baseline with the lab's settings for a data set; its test accuracy.
+
+    `noisy` takes the settings for the data set with edges added between classes.
+    """
+    config = settings(row, name, seed=seed, noisy=noisy)
+    _, result = train([data], config.replace(train={"device": device}))
+    if result.interrupted:
+        raise KeyboardInterrupt
+    (found,) = evaluate(result.model, result.graphs, ["test"])
+    assert found is not None, "the files have test nodes"
+    return found.score
+
+
 def score(
     row: str,
     name: str,
@@ -84,14 +101,7 @@ def score(
         ours = SGATClassifier(seed=seed, device=device).fit(data)
         test = ours.score(role="test")
     else:
-        config = settings(row, name, seed=seed, noisy=rate > 0)
-        config = config.replace(train={"device": device})
-        _, result = train([data], config)
-        if result.interrupted:
-            raise KeyboardInterrupt
-        (found,) = evaluate(result.model, result.graphs, ["test"])
-        assert found is not None, "the files have test nodes"
-        test = found.score
+        test = baseline_score(row, data, name, seed=seed, noisy=rate > 0, device=device)
     return {"test": test, "seconds": time.perf_counter() - start}
 
 

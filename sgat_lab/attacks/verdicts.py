@@ -17,6 +17,7 @@ from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.judging import judge
 from sgat.judging.promise import choose_removed
+from sgat_lab.attacks.auto_encoder import auto_encoder
 from sgat_lab.attacks.graphs import NoisyGraph
 from sgat_lab.sparsifiers import similarity
 from sgat_lab.tables.cells import heading
@@ -24,6 +25,7 @@ from sgat_lab.tables.cells import heading
 BINS = 10
 PROMISES = (0.05, 0.1, 0.2)
 """Shares of the removed edges that may be right."""
+AUTO_ENCODER = "auc_auto_encoder"
 SHOWN = {
     "true_share": "true share",
     "found_share": "found",
@@ -31,6 +33,7 @@ SHOWN = {
     "auc_cosine": "cosine",
     "auc_adamic_adar": "Adamic-Adar",
     "auc_jaccard": "Jaccard",
+    AUTO_ENCODER: "auto-encoder",
     "calibration_error": "ECE",
     **{
         f"{what}_at_{promise:g}": f"{what} at {promise:g}"
@@ -40,7 +43,7 @@ SHOWN = {
     "seconds": "s",
 }
 """Columns of numbers and their headings: the share of all edges that is removed under a
-promise, and the share of right edges among these."""
+promise, and the share of right edges among these. The auto-encoder is on request."""
 
 
 def calibration_error(probability: Tensor, is_real: Tensor) -> float:
@@ -96,20 +99,27 @@ def _row_products(one: Any, other: Any, left: Any, right: Any) -> Any:
     return np.concatenate(parts)
 
 
-def _auc(is_real: Tensor, score: Any) -> float:
+def auc(is_real: Tensor, score: Any) -> float:
     """AUC of right above wrong edges; not a number if all are of one kind."""
     if bool(is_real.all()) or not bool(is_real.any()):
         return math.nan
     return float(roc_auc_score(is_real.numpy(), score))
 
 
-def measure(given: NoisyGraph, *, labels: bool = True, seed: int = 0) -> dict[str, Any]:
+def measure(
+    given: NoisyGraph,
+    *,
+    labels: bool = True,
+    with_auto_encoder: bool = False,
+    seed: int = 0,
+) -> dict[str, Any]:
     """Judge a graph, and compare the verdict with the truth.
 
     Args:
         given: The graph and its wrong edges.
         labels: Whether the judge may use the classes of the training nodes.
-        seed: Of the judge.
+        with_auto_encoder: Train a graph auto-encoder, too, for `auc_auto_encoder`.
+        seed: Of the judge and the auto-encoder.
 
     Returns:
         Numbers by the names of `SHOWN`, and the number of edges. Numbers that need both
@@ -126,12 +136,15 @@ def measure(given: NoisyGraph, *, labels: bool = True, seed: int = 0) -> dict[st
         "edges": data.graph.num_edges,
         "true_share": float(given.wrong.double().mean()),
         "found_share": judged.noise_share,
-        "auc": _auc(is_real, probability),
-        "auc_cosine": _auc(is_real, cosine(data.x, data.graph)),
-        "auc_adamic_adar": _auc(is_real, adamic_adar(data.graph)),
-        "auc_jaccard": _auc(is_real, similarity(data.x, src, dst)),
+        "auc": auc(is_real, probability),
+        "auc_cosine": auc(is_real, cosine(data.x, data.graph)),
+        "auc_adamic_adar": auc(is_real, adamic_adar(data.graph)),
+        "auc_jaccard": auc(is_real, similarity(data.x, src, dst)),
         "calibration_error": calibration_error(probability, is_real),
     }
+    if with_auto_encoder:
+        score = auto_encoder(data.x, data.graph, seed=seed)
+        found[AUTO_ENCODER] = auc(is_real, score)
     for promise in PROMISES:
         gone = choose_removed(probability, at_most_wrong=promise).mask
         found[f"removed_at_{promise:g}"] = float(gone.double().mean())
@@ -145,9 +158,10 @@ def text(rows: list[dict[str, Any]], *, markdown: bool = False) -> str:
     for row in rows:
         case = f"{row['kind']} {row['rate']:g}" if row["rate"] else row["kind"]
         groups.setdefault((row["graph"], case, row["labels"]), []).append(row)
-    table = [["graph", "wrong edges", "labels", *SHOWN.values()]]
+    shown = {k: v for k, v in SHOWN.items() if any(k in row for row in rows)}
+    table = [["graph", "wrong edges", "labels", *shown.values()]]
     for case, group in groups.items():
-        table.append([*case, *(_cell([row[name] for row in group]) for name in SHOWN)])
+        table.append([*case, *(_cell([row[name] for row in group]) for name in shown)])
     what = "The judge on wrong edges of several kinds"
     lines = heading(what, markdown=markdown)
     return "\n".join([*lines, *aligned(table, markdown=markdown, left=(0, 1, 2)), ""])

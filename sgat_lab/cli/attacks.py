@@ -17,6 +17,7 @@ from sgat_lab.cli.progress import trainings_progress
 GRAPHS = ["cora", "attacked-cora", "attacked-citeseer"]
 JUDGE_CASE = ("graph", "kind", "rate", "labels", "seed")
 ACCURACY_CASE = ("graph", "rate", "row", "seed")
+OURSELVES_CASE = ("graph", "kind", "rate", "seed")
 RUNS = typer.Option(1, min=1, help="Number of seeds.")
 SEED = typer.Option(0, min=0, help="The first seed.")
 STORED = typer.Option(
@@ -41,6 +42,9 @@ def judge(
     kinds: str = typer.Option("", help="Kinds of wrong edges, with commas \\[all]."),
     rates: str = typer.Option("", help="Rates of wrong edges, with commas \\[all]."),
     labels: bool = typer.Option(True, help="Let the judge see the training labels."),
+    auto_encoder: bool = typer.Option(
+        False, "--auto-encoder", help="Train a graph auto-encoder to compare with."
+    ),
     runs: int = RUNS,
     seed: int = SEED,
     csv: Path = typer.Option(
@@ -56,8 +60,9 @@ def judge(
 
     Edges are added to named graphs and to those of More at random, between classes and
     to hubs. Those of Attacked hold metattack's own. AUCs of cosine, Adamic-Adar and
-    Jaccard alone stand beside the judge's. "right at 0.1" is the share of right edges
-    among those removed when at most 0.1 is promised.
+    Jaccard alone stand beside the judge's, with `--auto-encoder` that of a graph
+    auto-encoder, too: its column needs a file of its own. "right at 0.1" is the share
+    of right edges among those removed when at most 0.1 is promised.
     """
     with counting("starting", quiet=quiet):
         from sgat_lab.attacks import rows, verdicts
@@ -91,7 +96,9 @@ def judge(
         graph = noisy_graph(name, kind, rate, seed=number, root=root)
         case = (name, kind, rate, "yes" if labels else "no", number)
         row = dict(zip(JUDGE_CASE, case, strict=True))
-        row |= verdicts.measure(graph, labels=labels, seed=number)
+        row |= verdicts.measure(
+            graph, labels=labels, with_auto_encoder=auto_encoder, seed=number
+        )
         row |= rows.circumstances("cpu")
         rows.append(csv, row)
         found.append(row)
@@ -156,6 +163,63 @@ def accuracy(
                 if progress is not None:
                     progress(done, len(cases))
     _show(found, measured.text, as_json, markdown)
+
+
+@attacks.command(
+    epilog="Examples:\n\nsgat-lab attacks ourselves cora --rates 0.1\n\n"
+    "sgat-lab attacks ourselves --runs 5 --markdown"
+)
+def ourselves(
+    graphs: list[str] = typer.Argument(None, help="cora, citeseer \\[both]."),
+    rates: str = typer.Option(
+        "", help="Edges to add, as shares of those there are \\[0.05,0.1,0.25]."
+    ),
+    runs: int = RUNS,
+    seed: int = SEED,
+    csv: Path = typer.Option(
+        Path("records/attacks_ourselves.csv"),
+        help="File to which each case is appended.",
+    ),
+    stored: bool = STORED,
+    data_root: Path | None = DATA_ROOT,
+    as_json: bool = JSON,
+    markdown: bool = MARKDOWN,
+    quiet: bool = QUIET,
+) -> None:
+    """Attack `SGATClassifier()` by edges that the judge takes for real.
+
+    The attacker knows the judge, the classifier and all classes. Beside its edges stand
+    none, those of metattack where the file has the rate, and as many between classes
+    at random. The first seed makes the attack; every seed trains. Runs on the CPU.
+    """
+    with counting("starting", quiet=quiet):
+        from sgat_lab.attacks import cost, rows
+        from sgat_lab.attacks.accuracy import DATA
+
+    root = None if data_root is None else str(data_root)
+    names, wanted = graphs or list(DATA), _numbers(rates) or cost.RATES
+    _check_known(names, tuple(DATA), "graphs")
+    if not all(wanted):
+        raise ValueError(f"`rates` must be above 0, got {rates!r}.")
+    cases = [
+        (name, kind, rate)
+        for name in names
+        for kind, rate in cost.cases(name, wanted, root)
+    ]
+    found = rows.read(csv, OURSELVES_CASE) if stored else []
+    for done, (name, kind, rate) in enumerate([] if stored else cases):
+        if not quiet:
+            shown = f"{done + 1} of {len(cases)}: {name}, {kind} {rate:g}"
+            print(f"ourselves: {shown}", file=sys.stderr)
+        graph = cost.attacked_graph(name, kind, rate, seed=seed, root=root)
+        for number in range(seed, seed + runs):
+            case = (name, kind, rate, number)
+            row = dict(zip(OURSELVES_CASE, case, strict=True))
+            row |= cost.measure(graph, name, seed=number)
+            row |= rows.circumstances("cpu")
+            rows.append(csv, row)
+            found.append(row)
+    _show(found, cost.text, as_json, markdown)
 
 
 def _rates(

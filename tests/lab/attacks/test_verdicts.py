@@ -98,3 +98,12 @@ def test_the_judge_sees_training_labels_alone(attacked, measured):
     other = measure(NoisyGraph(type(data)(**{**vars(data), "y": y}), wrong))
     assert other["auc"] == measured["auc"]
     assert other["found_share"] == measured["found_share"]
+
+
+def test_an_auto_encoder_is_trained_on_request_alone(attacked, measured):
+    assert "auc_auto_encoder" not in measured
+    found = measure(attacked, with_auto_encoder=True)
+    assert found["auc_auto_encoder"] > 0.6
+    case = {"graph": "g", "kind": "hub", "rate": 0.5, "labels": "yes", "seed": 0}
+    assert "auto-encoder" in text([case | found])
+    assert "auto-encoder" not in text([case | measured])
