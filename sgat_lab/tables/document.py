@@ -31,9 +31,9 @@ The search trains with seeds that no table uses and looks at no test score; but 
 nodes are split at random, nodes that chose a setting under those seeds are test nodes
 under others, and the fixed splits overlap in the same way.
 
-GCN-Jaccard also tries every threshold from 0.1 to 1 on the graphs of the robustness tables, the
-best two with ten seeds. Settings of "SGAT, recommended" were searched with an earlier judge of
-edges (up to commit dd8a059); the rows were trained with today's.
+GCN-Jaccard also tries thresholds from 0.1 to 1 on the graphs of the robustness tables,
+the best two with ten seeds. Settings of "SGAT, recommended" were searched with an
+earlier judge of edges (up to commit dd8a059); the rows were trained with today's.
 """
 
 WIDTH = 100
