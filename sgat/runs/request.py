@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from sgat.config import Config, DataConfig, default_config, find_config
+from sgat.config import Config, DataConfig, TrainConfig, default_config, find_config
 from sgat.data.files.atomic import check_place, is_same_file
 from sgat.runs.folder import RunFolder
 from sgat.training.files import check_format, load_state
@@ -58,6 +58,9 @@ class Request:
             config = find_config(self.config)
         elif self.name is not None:
             config = default_config(self.name)
+            if self.model.get("scorer") in ("evidence", "auto"):
+                # The shipped price is of another scorer, and moves no such gates.
+                config = config.replace(train={"l0_weight": TrainConfig.l0_weight})
         else:
             config = Config()
         config = config.replace(model=self.model, train=self.train)

@@ -1,6 +1,6 @@
 import pytest
 
-from sgat.config import Config, DataConfig, FileOptions
+from sgat.config import Config, DataConfig, FileOptions, TrainConfig
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import Request, continue_run, start_run
 
@@ -18,6 +18,16 @@ def test_a_shipped_config_holds_unless_another_is_named():
     assert Request({"name": "karate"}).settings().train.keep == 0.54
     config = Request({"name": "cora"}, config="paper/cora").settings()
     assert config.model.temperature == 0.66 and config.data.name == "cora"
+
+
+@pytest.mark.parametrize("scorer", ["evidence", "auto"])
+def test_the_price_that_is_shipped_for_another_scorer_does_not_hold(scorer):
+    texas, model = {"name": "texas"}, {"scorer": scorer}
+    assert Request(texas).settings().train.l0_weight > 0
+    found = Request(texas, model=model).settings().train
+    assert found.l0_weight == TrainConfig.l0_weight
+    found = Request(texas, model=model, train={"l0_weight": 0.3}).settings().train
+    assert found.l0_weight == 0.3
 
 
 @pytest.mark.parametrize(
