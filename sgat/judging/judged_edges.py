@@ -21,6 +21,7 @@ from sgat.judging.verdict import REASONS, Progress
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
 
+ROWS_AT_ONCE = 1 << 24
 LOOP = "self-loop, not judged"
 COLUMNS = ("probability", "why", "removed")
 """Columns of a judged table, after those of the input."""
@@ -98,6 +99,8 @@ class JudgedEdges:
 
         Without `removed` there is no column of that name.
         """
+        import pyarrow as pa
+
         from sgat.data.files import with_columns
 
         if isinstance(self.given, GivenData):
@@ -111,8 +114,12 @@ class JudgedEdges:
             dict(zip(COLUMNS, values, strict=False)),
             dict(zip(COLUMNS, loops, strict=True)),
         )
-        place = table.column_names.index("why")
-        return table.set_column(place, "why", [self.why])
+        place, phrases = table["why"], pa.array([*REASONS, LOOP])
+        # A chunk of text holds 2 GiB at most.
+        starts = range(0, len(place), ROWS_AT_ONCE)
+        parts = [place.slice(i, ROWS_AT_ONCE).combine_chunks() for i in starts]
+        words = pa.chunked_array([phrases.take(part) for part in parts], pa.string())
+        return table.set_column(table.column_names.index("why"), "why", words)
 
     def __repr__(self) -> str:
         """One line: counts and the estimated share."""

@@ -10,6 +10,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 import sgat
+from sgat.judging import judged_edges
 from sgat.judging.judged_edges import REASONS, JudgedEdges
 from sgat_lab.synthetic.block_models import contextual_block_model
 
@@ -184,3 +185,12 @@ def test_the_public_function_is_no_module():
     assert callable(sgat.judge)
     few = MADE.data.select_edges(torch.arange(len(SRC)) < 19)
     assert isinstance(sgat.judge(few), JudgedEdges)
+
+
+def test_words_of_many_rows_come_in_parts(judged, monkeypatch):
+    # Text beyond a size is no single array: a million rows made `sgat judge` fail.
+    monkeypatch.setattr(judged_edges, "ROWS_AT_ONCE", 7)
+    found = judged("files")
+    column = found.table()["why"]
+    assert column.num_chunks > 1
+    assert column.to_pylist() == found.why.tolist()
