@@ -39,9 +39,8 @@ demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo
 	$(BIN)/sgat report runs/demo
 	@echo
-	@echo "Look at   runs/demo/report.html                      (open it in a browser)"
-	@echo "          runs/demo/evolution.png and evolution.gif  (the graph over the epochs)"
-	@echo "          runs/demo/edges.parquet                    (a score for every edge)"
+	@echo "Look at   runs/demo/report.html     (open it in a browser; a slider moves the epochs)"
+	@echo "          runs/demo/edges.parquet   (a score for every edge)"
 	@echo "Then try  $(BIN)/sgat fit karate --keep 0.3 --seed 1"
 	@echo "          $(BIN)/sgat fit --edges edges.csv --nodes nodes.csv --label y"
 	@echo "          $(BIN)/sgat --help"

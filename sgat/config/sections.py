@@ -140,8 +140,7 @@ class TrainConfig(Settings):
         seed: Seed of splits, weights, gates, dropout and batches.
         precision: Precision of projections and messages: float32 or bfloat16.
         device: Device to train on: auto, cpu, cuda, cuda:1, …
-        snapshots: Number of epochs whose edge scores are stored and, on small graphs,
-            drawn.
+        snapshots: Number of epochs whose edge scores are stored for the report.
         checkpoint_every: Number of epochs between checkpoints.
     """
 

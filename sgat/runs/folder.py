@@ -9,7 +9,6 @@ encoding.json       how the columns of the user's files became features
 removal.json        the graph before and after, and the score against the share removed
 summary.json        the numbers of the run, written last: with it the run is done
 snapshots.npz       scores and predictions at some epochs, if asked for
-evolution.*         drawings of the graph at those epochs
 tensorboard/        the epochs once more, for TensorBoard, if asked for
 report.html         the page of `sgat report`, if asked for
 checkpoint/         a run under way: its settings, its state, results not yet complete
@@ -97,8 +96,7 @@ class RunFolder:
     def files(self) -> list[Path]:
         """The files of a run that are here, the summary last."""
         *named, summary = self._named
-        drawn = sorted(self.path.glob("evolution.*"))
-        return list(filter(is_there, (*named, *drawn, *self.events, summary)))
+        return list(filter(is_there, (*named, *self.events, summary)))
 
     @property
     def foreign(self) -> Path | None:
@@ -118,9 +116,7 @@ class RunFolder:
         if any(target.is_relative_to(folder / name) for name in own):
             return True
         names = [file.name for file in self._named]
-        if target.parent == folder and (
-            target.name in names or target.name.startswith("evolution.")
-        ):
+        if target.parent == folder and target.name in names:
             return True
         return target.exists() and any(target.samefile(file) for file in self.files)
 

@@ -16,11 +16,6 @@ from sgat.data.configured import Loaded, load_configured
 from sgat.data.files import from_node_data, write_pruned
 from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
-from sgat.explaining.evolution_picture import (
-    LARGEST_GRAPH,
-    animate_evolution,
-    draw_evolution,
-)
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
@@ -28,7 +23,7 @@ from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
 from sgat.training.loop import Training
-from sgat.training.result import EpochRecord, Result
+from sgat.training.result import EpochRecord
 from sgat.training.saved_model import missing_folders
 
 
@@ -99,7 +94,6 @@ def run(
     scored = score_graphs(result.sgat, loaded.graphs, result.graphs)
     if pruned is not None:
         write_pruned_file(loaded, scored[0].edges, pruned)
-    notes += _draw(folder.draft, loaded, result)
     summary = write_results(folder, settings, result, scored, loaded.files)
     notes += kept_note(summary)
     name = settings.data.name
@@ -119,26 +113,6 @@ def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
     summary = json.loads(folder.summary.read_text(encoding="utf-8"))
     note = f"{folder.path} was finished already; {what}"
     return RunOutcome(summary, summary["epochs"], _files(folder), (note,))
-
-
-def _draw(folder: RunFolder, loaded: Loaded, result: Result) -> tuple[str, ...]:
-    data = loaded.graphs[0]
-    if not result.snapshots:
-        return ()
-    if data.is_multilabel:
-        return ("no drawing of the graph: a node with several labels has no colour",)
-    if data.num_nodes > LARGEST_GRAPH:
-        return (
-            f"no drawing of the graph: it has {data.num_nodes} nodes, more than"
-            f" {LARGEST_GRAPH} cannot be read",
-        )
-    gates = result.sgat.gating.gates
-    picture = folder.path / "evolution.png"
-    draw_evolution(data, result.snapshots, gates, picture)
-    if len(result.snapshots) > 1:
-        animation = folder.path / "evolution.gif"
-        animate_evolution(data, result.snapshots, gates, animation)
-    return ()
 
 
 def _files(folder: RunFolder) -> list[str]:

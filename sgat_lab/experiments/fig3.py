@@ -11,11 +11,11 @@ import torch
 
 from sgat.config import find_config
 from sgat.data import load
-from sgat.explaining.evolution_picture import draw_evolution
 from sgat.gates import HardConcrete
 from sgat.training.result import Snapshot
 from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading
+from sgat_lab.tables.evolution_picture import draw_evolution
 from sgat_lab.tables.published import FIGURES
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.store import Store

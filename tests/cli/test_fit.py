@@ -44,7 +44,6 @@ def test_karate_needs_no_files_and_prints_a_summary(capsys, tmp_path):
     assert files == {
         *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
         *("edges.parquet", "summary.json", "snapshots.npz", "removal.json"),
-        *("evolution.png", "evolution.gif"),
     }
     written = json.loads((tmp_path / "runs/karate/summary.json").read_text())
     assert written == summary
@@ -452,17 +451,6 @@ def test_a_run_with_a_split_file_goes_on_from_another_folder(
     models = [tmp_path / "r", tmp_path / "elsewhere" / "again"]
     first, second = ((m / "model.safetensors").read_bytes() for m in models)
     assert first == second
-
-
-def test_several_labels_are_why_there_is_no_drawing(csv_files, capsys):
-    nodes = pd.read_csv("nodes.csv")
-    nodes["a"], nodes["b"] = (nodes["y"] == "odd").astype(int), 1 - nodes.index % 2
-    nodes.drop(columns="y").to_csv("nodes.csv", index=False)
-    options = [*csv_files[:4], "--labels", "a, b", "--epochs", "2", "--snapshots", "2"]
-    assert main(["fit", *options]) == 0
-    error = capsys.readouterr().err
-    assert "no drawing of the graph: a node with several labels has no colour" in error
-    assert "cannot be read" not in error
 
 
 def test_a_download_shows_a_bar(monkeypatch):

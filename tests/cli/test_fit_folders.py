@@ -64,7 +64,7 @@ def test_the_users_files_are_never_taken_for_those_of_a_run(
         *("config.toml", "model.safetensors", "metrics.jsonl", "nodes.parquet"),
         *("edges.parquet", "summary.json", "encoding.json", "snapshots.npz"),
         "removal.json",
-        *("evolution.svg", "checkpoint/mine.pt"),
+        "checkpoint/mine.pt",
     ],
 )
 def test_a_folder_with_other_files_of_these_names_is_refused(

@@ -4,8 +4,8 @@ from support.settings import paper_model
 
 from sgat.config import TrainConfig
 from sgat.data.named import load_karate
-from sgat.explaining.evolution_picture import animate_evolution, draw_evolution
 from sgat.training.loop import fit
+from sgat_lab.tables.evolution_picture import draw_evolution
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +22,3 @@ def test_the_figure_is_a_picture_with_one_panel_per_snapshot(karate, tmp_path):
     with Image.open(path) as picture:
         assert picture.format == "PNG"
         assert picture.width > 2.5 * picture.height
-
-
-def test_the_animation_has_a_frame_per_snapshot_and_a_pause(karate, tmp_path):
-    data, result = karate
-    path = tmp_path / "evolution.gif"
-    gates = result.model.gating.gates
-    animate_evolution(data, result.snapshots, gates, path, frames_per_second=2)
-    with Image.open(path) as picture:
-        assert picture.format == "GIF"
-        assert picture.n_frames == len(result.snapshots)
-        assert picture.info["duration"] == 500
-        picture.seek(picture.n_frames - 1)
-        assert picture.info["duration"] == 2500
-    assert list(tmp_path.iterdir()) == [path]

@@ -1,4 +1,4 @@
-"""The graph over the epochs of training, as a figure and as an animation."""
+"""The graph over the epochs of training, side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData
 from sgat.explaining.pictures import COLOURS, DASHES, edge_key, node_key, save_picture
 from sgat.gates import Gates
 from sgat.training.result import Snapshot
-
-LARGEST_GRAPH = 500
-"""Number of nodes beyond which a drawing says nothing."""
 
 
 def draw_evolution(
@@ -45,40 +41,8 @@ def draw_evolution(
     save_picture(figure, path)
 
 
-def animate_evolution(
-    data: NodeData,
-    snapshots: Sequence[Snapshot],
-    gates: Gates,
-    path: Path,
-    *,
-    frames_per_second: int = 4,
-) -> None:
-    """The same drawing for every snapshot in turn, as an animated GIF."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from PIL import Image
-
-    figure = Figure(figsize=(5.2, 5.2), dpi=90)
-    canvas = FigureCanvasAgg(figure)
-    panel = figure.add_axes((0.02, 0.02, 0.96, 0.9))
-    scene = _Scene(data, gates)
-    frames = []
-    for snapshot in snapshots:
-        panel.clear()
-        panel.set_axis_off()
-        scene.draw(panel, snapshot)
-        canvas.draw()
-        frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
-    milliseconds = [1000 // frames_per_second] * len(frames)
-    # The last frame stays for two seconds more before the animation starts again.
-    milliseconds[-1] += 2000
-    several = {"save_all": True, "append_images": frames[1:], "loop": 0}
-    with replacing(path) as temporary:
-        frames[0].save(temporary, format="GIF", duration=milliseconds, **several)
-
-
 class _Scene:
-    """What stays the same in every drawing: positions, lines, shapes of the nodes."""
+    """What stays the same in every panel: positions, lines, shapes of the nodes."""
 
     def __init__(self, data: NodeData, gates: Gates) -> None:
         import networkx as nx
