@@ -15,7 +15,7 @@ from sgat.config import ModelConfig
 from sgat.config.sections import Activation, FixedReadout, GateMode
 from sgat.conv import SGATConv, as_graph, noise_seed
 from sgat.features import Features, rows
-from sgat.gates import BinaryGates, Gates, HardConcrete
+from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge
 from sgat.node_classifier import NodeClassifier, Output
@@ -171,7 +171,8 @@ class SGAT(NodeClassifier):
             )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
-        self.can_replay = not isinstance(gates, BinaryGates) and backend != "reference"
+        has_kernels = isinstance(gates, HardConcrete | None)
+        self.can_replay = has_kernels and backend != "reference"
         self.reset_parameters()
 
     @property

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 from sgat.config import Config, DataConfig, ModelConfig
+from sgat.config.checked import Count
 from sgat.config.sections import Readout, Scorer
+
+BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,12 +21,17 @@ class MethodConfig(ModelConfig):
     found by what differs from them (`sgat_lab.trials.task`).
 
     Attributes:
+        gate_gradient: How SGAT gets a gradient through the gates. hard_concrete is the
+            paper's; with the others gates are binary, see `sgat_lab.binary_gates`.
+        gate_samples: Draws per step of the gradient reinforce.
         method: "sgat", or a name in `sgat_lab.baselines.METHODS`.
         options: Entries that only this method has.
     """
 
     readout: Readout = "linear"
     scorer: Scorer = "additive"
+    gate_gradient: Literal["hard_concrete", BinaryGradient] = "hard_concrete"
+    gate_samples: Count = 2
     method: str = "sgat"
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgat.gates import BinaryGates, HardConcrete
+from sgat.gates import HardConcrete
 from sgat.ops import noise
 
 SHAPES = [
@@ -201,55 +201,3 @@ def test_slope_inside_and_flatness_outside():
 def test_impossible_shapes_are_refused(options: dict[str, float], sentence: str):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         HardConcrete(**options)
-
-
-BINARY = ["reinforce", "gumbel", "rebar"]
-
-
-@pytest.mark.parametrize("gradient", BINARY)
-# A gate opens iff u > 1 - π, and log α = log 3 has π = ¾.
-@pytest.mark.parametrize(("uniform", "gate"), [(0.2, 0), (0.26, 1), (0.9, 1)])
-def test_binary_gates_worked_out_by_hand(gradient: str, uniform: float, gate: int):
-    gates = BinaryGates(gradient)
-    log_alpha = torch.tensor(math.log(3), dtype=torch.float64)
-    drawn = gates.sample(log_alpha, torch.tensor(uniform, dtype=torch.float64))
-    assert float(drawn) == gate
-    assert float(gates.probability_open(log_alpha)) == pytest.approx(0.75)
-    assert (float(gates.value(log_alpha)), float(gates.value(-log_alpha))) == (1, 0)
-    assert float(gates.value(torch.zeros(()))) == 0, "π = ½ is not above ½"
-
-
-@pytest.mark.parametrize("gradient", BINARY)
-@pytest.mark.parametrize("log_alpha", [-3.0, -0.7, 0.0, 2.5])
-def test_binary_gates_are_open_with_their_probability(gradient, log_alpha, seed: int):
-    gate = BinaryGates(gradient).sample(torch.tensor(log_alpha), draws(seed))
-    assert set(gate.unique().tolist()) == {0.0, 1.0}
-    probability = 1 / (1 + math.exp(-log_alpha))
-    assert abs(float(gate.double().mean()) - probability) < DISTANCE
-
-
-def test_the_gradient_passes_straight_through_a_gumbel_gate_and_no_other():
-    uniform = torch.rand(97, dtype=torch.float64)
-    log_alpha = torch.linspace(-4, 4, 97, dtype=torch.float64, requires_grad=True)
-    gates = BinaryGates("gumbel", temperature=0.5)
-    gates.sample(log_alpha, uniform).sum().backward()
-    relaxed = torch.sigmoid((uniform.logit() + log_alpha.detach()) / 0.5)
-    assert torch.allclose(log_alpha.grad, relaxed * (1 - relaxed) / 0.5)
-    for gradient in ("reinforce", "rebar", "relax"):
-        assert not BinaryGates(gradient).sample(log_alpha, uniform).requires_grad
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"temperature": 0.0}, "`temperature` must be positive, got 0.0."),
-        ({"samples": 0}, "`samples` must be at least 1, got 0."),
-        (
-            {"gradient": "legrad"},
-            "`gradient` must be reinforce, gumbel, rebar or relax, got 'legrad'.",
-        ),
-    ],
-)
-def test_impossible_binary_gates_are_refused(options: dict, sentence: str):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        BinaryGates(**({"gradient": "reinforce"} | options))

@@ -28,8 +28,8 @@ FLAGS = {"root": ("--data-root",), "l0_weight": ("--l0-weight", "--lambda")}
 PLACES = {"edges": "FILE", "nodes": "FILE", "root": "FOLDER"}
 METAVARS = {tuple: "A,B,…", Path: "PATH"}
 WITHOUT_OPTION = (
-    *("bias", "temperature", "gamma", "zeta", "gate_gradient", "gate_samples"),
-    *("init_gain", "backend", "edge_features", "max_categories", "unknown_category"),
+    *("bias", "temperature", "gamma", "zeta", "init_gain", "backend"),
+    *("edge_features", "max_categories", "unknown_category"),
     *("edges_format", "nodes_format"),
 )
 """Settings that only config files and Python have."""

@@ -29,7 +29,6 @@ Readout = Literal[FixedReadout, "auto"]
 Scorer = Literal[
     "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
 ]
-BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
 Activation = Literal["relu", "elu"]
 GateMode = Literal["inductive", "transductive"]
 
@@ -77,9 +76,6 @@ class ModelConfig(Settings):
         temperature: Temperature of the gates, β in the paper.
         gamma: Lower end of the stretched gates, γ in the paper.
         zeta: Upper end of the stretched gates, ζ in the paper.
-        gate_gradient: How training gets a gradient through the gates. hard_concrete is
-            the paper's; with reinforce, gumbel, rebar and relax gates are binary.
-        gate_samples: Draws per step of the gradient reinforce.
         init_gain: Scale of the initial weights.
         backend: Implementation of the operations: auto, reference, cpu or gpu.
     """
@@ -105,8 +101,6 @@ class ModelConfig(Settings):
     temperature: float = 2 / 3
     gamma: float = -0.1
     zeta: float = 1.1
-    gate_gradient: Literal["hard_concrete", BinaryGradient] = "hard_concrete"
-    gate_samples: Count = 2
     init_gain: float = 1.0
     backend: Literal["auto", "reference", "cpu", "gpu"] = "auto"
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
-from sgat.gates import BinaryGates, Gates
+from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.ops import noise, reference
 from sgat.ops.noise import Seed
@@ -60,7 +60,7 @@ def choose_backend(
     "auto" takes `cpu` for tensors on a CPU and `gpu` for tensors on a CUDA device with
     Triton, except where only `reference` can run: on other devices, for types other
     than float16, bfloat16, float32 and float64, for gradients by `constant` (edge
-    weights, values of sparse features), and for binary gates. A CUDA device without
+    weights, values of sparse features), and for other gates. A CUDA device without
     Triton also gets `reference`, and a warning in the log. The first of the tensors
     decides the device; a forced backend that cannot run is an error.
     """
@@ -97,13 +97,8 @@ def _obstacle(
     present: list[Tensor], constant: tuple[Tensor | None, ...], gates: Gates | None
 ) -> str:
     """What keeps the fast backends from running, or an empty string."""
-    if isinstance(gates, BinaryGates):
-        # The kernels skip closed edges, which a straight-through gradient reaches,
-        # and keep no log α, which the other estimators start from.
-        return (
-            "hard-concrete gates; those with the gradient"
-            f" {gates.gradient!r} run on backend='reference' or 'auto'"
-        )
+    if not isinstance(gates, HardConcrete | None):
+        return "hard-concrete gates; others run on backend='reference' or 'auto'"
     if torch.is_grad_enabled() and any(
         tensor is not None and tensor.requires_grad for tensor in constant
     ):
@@ -179,7 +174,7 @@ def open_edges(
     chosen = choose_backend(backend, *scores, constant=constant, gates=gates)
     if chosen == "reference":
         return reference.open_edges(graph, *scores, seed=seed, gates=gates)
-    assert not isinstance(gates, BinaryGates)
+    assert isinstance(gates, HardConcrete | None)
     opened: Any = fast.open_edges(graph, scores, seed=seed, gates=gates, backend=chosen)
     return cast(OpenEdges, opened)
 

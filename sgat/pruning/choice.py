@@ -136,8 +136,8 @@ def chosen_scores(choice: Choice, graph: Graph, gates: Gates) -> EdgeScores:
 
     An edge that a guarantee keeps below that would have gate 0 and send nothing; it has
     the gate before stretching and clamping, σ((log α + τ - c) / β), which is positive
-    and at most -γ / (ζ - γ), 1/12 by default (1/2 for binary gates). Removed edges have
-    gate 0. The probability stays the model's own.
+    and at most -γ / (ζ - γ), 1/12 by default. Removed edges have gate 0. The
+    probability stays the model's own.
     """
     kept, log_alpha = torch.from_numpy(choice.kept), torch.from_numpy(choice.score)
     # In float64, so that no gate above the cut rounds to 0.

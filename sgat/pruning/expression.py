@@ -25,7 +25,7 @@ import dataclasses
 from collections.abc import Collection
 
 from sgat.config.pruning import Combination
-from sgat.gates import BinaryGates, Gates
+from sgat.gates import HardConcrete
 from sgat.pruning.choice import Reason
 from sgat.pruning.stored_table import Kind
 
@@ -232,7 +232,7 @@ def judged(base: str, by_score: str, filled: str | None) -> str:
 def output(
     columns: list[str],
     threshold: float | None,
-    gates: Gates,
+    gates: HardConcrete,
     line: tuple[float, float],
     gone: Collection[Reason],
     place: str | None,
@@ -251,13 +251,10 @@ def output(
         moved = f"({score} - ({threshold:.17E}))"
         probability = _sigmoid(f"{score} * {line[0]:.17E} + ({line[1]:.17E})")
         relaxed = _sigmoid(f"({moved} + ({own})) / {gates.temperature:.17E}")
-        if isinstance(gates, BinaryGates):
-            gate = f"CASE WHEN {moved} > 0E0 THEN 1E0 ELSE {relaxed} END"
-        else:
-            width = gates.zeta - gates.gamma
-            value = f"({relaxed} * {width:.17E} + ({gates.gamma:.17E}))"
-            open_gate = f"WHEN {value} > 0E0 THEN LEAST({value}, 1E0)"
-            gate = f"CASE {open_gate} ELSE {relaxed} END"
+        width = gates.zeta - gates.gamma
+        value = f"({relaxed} * {width:.17E} + ({gates.gamma:.17E}))"
+        open_gate = f"WHEN {value} > 0E0 THEN LEAST({value}, 1E0)"
+        gate = f"CASE {open_gate} ELSE {relaxed} END"
         wanted.append("score AS log_alpha")
         wanted += [
             f"CAST(CASE WHEN reason = {Reason.LOOP:d} THEN 1E0 WHEN score IS NOT NULL"

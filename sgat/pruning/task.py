@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sgat.config.pruning import Missing, Rules
-from sgat.gates import Gates
+from sgat.gates import HardConcrete
 from sgat.pruning import expression
 from sgat.pruning.engine import Engine
 from sgat.pruning.expression import Scoring
@@ -31,7 +31,7 @@ class PruneTask:
     edges: StoredTable
     nodes: Nodes  # that the rows name
     rules: Rules
-    gates: Gates  # of the model
+    gates: HardConcrete  # of the model
     scores: NodeScores | RowScores | None = None  # None if the rows have theirs
     score_column: str = "log_alpha"  # where they have them
     line: tuple[float, float] = (1.0, 0.0)  # makes log-odds of them: `SGAT.odds_line`

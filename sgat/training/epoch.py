@@ -6,8 +6,8 @@ and replay it. Only dealing several graphs into batches anew each epoch waits.
 """
 
 import contextlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,8 +17,8 @@ from sgat.conv import SGATConv
 from sgat.data.node_data import NodeData, merge
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier, Output
-from sgat.ops import OpenEdges, noise
-from sgat.training import files, gate_gradient, metrics
+from sgat.ops import OpenEdges, Seed, noise
+from sgat.training import files, metrics
 from sgat.training.budget import EdgeBudget, bias_shift
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
@@ -34,12 +34,33 @@ class Role:
         self.y = data.y[self.node]
 
 
+class GateGradient(Protocol):
+    """An estimate of the gradient by gates that pass none."""
+
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """Tensors that a checkpoint must hold, by name; changed in place."""
+
+    def attach(
+        self,
+        loss: Tensor,
+        opened: OpenEdges,
+        seed: Seed,
+        loss_with: Callable[[OpenEdges], Tensor],
+    ) -> Tensor:
+        """The loss with the edges `opened`, whose gradient by log α is an estimate.
+
+        `seed` drew them; `loss_with` is the loss with other edges, all else equal.
+        """
+
+
 class Epochs:
     """The moving parts of a training run, all on one device.
 
-    There is no `budget` with a fixed λ, and no `estimator` where autograd has the whole
-    gradient. `best` are the weights selected so far, and `best_val` is their validation
-    score. `number` counts the epochs on the device.
+    There is no `budget` with a fixed λ. Gates that pass no gradient need an
+    `estimator`, set before the first epoch; the hard concrete needs none. `best` are
+    the weights selected so far, and `best_val` is their validation score. `number`
+    counts the epochs on the device.
     """
 
     def __init__(
@@ -55,10 +76,7 @@ class Epochs:
             self.budget = EdgeBudget(config.keep, warmup=warmup, device=self.device)
             if self._gating.gate_bias is not None:
                 self._gating.gate_bias.requires_grad_()
-        self.estimator: gate_gradient.Estimator | None = None
-        if isinstance(model, SGAT) and model.reach and self._gates_learn:
-            gates = model.gating.gates
-            self.estimator = gate_gradient.estimator_for(gates, self.device)
+        self.estimator: GateGradient | None = None
         self.optimiser = self._optimiser()
         self.training = [data for data in graphs if bool(data.train.any())]
         # Graphs that only test are not looked at before the end.
@@ -212,8 +230,7 @@ class Epochs:
         opened = output.opened
         if self.estimator is not None:
             assert opened is not None
-            data_loss = gate_gradient.attach(
-                self.estimator,
+            data_loss = self.estimator.attach(
                 data_loss,
                 opened,
                 seed,

@@ -41,6 +41,7 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 from sgat_lab.baselines.method import Method
+from sgat_lab.binary_gates.training import BinaryTraining
 from sgat_lab.config import MethodConfig
 
 METHODS: dict[str, Method] = {
@@ -86,6 +87,8 @@ def prepare(
 
 def fit(graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig) -> Result:
     """Train SGAT or another method on prepared data, with the same trainer."""
+    if model.method == "sgat" and model.gate_gradient != "hard_concrete":
+        return BinaryTraining(graphs, model, train).run()
     if model.method == "sgat":
         return loop.fit(graphs, model, train)
     method = find_method(model.method)

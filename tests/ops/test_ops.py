@@ -7,7 +7,6 @@ from support.awkward import GRAPHS
 from sgat import ops
 from sgat.conv import SGATConv
 from sgat.features import SparseFeatures
-from sgat.gates import BinaryGates
 from sgat.graph import Graph
 
 BACKENDS = [
@@ -153,20 +152,6 @@ def test_gradients_by_features_pass_over_pruned_edges(backend):
         ops.aggregate(edges, x).square().sum().backward()
         grads.append(x.grad)
     torch.testing.assert_close(*grads)
-
-
-@pytest.mark.parametrize("gradient", ["reinforce", "gumbel", "rebar"])
-def test_binary_gates_run_on_the_reference_and_say_so(gradient):
-    graph, gates = GRAPHS["random directed"](), BinaryGates(gradient)
-    score = torch.zeros(graph.num_nodes)
-    opened = ops.open_edges(graph, score, score, gates=gates)
-    assert isinstance(opened, ops.reference.OpenEdges)
-    with pytest.raises(ValueError) as error:
-        ops.open_edges(graph, score, score, gates=gates, backend="cpu")
-    assert str(error.value) == (
-        f"Backend 'cpu' needs hard-concrete gates; those with the gradient"
-        f" {gradient!r} run on backend='reference' or 'auto'."
-    )
 
 
 @pytest.mark.parametrize("dropout", [-0.1, 1.0, 1.5])

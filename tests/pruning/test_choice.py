@@ -14,7 +14,7 @@ from support.small_data import block_graph, several_graphs
 import sgat
 from sgat import ops
 from sgat.data.node_data import NodeData
-from sgat.gates import BinaryGates, HardConcrete
+from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat.pruning import Reason, Rules, choose_edges, chosen_scores, find_protected
 
@@ -287,16 +287,6 @@ def test_more_guarantees_than_the_share_are_told():
         "the rules guarantee 3 edges, more than the 1 of a share of 0.3; all of those"
         " stay, and no others",
     )
-
-
-def test_binary_gates_below_the_cut_have_their_probability():
-    gates = BinaryGates("gumbel", temperature=1.0)
-    graph = Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), 2)
-    log_alpha = torch.tensor([-1.0, 2.0])
-    rules = Rules(min_degree=1)
-    choice = choose_edges(log_alpha.numpy(), graph, rules, threshold=0.0)
-    found = chosen_scores(choice, graph, gates)
-    assert found.gate.tolist() == pytest.approx([1 / (1 + np.e), 1.0])
 
 
 @pytest.mark.parametrize(

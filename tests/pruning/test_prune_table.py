@@ -19,7 +19,6 @@ from support.prune_tables import (
     write,
 )
 
-from sgat.gates import BinaryGates
 from sgat.graph import Graph
 from sgat.pruning import Rules, choose_edges, chosen_scores
 from sgat.pruning.stored_table import open_table
@@ -455,17 +454,6 @@ def test_scores_take_the_place_of_columns_of_their_names(tmp_path):
     prune(nodes.task(table, Rules(), with_scores=False), tmp_path / "plain.parquet")
     plain = read(tmp_path / "plain.parquet")
     assert list(plain.columns) == list(frame.columns) and (plain["gate"] == 7).all()
-
-
-def test_binary_gates_are_written_as_they_are(tmp_path):
-    nodes = node_scores(gates=BinaryGates("gumbel"))
-    ends, rules = pairs(), Rules(min_degree=2)
-    table = write(edge_table(nodes, ends), tmp_path / "edges.parquet")
-    prune(nodes.task(table, rules), tmp_path / "out.parquet")
-    found = read(tmp_path / "out.parquet")
-    expected, _ = in_memory(nodes, ends, rules)
-    named = zip(found["src"], found["dst"], strict=True)
-    assert np.allclose(found["gate"], [expected[pair][2] for pair in named])
 
 
 def test_empty_tables_stay_empty(tmp_path):

@@ -5,7 +5,6 @@ import itertools
 import math
 
 import torch
-from support.settings import paper_model
 from torch import Tensor
 
 from sgat.config import TrainConfig
@@ -14,8 +13,11 @@ from sgat.graph import Graph
 from sgat.ops import noise, reference
 from sgat.training.epoch import Epochs, Role
 from sgat.training.fresh_model import build_sgat
-from sgat.training.gate_gradient import Draw
 from sgat.training.metrics import loss_on
+from sgat_lab.binary_gates.estimators import Draw
+from sgat_lab.binary_gates.gates import BinaryGates
+from sgat_lab.binary_gates.training import use_gates
+from sgat_lab.config import MethodConfig
 
 EDGES = torch.tensor([[1, 2, 0, 3, 1, 4, 3], [0, 0, 1, 1, 2, 3, 4]])
 LOG_ALPHA = "convs.0.scorer.log_alpha"
@@ -38,22 +40,22 @@ def small_data() -> NodeData:
 
 def still_epochs(gradient: str, samples: int = 2, **settings) -> Epochs:
     """Training on the small graph with free gates, so slow that nothing moves."""
-    config = paper_model(
+    config = MethodConfig(
         hidden=2,
         heads=1,
         dropout=0.0,
         attention_dropout=0.0,
         gate_mode="transductive",
         gate_bias=False,
-        gate_gradient=gradient,
-        gate_samples=samples,
     )
     model = build_sgat(config, 3, 2, 7).double()
     model.reset_parameters(torch.Generator().manual_seed(5))
     with torch.no_grad():
         model.gating.scorer.log_alpha.copy_(torch.linspace(-1.5, 1.5, 7))
     still = {"lr": 1e-300, "weight_decay": 0.0, "l0_weight": 0.0} | settings
-    return Epochs(model, [small_data()], TrainConfig(**still))
+    epochs = Epochs(model, [small_data()], TrainConfig(**still))
+    use_gates(epochs, BinaryGates(gradient, samples=samples))
+    return epochs
 
 
 def gradients(epochs: Epochs, seed: int) -> dict[str, Tensor]:

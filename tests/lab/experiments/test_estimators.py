@@ -2,14 +2,14 @@ from typing import get_args, get_type_hints
 
 from support.records import record
 
-from sgat.config import ModelConfig
+from sgat_lab.config import MethodConfig
 from sgat_lab.experiments import estimators
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.store import Store
 
 
 def test_every_gradient_of_the_settings_has_a_row():
-    known = get_args(get_type_hints(ModelConfig)["gate_gradient"])
+    known = get_args(get_type_hints(MethodConfig)["gate_gradient"])
     assert set(estimators.GRADIENTS) == set(known)
 
 

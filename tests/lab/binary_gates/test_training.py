@@ -13,15 +13,14 @@ from support.exact_gradient import (
     standard_errors,
     still_epochs,
 )
-from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
-from sgat.config import ModelConfig, TrainConfig
-from sgat.gates import BinaryGates, HardConcrete
+from sgat.config import TrainConfig
 from sgat.graph import Graph
-from sgat.training.fresh_model import build_sgat
-from sgat.training.gate_gradient import Rebar, Reinforce, Relax, estimator_for
-from sgat.training.loop import Training, fit
+from sgat_lab.baselines import fit
+from sgat_lab.binary_gates.estimators import Rebar, Reinforce, Relax
+from sgat_lab.binary_gates.training import BinaryTraining
+from sgat_lab.config import MethodConfig
 from sgat_lab.trials.evaluation import evaluate
 
 BINARY = ["reinforce", "gumbel", "rebar", "relax"]
@@ -35,12 +34,22 @@ def test_the_straight_through_gradient_is_biased_and_points_the_right_way(seed):
     assert standard_errors(found, truth) > 4
 
 
-def test_only_the_score_function_needs_an_estimator():
-    assert estimator_for(HardConcrete(), "cpu") is None
-    assert estimator_for(BinaryGates("gumbel"), "cpu") is None
-    assert isinstance(estimator_for(BinaryGates("reinforce"), "cpu"), Reinforce)
-    assert isinstance(estimator_for(BinaryGates("rebar"), "cpu"), Rebar)
-    assert isinstance(estimator_for(BinaryGates("relax"), "cpu"), Relax)
+@pytest.mark.parametrize(
+    ("gradient", "kind"),
+    [
+        *(("gumbel", type(None)), ("reinforce", Reinforce)),
+        *(("rebar", Rebar), ("relax", Relax)),
+    ],
+)
+def test_only_the_score_function_needs_an_estimator(gradient, kind):
+    training = BinaryTraining([block_graph()], small(gradient), TrainConfig())
+    assert isinstance(training.epochs.estimator, kind)
+
+
+def test_judged_gates_are_refused():
+    judged = small("relax", scorer="evidence")
+    with pytest.raises(ValueError, match="use another scorer than evidence"):
+        BinaryTraining([block_graph()], judged, TrainConfig(device="cpu"))
 
 
 @pytest.mark.parametrize("gradient", BINARY)
@@ -53,17 +62,17 @@ def test_the_penalty_has_its_exact_gradient(gradient, seed):
     assert torch.allclose(priced - free, 0.5 * probability * (1 - probability))
 
 
-def small(gradient: str, **options) -> ModelConfig:
-    return paper_model(hidden=7, gate_gradient=gradient, **options)
+def small(gradient: str, **options) -> MethodConfig:
+    return MethodConfig(hidden=7, gate_gradient=gradient, **options)
 
 
 def test_the_same_seed_draws_the_same_gates_for_every_gradient(seed):
     data = block_graph()
     opened = []
     for gradient in BINARY:
-        model = build_sgat(small(gradient), 13, 3, 0)
-        model.reset_parameters(torch.Generator().manual_seed(0))
-        opened.append(model.train().compute(data.x, data.graph, seed=seed).opened)
+        training = BinaryTraining([data], small(gradient), TrainConfig(device="cpu"))
+        model = training.model.train()
+        opened.append(model.compute(data.x, data.graph, seed=seed).opened)
     first, *others = opened
     assert 0 < int(first.num_open) < data.graph.num_edges
     assert (first.gate == 1).all()
@@ -106,12 +115,12 @@ def test_a_resumed_run_goes_on_to_the_same_bits(gradient, samples, tmp_path):
     path = tmp_path / "state.safetensors"
     config = TrainConfig(epochs=5, device="cpu", keep=0.5)
     model = small(gradient, gate_samples=samples)
-    whole = Training([block_graph()], model, config).run()
-    part = Training([block_graph()], model, config)
+    whole = BinaryTraining([block_graph()], model, config).run()
+    part = BinaryTraining([block_graph()], model, config)
     part.run_epochs()
     part.run_epochs()
     part.save(path)
-    rest = Training([block_graph()], model, config)
+    rest = BinaryTraining([block_graph()], model, config)
     resumed = rest.run(checkpoint_path=path, resume=True)
     for name, tensor in whole.model.state_dict().items():
         assert torch.equal(tensor, resumed.model.state_dict()[name])

@@ -1,8 +1,8 @@
-"""The gradient by binary gates: REINFORCE, REBAR, RELAX, and where they enter a step.
+"""The gradient by binary gates: REINFORCE, REBAR, RELAX.
 
 A gate z ~ Bernoulli(π), π = σ(log α), passes no gradient. An estimator draws a vector g
 with E g = ∂ E f(z) / ∂ log α, [E], where f is the loss on the labels with gates z and
-everything else, dropout included, held fixed. `attach` adds it to the gradient by
+everything else, dropout included, held fixed. Training adds it to the gradient by
 log α. docs/method.md derives the estimators.
 
 Williams: Simple statistical gradient-following algorithms for connectionist
@@ -11,7 +11,7 @@ low-variance, unbiased gradient estimates for discrete latent variable models (2
 Grathwohl, Choi, Wu, Roeder, Duvenaud: Backpropagation through the void: optimizing
 control variates for black-box gradient estimation (2018).
 
-Tested by tests/training/test_gate_gradient.py, test_gate_estimators.py, test_relax.py.
+Tested by tests/lab/binary_gates/test_estimators.py and test_relax.py.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.gates import BinaryGates, Gates
 from sgat.ops import OpenEdges, Seed, noise, reference
+from sgat_lab.binary_gates.gates import BinaryGates
 
 SMOOTHING = 0.95
 """Weight of the past in running means."""
@@ -77,6 +77,39 @@ class Estimator:
     def estimate(self, draw: Draw) -> Tensor:
         """The vector g, [E]."""
         raise NotImplementedError
+
+    def attach(
+        self,
+        loss: Tensor,
+        opened: OpenEdges,
+        seed: Seed,
+        loss_with: Callable[[OpenEdges], Tensor],
+    ) -> Tensor:
+        """The loss with the edges `opened`, whose gradient by log α is an estimate.
+
+        `seed` drew them; `loss_with` is the loss with other edges, all else equal.
+        """
+        graph, penalty = opened.graph, opened.penalty
+        assert opened.log_alpha is not None
+        fixed = opened.log_alpha.detach()
+
+        def loss_at(gate: Tensor) -> Tensor:
+            # A derivative by the gates needs the closed ones too.
+            return loss_with(
+                reference.with_gates(
+                    graph, gate, penalty, with_closed=gate.requires_grad
+                )
+            )
+
+        draw = Draw(
+            log_alpha=fixed,
+            gate=torch.zeros_like(fixed).index_fill(0, opened.edge, 1),
+            loss=loss.detach(),
+            uniform=lambda stream: noise.edge_uniform(seed, graph, stream).to(fixed),
+            loss_at=loss_at,
+        )
+        gradient = self.estimate(draw).detach()
+        return loss + ((opened.log_alpha - fixed) * gradient).sum()
 
     def logits(self, log_alpha: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
         """The logits y, of which the gates are the signs, and ỹ, drawn again, [E]."""
@@ -248,42 +281,4 @@ def _slope(value: Tensor, by: Tensor) -> Tensor:
 
 
 ESTIMATORS = {"reinforce": Reinforce, "rebar": Rebar, "relax": Relax}
-
-
-def estimator_for(gates: Gates, device: torch.device | str) -> Estimator | None:
-    """The estimator that training with these gates needs, None for none."""
-    if not isinstance(gates, BinaryGates) or gates.gradient not in ESTIMATORS:
-        return None
-    return ESTIMATORS[gates.gradient](gates, device)
-
-
-def attach(
-    estimator: Estimator,
-    loss: Tensor,
-    opened: OpenEdges,
-    seed: Seed,
-    loss_with: Callable[[OpenEdges], Tensor],
-) -> Tensor:
-    """The loss with the edges `opened`, whose gradient reaches log α by an estimate.
-
-    `seed` drew them; `loss_with` is the loss with other edges, all else equal.
-    """
-    graph, penalty = opened.graph, opened.penalty
-    assert opened.log_alpha is not None
-    fixed = opened.log_alpha.detach()
-
-    def loss_at(gate: Tensor) -> Tensor:
-        # A derivative by the gates needs the closed ones too.
-        return loss_with(
-            reference.with_gates(graph, gate, penalty, with_closed=gate.requires_grad)
-        )
-
-    draw = Draw(
-        log_alpha=fixed,
-        gate=torch.zeros_like(fixed).index_fill(0, opened.edge, 1),
-        loss=loss.detach(),
-        uniform=lambda stream: noise.edge_uniform(seed, graph, stream).to(fixed),
-        loss_at=loss_at,
-    )
-    gradient = estimator.estimate(draw).detach()
-    return loss + ((opened.log_alpha - fixed) * gradient).sum()
+"""Estimators of the gradients that have one, by name."""

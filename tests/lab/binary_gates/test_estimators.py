@@ -12,14 +12,14 @@ from support.exact_gradient import (
     standard_errors,
 )
 
-from sgat.gates import BinaryGates
 from sgat.ops import noise
-from sgat.training.gate_gradient import (
+from sgat_lab.binary_gates.estimators import (
     Rebar,
     Reinforce,
     RunningMean,
     conditional_logit,
 )
+from sgat_lab.binary_gates.gates import BinaryGates
 
 
 @pytest.mark.parametrize(

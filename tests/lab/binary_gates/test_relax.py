@@ -12,9 +12,8 @@ from support.exact_gradient import (
     standard_errors,
 )
 
-from sgat.gates import BinaryGates
 from sgat.ops import noise
-from sgat.training.gate_gradient import (
+from sgat_lab.binary_gates.estimators import (
     STEPS,
     Draw,
     Rebar,
@@ -22,6 +21,7 @@ from sgat.training.gate_gradient import (
     conditional_logit,
     surrogate,
 )
+from sgat_lab.binary_gates.gates import BinaryGates
 
 DOUBLE = torch.float64
 
