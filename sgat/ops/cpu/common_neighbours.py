@@ -6,12 +6,9 @@ Tested by tests/ops/test_common_neighbours.py.
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
-from sgat.graph import Graph
 from sgat.ops.cpu import threads
 from sgat.ops.cpu.lanes import compiled
-from sgat.ops.cpu.pieces import array
 
 Array = np.ndarray[Any, Any]
 
@@ -54,15 +51,3 @@ def row_products(matrix: Any, a: Array, b: Array, value: Array) -> Array:
     entries = matrix.indices, matrix.data.astype(np.float64, copy=False)
     threads.run(row_products_kernel, parts, ptr, *entries, *pairs)
     return total
-
-
-def add_common(
-    graph: Graph, small: Tensor, large: Tensor, value: Tensor, total: Tensor
-) -> None:
-    """Add to `total` the sums of `sgat.ops.common_neighbours.sum_common`."""
-    degree = graph.row_ptr.diff()
-    pair_ptr = np.concatenate([[0], array(degree[small].cumsum(0))])
-    parts = threads.ranges(pair_ptr, LOOK_UP)
-    pairs = (small, large, value.contiguous(), total)
-    tensors = (graph.row_ptr, graph.src, value.new_ones(graph.num_edges), *pairs)
-    threads.run(row_products_kernel, parts, *(array(tensor) for tensor in tensors))
