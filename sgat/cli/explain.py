@@ -30,7 +30,7 @@ WIDTH = 160
 @app.command(
     epilog="Examples:\n\nsgat explain runs/karate 8 --picture 8.png\n\n"
     "sgat explain runs/mine n07 --top 100 --out n07.csv\n\n"
-    "sgat explain runs/mine --picture removed.svg"
+    "sgat explain runs/mine --out removed.csv"
 )
 def explain(
     run: Path = typer.Argument(help="Run folder of `sgat fit`."),
@@ -46,7 +46,9 @@ def explain(
     out: Path | None = typer.Option(
         None, help="Also write the whole table: .csv, .tsv, .parquet or .md."
     ),
-    picture: Path | None = typer.Option(None, help="Also draw it: .png or .svg."),
+    picture: Path | None = typer.Option(
+        None, help="Also draw the node and its neighbours: .png or .svg."
+    ),
     data_root: Path | None = DATA_ROOT,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -64,11 +66,16 @@ def explain(
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.explaining.graph_explanation import explain_graph
         from sgat.explaining.node_explanation import explain_node
-        from sgat.explaining.pictures import draw_node, draw_removal
+        from sgat.explaining.pictures import draw_node
         from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
         check_suffix("picture", picture, (".png", ".svg"))
+        if picture is not None and node is None:
+            raise ValueError(
+                "`picture` draws a node, and none is named; `sgat report` shows what"
+                " was removed from the graph."
+            )
         opened = open_run(run, root=data_root)
         outputs = {"out": out, "picture": picture}
         check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
@@ -76,8 +83,6 @@ def explain(
         if node is None:
             whole = explain_graph(opened.model, opened.scored, **how)
             found, show = whole, lambda console: _show_graph(console, whole)
-            if picture is not None:
-                draw_removal(whole.removal, picture, whole.graph)
         else:
             one = explain_node(opened.model, opened.scored, node, **how)
             found, show = one, lambda console: _show_node(console, one, top)

@@ -109,10 +109,10 @@ def test_tables_are_written(mine, suffix, capsys):
     assert table["change"].notna().all()
 
 
-@pytest.mark.parametrize("what", [["n05"], [HOSTILE], []])
+@pytest.mark.parametrize("node", ["n05", HOSTILE])
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_pictures_are_drawn_of_any_id(mine, what, suffix, capsys):
-    assert main(["explain", mine, *what, "--picture", f"p.{suffix}"]) == 0
+def test_pictures_are_drawn_of_any_id(mine, node, suffix, capsys):
+    assert main(["explain", mine, node, "--picture", f"p.{suffix}"]) == 0
     if suffix == "png":
         with Image.open("p.png") as picture:
             assert min(picture.size) > 600
@@ -159,6 +159,7 @@ def test_the_whole_graph_is_described(mine, capsys):
         (["n05", "--graph", "x"], "`--graph` must be one of edges, got 'x'."),
         (["n05", "--out", "t.xlsx"], "`--out` must end in .csv, .md, .parquet, .tsv"),
         (["n05", "--picture", "t.gif"], "`--picture` must end in .png, .svg"),
+        (["--picture", "t.png"], "`--picture` draws a node, and none is named; `sgat"),
         (["n05", "--out", "edges.csv"], "must not be the file of the edges of the run"),
         (["n05", "--out", "link.csv"], "must not be the file of the nodes of the run"),
         (["n05", "--out", "mine/edges.parquet"], "must not be a file of the run"),
