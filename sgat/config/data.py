@@ -25,7 +25,6 @@ class FileOptions(Settings):
             another meaning. Without any, each node gets a feature of its own.
         categorical: Feature columns of categories that look like numbers.
         max_categories: Largest number of different values in a categorical column.
-        edge_features: Columns of the edge file that describe the edges.
         drop: Columns of either file without a meaning here; they stay in what is
             written.
         id: Column of the node file with the id of each node.
@@ -53,7 +52,6 @@ class FileOptions(Settings):
     features: Columns | None = None
     categorical: Columns = ()
     max_categories: Count = 1000
-    edge_features: Columns = ()
     drop: Columns = ()
     id: str = "id"
     src: str = "src"

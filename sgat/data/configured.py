@@ -113,7 +113,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
 
 def _check_columns(options: FileOptions) -> None:
     """Refuse columns that are named twice, or learned from although they are known."""
-    for key in ("features", "labels", "categorical", "drop", "edge_features"):
+    for key in ("features", "labels", "categorical", "drop"):
         names = getattr(options, key) or ()
         for name in names:
             if names.count(name) > 1:

@@ -83,7 +83,6 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
         count,
         weight=picked(graph.weight, keep),
         loop_weight=picked(graph.loop_weight, nodes),
-        feature=picked(graph.feature, keep),
         square_sum=picked(graph.square_sum, nodes),
     )
     x = data.x

@@ -18,7 +18,6 @@ class MergedEdges(NamedTuple):
     loop_weight: Tensor | None  # [N]; None if all are 1
     input_edge: Tensor  # where each given edge went, -1 for a self-loop, [M]
     num_merged: int  # given edges that were duplicates of another
-    feature: Tensor | None  # [E, F]
 
 
 def _checked_edge_index(edge_index: Tensor) -> Tensor:
@@ -70,20 +69,6 @@ def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
     return edge_weight
 
 
-def _check_feature(edge_feature: Tensor, edge_index: Tensor) -> None:
-    num_edges = edge_index.shape[1]
-    if edge_feature.dim() != 2 or len(edge_feature) != num_edges:
-        raise ValueError(
-            f"`edge_feature` must have shape [{num_edges}, F],"
-            f" got {list(edge_feature.shape)}."
-        )
-    if not edge_feature.is_floating_point():
-        raise ValueError(
-            "`edge_feature` must hold floating-point numbers,"
-            f" got {edge_feature.dtype}."
-        )
-
-
 def _loop_weights(
     node: Tensor, num_nodes: int, weight: Tensor | None, merging: str
 ) -> Tensor:
@@ -102,15 +87,10 @@ def _merging(is_weighted: bool, is_undirected: bool) -> str:
     return "an edge named twice weighs double"
 
 
-def _mean(value: Tensor, position: Tensor, size: int) -> Tensor:
-    total = value.new_zeros(size, value.shape[1]).index_add(0, position, value)
-    return total / torch.bincount(position, minlength=size)[:, None].to(value)
-
-
 def _symmetrised(
-    key: Tensor, weight: Tensor | None, feature: Tensor | None, num_nodes: int
-) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor]:
-    """Keys, weights of A_ij = max(A_ij, A_ji), features; where each old key went."""
+    key: Tensor, weight: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """Keys, weights of A_ij = max(A_ij, A_ji), and where each old key went."""
     dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
     reverse = (key - dst * num_nodes) * num_nodes + dst
     both, position = torch.cat([key, reverse]).unique(return_inverse=True)
@@ -118,19 +98,13 @@ def _symmetrised(
         weight = weight.new_zeros(len(both)).scatter_reduce(
             0, position, weight.repeat(2), "amax"
         )
-    if feature is not None:
-        wide = feature.new_empty(len(both), feature.shape[1])
-        wide[position[len(key) :]] = feature
-        wide[position[: len(key)]] = feature
-        feature = wide
-    return both, weight, feature, position[: len(key)]
+    return both, weight, position[: len(key)]
 
 
 def merged_edges(
     edge_index: Tensor,
     num_nodes: int | None,
     edge_weight: Tensor | None,
-    edge_feature: Tensor | None,
     *,
     make_undirected: bool,
     say_merged: bool,
@@ -140,8 +114,6 @@ def merged_edges(
     num_nodes = _checked_num_nodes(edge_index, num_nodes)
     if edge_weight is not None:
         edge_weight = _checked_weight(edge_weight, edge_index)
-    if edge_feature is not None:
-        _check_feature(edge_feature, edge_index)
     src, dst = edge_index
 
     merging = "amax" if make_undirected else "sum"
@@ -168,20 +140,13 @@ def merged_edges(
     elif num_merged and not make_undirected:
         count = torch.bincount(position, minlength=len(key))
         weight = count.to(torch.get_default_dtype())
-    feature = None
-    if edge_feature is not None:
-        feature = _mean(edge_feature[edge], position, len(key))
     if make_undirected:
-        key, weight, feature, new_position = _symmetrised(
-            key, weight, feature, num_nodes
-        )
+        key, weight, new_position = _symmetrised(key, weight, num_nodes)
         position = new_position[position]
 
     input_edge = torch.full_like(src, -1)
     input_edge[edge] = position
-    return MergedEdges(
-        key, num_nodes, weight, loop_weight, input_edge, num_merged, feature
-    )
+    return MergedEdges(key, num_nodes, weight, loop_weight, input_edge, num_merged)
 
 
 def picked(value: Tensor | None, mask: Tensor) -> Tensor | None:

@@ -53,8 +53,6 @@ class Graph:
             bits number the node within its graph, the high bits number the graph.
         num_merged: How many given edges were duplicates of another and added their
             weight to it.
-        feature: Features of each edge, [E, F], for scorers that look at them; None if
-            there are none.
         log_odds: Log-odds that each edge is real and not noise, [E]; None if the graph
             was not judged (see `sgat.judging`).
         square_sum: Σ_j A_ij² of each node before closed edges were left out, [N]; None
@@ -72,7 +70,6 @@ class Graph:
     input_edge: Tensor | None = None
     node_id: Tensor | None = None
     num_merged: int = 0
-    feature: Tensor | None = None
     log_odds: Tensor | None = None
     square_sum: Tensor | None = None
     derived: dict[str, Any] = dataclasses.field(
@@ -86,7 +83,6 @@ class Graph:
         num_nodes: int | None = None,
         edge_weight: Tensor | None = None,
         *,
-        edge_feature: Tensor | None = None,
         make_undirected: bool = False,
         say_merged: bool = True,
     ) -> Graph:
@@ -101,7 +97,6 @@ class Graph:
                 `EdgeIndex` will do.
             num_nodes: Number of nodes; None takes the largest id + 1.
             edge_weight: Weights A ≥ 0, [M]; None for all 1.
-            edge_feature: Features of the edges, [M, F]; duplicates get their mean.
             make_undirected: Add the reverse of every edge. Where a pair is given more
                 than once, in one direction or in both, the largest weight counts, so an
                 undirected graph stays as it is.
@@ -115,7 +110,6 @@ class Graph:
             edge_index,
             num_nodes,
             edge_weight,
-            edge_feature,
             make_undirected=make_undirected,
             say_merged=say_merged,
         )
@@ -148,13 +142,6 @@ class Graph:
         """
         if not graphs:
             raise ValueError("`graphs` must hold at least one graph, got none.")
-        features = [graph.feature for graph in graphs if graph.feature is not None]
-        widths = {part.shape[1] for part in features}
-        if len(widths) > 1 or 0 < len(features) < len(graphs):
-            raise ValueError(
-                "`graphs` must all have the same number of features of each edge, or"
-                " none of them any."
-            )
         odds = [graph.log_odds for graph in graphs if graph.log_odds is not None]
         if 0 < len(odds) < len(graphs):
             raise ValueError(
@@ -192,7 +179,6 @@ class Graph:
             input_edge=torch.cat(given) if len(given) == len(graphs) else None,
             node_id=torch.cat(node_id),
             num_merged=sum(graph.num_merged for graph in graphs),
-            feature=torch.cat(features) if features else None,
             log_odds=torch.cat(odds) if odds else None,
             **fields,
         )
@@ -341,7 +327,6 @@ class Graph:
             row_ptr=pointers(self.dst[keep].long(), self.num_nodes),
             weight=picked(new_weight, keep),
             input_edge=None,
-            feature=picked(self.feature, keep),
             log_odds=picked(self.log_odds, keep),
         )
 

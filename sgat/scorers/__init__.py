@@ -13,7 +13,7 @@ from torch import nn
 from sgat.config.sections import GateMode
 from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.gatv2 import GATv2Scorer
-from sgat.scorers.pairs import BilinearScorer, CosineScorer, EdgeFeatureScorer
+from sgat.scorers.pairs import BilinearScorer, CosineScorer
 from sgat.scorers.paper import AdditiveScorer, FreeScorer
 from sgat.scorers.scores import Scores, symmetrised
 from sgat.scorers.structure import StructureScorer
@@ -23,7 +23,6 @@ __all__ = [
     "AdditiveScorer",
     "BilinearScorer",
     "CosineScorer",
-    "EdgeFeatureScorer",
     "EvidenceScorer",
     "FreeScorer",
     "GATv2Scorer",

@@ -1,6 +1,6 @@
-"""PairScorer: gates that look at both ends of an edge, or at the edge itself.
+"""PairScorer: gates that look at both ends of an edge.
 
-Tested by tests/scorers/test_cosine.py, test_bilinear.py and test_edge_feature.py.
+Tested by tests/scorers/test_cosine.py and test_bilinear.py.
 """
 
 import math
@@ -121,50 +121,3 @@ class BilinearScorer(PairScorer):
         """Give every node a vector as a target and one as a source."""
         query, key = h @ self.query_weight, h @ self.key_weight
         return self.node_scores(h, graph)._replace(query=query, key=key)
-
-
-class EdgeFeatureScorer(PairScorer):
-    """A linear map of the features of an edge: log α_ij = w · f_ij + s_i + t_j.
-
-    Args:
-        channels: Width D of the projected features.
-        edge_channels: Number of features of each edge, the columns of `Graph.feature`.
-        additive: Add the scores of the paper's gate.
-        init_gain: Scale of the initial weights.
-    """
-
-    def __init__(
-        self,
-        channels: int,
-        edge_channels: int,
-        *,
-        additive: bool = True,
-        init_gain: float = 1.0,
-    ) -> None:
-        sizes = channels, edge_channels
-        super().__init__(*sizes, additive=additive, init_gain=init_gain)
-        if edge_channels < 1:
-            raise ValueError(
-                f"`edge_channels` must be at least 1, got {edge_channels}."
-            )
-        self.edge_channels = edge_channels
-        self.weight = nn.Parameter(torch.empty(edge_channels))
-        self.reset_parameters()
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new weights."""
-        super().reset_parameters(generator)
-        std = self.init_gain * (2 / (self.edge_channels + 1)) ** 0.5
-        nn.init.normal_(self.weight, std=std, generator=generator)
-
-    def forward(self, h: Tensor, graph: Graph) -> Scores:
-        """Score every edge from its features and every node from its own."""
-        feature = graph.feature
-        if feature is None or feature.shape[1] != self.edge_channels:
-            found = "none" if feature is None else str(feature.shape[1])
-            raise ValueError(
-                f"The graph must have {self.edge_channels} features of each edge, got"
-                f" {found}; give them to `Graph.from_edges` as `edge_feature`."
-            )
-        edge = feature.to(self.weight) @ self.weight
-        return self.node_scores(h, graph)._replace(edge=edge)

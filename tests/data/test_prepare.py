@@ -1,5 +1,3 @@
-import dataclasses
-
 import torch
 
 from sgat.data.node_data import NodeData
@@ -89,25 +87,22 @@ def test_largest_component_is_the_first_of_equals():
     assert largest_component(Graph.from_edges(edges(), 0)).tolist() == []
 
 
-def test_restrict_keeps_rows_weights_and_edge_features_of_the_kept_nodes():
+def test_restrict_keeps_rows_and_weights_of_the_kept_nodes():
     graph = Graph.from_edges(
         edges((0, 1), (4, 2), (2, 4), (3, 3), (2, 2)),
         5,
         torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0]),
     )
     x = torch.arange(35.0).reshape(5, 7)
-    columns = torch.tensor([[10.0], [20.0], [30.0]])  # in the order of the graph
     train = torch.tensor([False, False, True, False, False])
     nodes = torch.tensor([2, 3, 4])
     for features in (x, SparseFeatures.from_dense(x)):
-        given = dataclasses.replace(graph, feature=columns)
-        data = make(given, features, train=train)
+        data = make(graph, features, train=train)
         small = restrict(data, nodes)
         kept = small.x if features is x else small.x.to_dense()
         assert torch.equal(kept, x[nodes])
         assert small.graph.edge_index.tolist() == [[2, 0], [0, 2]]
         assert small.graph.edge_weight.tolist() == [2.0, 3.0]
         assert small.graph.loop_weights.tolist() == [5.0, 4.0, 1.0]
-        assert small.graph.feature.tolist() == [[20.0], [30.0]]
         assert small.train.tolist() == [True, False, False]
         assert small.y.tolist() == [2, 0, 1]

@@ -245,27 +245,3 @@ def test_a_graph_built_on_the_gpu_equals_one_moved_there():
     assert built.device.type == moved.device.type == "cuda"
     assert torch.equal(built.edge_index, moved.edge_index)
     assert torch.equal(built.weight, moved.weight)
-
-
-def test_the_reverse_of_an_edge_has_its_features_unless_it_has_its_own():
-    edges = torch.tensor([[0, 1, 2], [1, 0, 0]])
-    feature = torch.tensor([[1.0], [2], [3]])
-    graph = Graph.from_edges(edges, 3, edge_feature=feature, make_undirected=True)
-    assert graph.edge_index.tolist() == [[1, 2, 0, 0], [0, 0, 1, 2]]
-    assert graph.feature.tolist() == [[2], [3], [1], [3]]
-
-
-@pytest.mark.parametrize(
-    ("feature", "sentence"),
-    [
-        (torch.ones(3, 2), "`edge_feature` must have shape [2, F], got [3, 2]."),
-        (torch.ones(2), "`edge_feature` must have shape [2, F], got [2]."),
-        (
-            torch.ones(2, 1, dtype=torch.int64),
-            "`edge_feature` must hold floating-point numbers, got torch.int64.",
-        ),
-    ],
-)
-def test_features_of_another_shape_are_refused(feature, sentence):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        Graph.from_edges(torch.tensor([[0, 1], [1, 0]]), edge_feature=feature)

@@ -238,33 +238,6 @@ def test_the_larger_of_both_directions_is_the_same_for_both():
     assert graph.larger_direction(value).tolist() == [5.0, 5.0, 7.0, 7.0]
 
 
-def test_features_of_edges_go_where_their_edges_go():
-    edges = torch.tensor([[2, 0, 2, 1, 3], [0, 1, 0, 1, 0]])
-    feature = torch.tensor([[1.0, 10], [2, 20], [3, 30], [4, 40], [5, 50]])
-    graph = Graph.from_edges(edges, 4, edge_feature=feature, say_merged=False)
-    # 2 → 0 is given twice and gets the mean; the loop 1 → 1 has none.
-    expected = [[2.0, 20], [5, 50], [2, 20]]
-    assert graph.edge_index.tolist() == [[2, 3, 0], [0, 0, 1]]
-    assert graph.feature.tolist() == expected
-    assert graph.to("cpu").feature.tolist() == expected
-    kept = graph.select(torch.tensor([True, False, True]))
-    assert kept.feature.tolist() == [expected[0], expected[2]]
-    assert Graph.merge([kept, graph]).feature.tolist() == [
-        expected[0],
-        expected[2],
-        *expected,
-    ]
-
-
-def test_graphs_with_different_features_are_not_merged():
-    edges = torch.tensor([[0, 1], [1, 0]])
-    with_two = Graph.from_edges(edges, edge_feature=torch.ones(2, 2))
-    with_one = Graph.from_edges(edges, edge_feature=torch.ones(2, 1))
-    for others in ([Graph.from_edges(edges)], [with_one]):
-        with pytest.raises(ValueError, match="must all have the same number of"):
-            Graph.merge([with_two, *others])
-
-
 def test_log_odds_go_where_their_edges_go():
     graph = graph_of((1, 0), (2, 0), (0, 2), num_nodes=3)
     assert graph.log_odds is None

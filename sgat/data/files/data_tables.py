@@ -12,12 +12,12 @@ from sgat.features import SparseFeatures
 
 
 def edge_table(data: NodeData) -> Any:
-    """One row per edge: src, dst, weight where edges have one, edge_feature_0 …."""
+    """One row per edge: src, dst, and weight where edges have one."""
     graph, ids = data.graph, data.ids
     columns = {"src": ids[graph.src.cpu().numpy()], "dst": ids[graph.dst.cpu().numpy()]}
     if graph.weight is not None:
         columns["weight"] = graph.weight.cpu().numpy()
-    return pa.table(columns | _numbered("edge_feature", graph.feature))
+    return pa.table(columns)
 
 
 def node_table(data: NodeData) -> Any:

@@ -59,7 +59,6 @@ class Encoding:
     """Everything taken from one file that another file must be read with."""
 
     features: tuple[FeatureColumn, ...] = ()  # of the node table
-    edge_features: tuple[FeatureColumn, ...] = ()  # of the edge table
     classes: tuple[Any, ...] = ()  # or label columns, in the order of their indices
 
     def to_json(self) -> str:

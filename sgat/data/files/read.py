@@ -14,7 +14,7 @@ from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_ind
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
-from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
+from sgat.data.files.encoding import Encoding
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
     check_different,
@@ -27,7 +27,6 @@ from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData
-from sgat.features import SparseFeatures
 from sgat.graph import Graph
 
 EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
@@ -189,21 +188,13 @@ def _build(
     for place, name in enumerate((options.src, options.dst)):
         listed = (edges if nodes is None else nodes).name
         index[place] = _node_numbers(edges, name, ends[place], ids, listed)
-    edge_columns = (
-        fit_columns(edges, list(options.edge_features), options)
-        if encoding is None
-        else encoding.edge_features
-    )
-    features = _edge_features(edges, edge_columns)
     if nodes is None:
         plain = Source(pa.table({"id": ids}), edges.name, edges.format)
         columns = read_nodes(plain, FileOptions(), None)
     else:
         columns = read_nodes(nodes, options, encoding)
     data = NodeData(
-        Graph.from_edges(
-            index, len(ids), value, edge_feature=features, make_undirected=undirected
-        ),
+        Graph.from_edges(index, len(ids), value, make_undirected=undirected),
         columns.x,
         columns.y,
         **columns.roles,
@@ -219,7 +210,7 @@ def _build(
         options,
         weight,
         undirected,
-        Encoding(columns.features, edge_columns, columns.classes),
+        Encoding(columns.features, columns.classes),
     )
 
 
@@ -259,7 +250,7 @@ def _weight_column(source: Source, options: FileOptions) -> str | None:
     if options.weight is not None:
         source.column(options.weight, "the weight")
         return options.weight
-    taken = (options.src, options.dst, *options.drop, *options.edge_features)
+    taken = (options.src, options.dst, *options.drop)
     return source.untaken("weight", taken)
 
 
@@ -270,11 +261,3 @@ def _edge_weight(source: Source, name: str) -> Tensor:
     bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
     source.refuse(bad, name, "must be a finite number of at least 0, got {}.")
     return torch.tensor(value, dtype=torch.get_default_dtype())
-
-
-def _edge_features(source: Source, columns: tuple[FeatureColumn, ...]) -> Tensor | None:
-    """Features of each row, [M, F]; None without columns."""
-    if not columns:
-        return None
-    found = encode(source, columns)
-    return found.to_dense() if isinstance(found, SparseFeatures) else found

@@ -54,8 +54,7 @@ def inject(
         cross-class   two nodes of different class; nodes without a label take no part
         hub           an edge to a node of high degree (undirected: and back)
 
-    Old edges keep their weights, new ones weigh 1. Where edges have features, a new
-    edge gets those of a randomly chosen old edge, so that they do not give it away.
+    Old edges keep their weights, new ones weigh 1.
 
     Args:
         data: The data; it is not changed.
@@ -93,14 +92,11 @@ def inject(
             f"{data.name!r} has no room for {total} new {what}; lower `rate`, which"
             f" was {rate}{', or raise `hubs`' if kind == 'hub' else ''}."
         )
-    template = torch.randint(
-        max(graph.num_edges, 1), (total,), generator=generator, device=graph.device
-    )
     if undirected:
         low = torch.div(new, max(graph.num_nodes, 1), rounding_mode="floor")
         reverse = (new - low * graph.num_nodes) * graph.num_nodes + low
-        new, template = torch.cat([new, reverse]), torch.cat([template, template])
-    return _merged(data, old, new, template)
+        new = torch.cat([new, reverse])
+    return _merged(data, old, new)
 
 
 def write_injected(
@@ -142,23 +138,19 @@ def write_injected(
     return sorted(target.rglob("*.parquet"))
 
 
-def _merged(data: NodeData, old: Tensor, new: Tensor, template: Tensor) -> Injected:
-    """The data with the edges `new`, which take their features from `template`."""
+def _merged(data: NodeData, old: Tensor, new: Tensor) -> Injected:
+    """The data with the edges `new` besides."""
     graph = data.graph
     key, order = torch.cat([old, new]).sort()
     weight = graph.weight
     if weight is not None:
         weight = torch.cat([weight, weight.new_ones(len(new))])[order]
-    feature = graph.feature
-    if feature is not None:
-        feature = torch.cat([feature, feature[template]])[order]
     merged = Graph.from_keys(
         key,
         graph.num_nodes,
         weight=weight,
         loop_weight=graph.loop_weight,
         node_id=graph.node_id,
-        feature=feature,
     )
     return Injected(dataclasses.replace(data, graph=merged), order >= len(old))
 

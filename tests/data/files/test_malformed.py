@@ -187,12 +187,6 @@ CASES = [
         options={"weight": "w"},
     ),
     edge_case(
-        "wrong edge feature",
-        EDGES,
-        "e.csv: no column 'kind' for features; the columns are 'src', 'dst'.",
-        options={"edge_features": ("kind",)},
-    ),
-    edge_case(
         "no rows",
         "src,dst\n",
         "e.csv: the edge table has no rows, and no node table lists the nodes.",

@@ -66,31 +66,6 @@ def test_weights_are_taken_from_the_column_asked_for() -> None:
         assert (weight if weight is None else weight.tolist()) == expected
 
 
-def test_edge_features_stand_in_the_order_of_the_graph() -> None:
-    table = pa.table(
-        {
-            "src": ["c", "a", "a", "b", "a"],
-            "dst": ["a", "b", "b", "b", "c"],
-            "f": [1.0, 2.0, 4.0, 9.0, 5.0],
-            "k": ["u", "v", "u", "u", "v"],
-        }
-    )
-    options = FileOptions(edge_features=("f", "k"))
-    data = from_tables(table, options=options).data
-    # c→a, a→b (twice), a→c; the loop b→b has no features.
-    assert data.graph.feature is not None
-    assert data.graph.feature.tolist() == [[1, 1, 0], [3, 0.5, 0.5], [5, 0, 1]]
-
-
-def test_reverse_edge_has_the_features_of_the_row_that_named_it() -> None:
-    table = pa.table({"src": ["a", "b", "b"], "dst": ["b", "a", "c"], "f": [1, 2, 3]})
-    options = FileOptions(edge_features=("f",), undirected=True)
-    data = from_tables(table, options=options).data
-    # b→a, a→b, c→b, b→c: both directions of a-b are given, one of b-c.
-    assert data.graph.feature is not None
-    assert data.graph.feature.flatten().tolist() == [2, 1, 3, 3]
-
-
 def test_empty_edge_table_of_any_type_fits_any_nodes() -> None:
     edges = pa.table({"src": pa.nulls(0), "dst": pa.array([], pa.string())})
     graph = from_tables(edges, pa.table({"id": [7, 8]}))

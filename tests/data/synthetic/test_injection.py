@@ -154,22 +154,6 @@ def test_hubs_are_by_default_a_twentieth_of_the_nodes():
     assert degree[hubs.long()].min() >= degree.sort(descending=True).values[20]
 
 
-def test_edge_features_of_new_edges_are_those_of_old_ones():
-    data = contextual_block_model(num_nodes=53).data
-    number = torch.arange(data.graph.num_edges, dtype=torch.float32)
-    old = torch.stack([number, -number], 1)
-    data = dataclasses.replace(data, graph=dataclasses.replace(data.graph, feature=old))
-    result = inject(data, "random", 0.3)
-    features = result.data.graph.feature
-    assert features.shape == (result.data.graph.num_edges, 2)
-    assert torch.equal(features[~result.added], old)
-    assert torch.equal(features[:, 0], -features[:, 1])
-    assert len(features[result.added].unique(dim=0)) > 10
-    # Both directions of a pair have the same features.
-    reverse = result.data.graph.by_source.edge
-    assert torch.equal(features[result.added], features[reverse[result.added]])
-
-
 def test_nothing_but_the_edges_changes_and_the_argument_stays_as_it_was():
     (data,) = load("karate")
     before = data.graph.src.clone()
@@ -243,7 +227,6 @@ def test_written_data_are_read_again_unchanged(tmp_path):
         graph=dataclasses.replace(
             data.graph,
             weight=torch.arange(1.0, data.graph.num_edges + 1),
-            feature=torch.rand(data.graph.num_edges, 2),
         ),
         node_ids=np.array([f"né, {i}" for i in range(53)]),
         classes=("a", "b", "c"),
@@ -258,16 +241,14 @@ def test_written_data_are_read_again_unchanged(tmp_path):
     again = read_graph(
         tmp_path / "out" / "edges.parquet",
         tmp_path / "out" / "nodes.parquet",
-        options=FileOptions(
-            label="label", edge_features=("edge_feature_0", "edge_feature_1")
-        ),
+        options=FileOptions(label="label"),
     ).data
     old = injected.data
     for field in ("x", "y", "train", "val", "test"):
         torch.testing.assert_close(
             getattr(again, field), getattr(old, field), rtol=0, atol=0
         )
-    for field in ("dst", "src", "weight", "feature"):
+    for field in ("dst", "src", "weight"):
         assert torch.equal(getattr(again.graph, field), getattr(old.graph, field))
     assert again.classes == old.classes
     assert again.node_ids.tolist() == old.node_ids.tolist()
