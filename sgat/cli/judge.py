@@ -25,7 +25,7 @@ PANEL = "Judging"
 @app.command(
     epilog="Examples:\n\nsgat judge --edges edges.csv --out judged.csv\n\n"
     "sgat judge --edges edges.csv --nodes nodes.csv --label y --out judged.csv"
-    " --at-most-wrong 0.1 --pruned small.csv"
+    " --at-most-wrong 0.1 --pruned small.csv --report judged.html"
 )
 @with_settings(data=DataConfig, files=FileOptions)
 def judge(
@@ -49,9 +49,12 @@ def judge(
     pruned: Path | None = option(
         PANEL, "Also write the rows that stay; without a promise, those above 0.5."
     ),
+    report: Path | None = option(
+        PANEL, "Also write one HTML page: the answer, charts, edges to look at."
+    ),
     seed: int = option(PANEL, "Of all that is drawn.", default=0),
     overwrite: bool = option(
-        PANEL, "Replace the files at --out and --pruned.", "--overwrite", default=False
+        PANEL, "Replace files that are there already.", "--overwrite", default=False
     ),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -69,14 +72,15 @@ def judge(
         from sgat.data.configured import load_configured
         from sgat.data.files import write_table
         from sgat.judging.judged_edges import judge_files
-        from sgat.judging.promise import check_promise
+        from sgat.judging.promise import check_promise, describe_promise
+        from sgat.report.judged import write_judged
         from sgat.runs.request import Request
 
     check_promise(at_most_wrong, find_at_least)
     asked = Request(data, files).settings().data
-    outputs = {"out": out, "pruned": pruned}
+    outputs = {"out": out, "pruned": pruned, "report": report}
     for name, path in outputs.items():
-        check_suffix(name, path, TABLES)
+        check_suffix(name, path, (".html",) if name == "report" else TABLES)
     inputs = {f"`--{what}`": path for what, path in asked.paths.items()}
     check_outputs(outputs, inputs, overwrite=overwrite)
     with stage_progress(quiet=quiet) as stages:
@@ -85,12 +89,14 @@ def judge(
         stages.tell(f"judging {table.data.graph.num_edges:,} edges")
         judged = judge_files(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
-        gone = judged.choose(**promise)
+        gone, why = judged.choose(**promise), describe_promise(**promise)
         stages.tell("writing")
         has_promise = any(promise.values())
         write_table(judged.table(gone if has_promise else None), out)
         if pruned is not None:
             write_table(judged.table().filter((~gone.mask).numpy()), pruned)
+        if report is not None:
+            write_judged(judged, gone, why, report)
     counts = gone._asdict()
     del counts["mask"]
     summary = {
@@ -101,7 +107,7 @@ def judge(
         "written": [str(path) for path in outputs.values() if path is not None],
         "seconds": round(time.perf_counter() - start, 3),
     }
-    typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))
+    typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary, why))
 
 
 def _as_files(loaded: Loaded) -> FileGraph:
@@ -120,15 +126,10 @@ def _as_files(loaded: Loaded) -> FileGraph:
     return dataclasses.replace(tables, data=whole)
 
 
-def describe(summary: dict[str, Any]) -> str:
-    """The result in a few lines."""
+def describe(summary: dict[str, Any], why: str) -> str:
+    """The result in a few lines, with words on why edges go."""
     gone, wrong = summary["removed"], summary["wrong"]
     number, right = gone["number"], gone["expected_right"]
-    why = "those with a probability of at most 0.5"
-    if gone["at_most_wrong"] is not None:
-        why = f"as many as go with at most {gone['at_most_wrong']:.0%} right ones"
-    elif gone["find_at_least"] is not None:
-        why = f"as few as find {gone['find_at_least']:.0%} of the wrong ones"
     lines = [
         "",
         f"edges               {summary['edges']:,}",

@@ -42,6 +42,15 @@ def check_promise(at_most_wrong: float | None, find_at_least: float | None) -> N
             raise ValueError(f"`{name}` must be above 0 and below 1, got {share}.")
 
 
+def describe_promise(at_most_wrong: float | None, find_at_least: float | None) -> str:
+    """The edges that go, in words."""
+    if at_most_wrong is not None:
+        return f"as many as go with at most {100 * at_most_wrong:g}% right ones"
+    if find_at_least is not None:
+        return f"as few as find {100 * find_at_least:g}% of the wrong ones"
+    return f"those with a probability of at most {USUAL:g}"
+
+
 def choose_removed(
     probability: Tensor,
     *,

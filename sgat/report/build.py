@@ -17,8 +17,9 @@ from sgat.report.graph_view import (
     shape_path,
     still_picture,
 )
-from sgat.report.page import assemble, json_block
-from sgat.report.sections import degree_card, judged_cards, score_cards, training_cards
+from sgat.report.judged import run_section
+from sgat.report.page import SIGN, assemble, json_block
+from sgat.report.sections import degree_card, score_cards, training_cards
 
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""
@@ -118,15 +119,16 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     training = training_cards(content.history, summary["best_epoch"], title)
     log_alpha = [part.edges.log_alpha.numpy() for part in scored]
     scores = score_cards(log_alpha, summary["threshold"], content.curve, title)
-    if summary["keep"] is None:
-        # A share to keep moves the scores away from the odds.
-        probability = [part.edges.probability.numpy() for part in scored]
-        scores += judged_cards(probability, summary["noise_share"])
+    answer = None if summary["noise_share"] is None else run_section(scored)
     degrees = degree_card(content.removal)
-    charts = [card.chart for card in (*training, *scores, degrees)]
+    found = answer.cards if answer else []
+    charts = [card.chart for card in (*training, *scores, *found, degrees)]
     labels, judged = label_scores(scored) if several else ([], "")
     together = f"All {len(scored)} graphs together."
     return assemble(
+        "page.html",
+        has_view=True,
+        sign=SIGN,
         summary=summary,
         settings=content.config.to_toml(),
         lead=lead(content),
@@ -144,6 +146,7 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         judged=judged,
         confusion=None if several else confusion(scored),
         scores=scores,
+        answer=answer,
         scope=together if len(scored) > 1 else "Loops left out.",
         removal=content.removal,
         degrees=degrees,

@@ -13,11 +13,12 @@ import jinja2
 
 SIGN = '<meta name="generator" content="sgat report">'
 """Part of the head of every report."""
-SCRIPTS = (
+VIEW_SCRIPTS = (
     *("data.js", "programs.js", "pace.js", "drawing.js", "panel.js", "controls.js"),
-    *("charts.js", "main.js"),
 )
-"""Our scripts in the order they need each other; they share one scope."""
+"""Scripts of a page with a graph to look around in."""
+SCRIPTS = ("charts.js", "tables.js", "main.js")
+"""Scripts of every page, after those of the view; all share one scope."""
 SHADES = 7
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -54,33 +55,39 @@ def number(value: float | None) -> str:
     return f"{value:,.4g}".replace("-", "−")
 
 
+def expected(value: float) -> str:
+    """An expected number of things."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
 def asset(name: str) -> str:
     """A file of the page, as text."""
     folder = resources.files("sgat.report") / "assets"
     return (folder / name).read_text(encoding="utf-8")
 
 
-def assemble(**parts: Any) -> str:
-    """The whole page; text in its parts is escaped.
+def assemble(template: str, *, has_view: bool = False, **parts: Any) -> str:
+    """The whole page by a template; text in its parts is escaped.
 
     Its policy lets no address be asked for anything, and only the scripts and the style
     sheet that are part of the page be run: each is named by its hash.
     """
+    names = (*VIEW_SCRIPTS, *SCRIPTS) if has_view else SCRIPTS
     scripts = {
         "head_script": asset("head.js"),
-        "library": asset("sigma.bundle.js"),
-        "script": "(() => {\n" + "\n".join(map(asset, SCRIPTS)) + "})();\n",
+        "library": asset("sigma.bundle.js") if has_view else "",
+        "script": "(() => {\n" + "\n".join(map(asset, names)) + "})();\n",
     }
     for name, script in scripts.items():
         assert "</script" not in script.lower(), f"{name} would end its element"
     style = asset("report.css")
-    allowed = " ".join(map(_hash, scripts.values()))
+    allowed = " ".join(map(_hash, filter(None, scripts.values())))
     policy = (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)};"
         " img-src data:; base-uri 'none'; form-action 'none'"
     )
-    own = {"policy": policy, "style": style, "sign": SIGN, **scripts}
-    return _templates().get_template("page.html").render(**own, **parts)
+    own = {"policy": policy, "style": style, **scripts}
+    return _templates().get_template(template).render(**own, **parts)
 
 
 def _templates() -> jinja2.Environment:
@@ -92,6 +99,7 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
     )
     found.filters |= {"percent": percent, "number": number, "count": "{:,}".format}
+    found.filters["expected"] = expected
     found.globals["shade"] = lambda part, whole: round(SHADES * part / max(whole, 1))
     return found
 

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 MOST_ROWS = 24
 """Rows of the table below a chart."""
-BINS, JUDGED_BINS = 60, 20
+BINS = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,31 +154,6 @@ def score_cards(
             " once.",
         ),
     ]
-
-
-def judged_cards(probability: Sequence[Array], wrong_share: float | None) -> list[Card]:
-    """The distribution of P(real), [E] of each graph, where edges were judged."""
-    total = sum(map(len, probability))
-    if wrong_share is None or not total:
-        return []
-    edges = np.linspace(0, 1, JUDGED_BINS + 1)
-    counts = np.sum([np.histogram(part, edges)[0] for part in probability], 0)
-    chart = histogram(
-        "judged",
-        "Distribution of the probability that an edge is real",
-        edges.tolist(),
-        [("edges", counts.tolist())],
-        x_title="probability that the edge is real",
-        y_title="edges",
-        mark=Mark(0.5, "one half"),
-    )
-    unlikely = sum(int((part < 0.5).sum()) for part in probability)
-    text = (
-        f"{percent(wrong_share)} of the edges are estimated to be wrong, about"
-        f" {round(wrong_share * total):,} of {total:,}. {unlikely:,} are more likely"
-        " wrong than real."
-    )
-    return [Card(chart, "How likely edges are real", text)]
 
 
 def _bins(log_alpha: Sequence[Array], threshold: float) -> Array:

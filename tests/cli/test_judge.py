@@ -1,6 +1,7 @@
 """`sgat judge`: tables, promises, and one sentence for every mistake."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from support.small_data import block_graph
 
 from sgat.cli import main
+from sgat.judging.judged_edges import LOOP
 
 
 @pytest.fixture
@@ -88,6 +90,24 @@ def test_promises_are_kept_in_both_tables(folder, promise, capsys):
     assert summary["written"] == ["judged.csv", "small.csv"]
 
 
+def test_the_page_says_what_the_summary_says(folder, capsys):
+    words = ["--out", "judged.csv", "--report", "page.html", "--undirected", "--quiet"]
+    assert judge(*FILES, *words, "--find-at-least", "0.8", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["written"] == ["judged.csv", "page.html"]
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    table = pd.read_csv("judged.csv").sort_values("probability")
+    number = summary["removed"]["number"]
+    promise = "as few as find 80\u00a0% of the wrong ones"
+    assert f"To remove: {number:,} edges, {promise}." in text
+    assert f"{(table['probability'][table['why'] != LOOP] <= 0.5).sum()} of" in text
+    rows = re.findall(r"<tr><td><bdi>(.*?)</bdi></td><td><bdi>(.*?)</bdi>", text)
+    assert rows == [*zip(table["src"], table["dst"], strict=True)][: len(rows)]
+    assert len(rows) == 200 and table["why"].iloc[0] in text
+    assert judge(*FILES, *words, "--overwrite") == 0
+    assert "a probability of at most 0.5" in (folder / "page.html").read_text("utf-8")
+
+
 def test_a_named_data_set_is_judged_too(folder, capsys):
     assert judge("karate", "--out", "club.csv", "--json") == 0
     assert json.loads(capsys.readouterr().out)["edges"] == 156
@@ -104,6 +124,9 @@ def test_a_named_data_set_is_judged_too(folder, capsys):
         (["--src", "from"], "no column 'from' for the source"),
         (["--label", "y"], "`--label` needs `--nodes`"),
         (["--out", "judged.txt"], "`--out` must end in"),
+        (["--report", "page.csv"], "`--report` must end in .html, got page.csv"),
+        (["--report", "old.html"], "choose another `--report`, or replace it with"),
+        (["--report", "no/page.html"], "`--report` must be in a folder that exists"),
         (["--pruned", "edges.csv"], "must not be the file of `--edges`"),
         (["--out", "old.csv"], "exists already"),
         (["--edges", "loops.csv"], "'loops' has no edges to judge"),
@@ -112,6 +135,7 @@ def test_a_named_data_set_is_judged_too(folder, capsys):
 )
 def test_mistakes_are_one_sentence_and_write_nothing(folder, words, sentence, capsys):
     (folder / "old.csv").write_text("mine")
+    (folder / "old.html").write_text("mine")
     (folder / "loops.csv").write_text("src,dst\na,a\n")
     before = {path.name for path in folder.iterdir()}
     assert judge("--edges", "edges.csv", "--out", "new.csv", "--quiet", *words) == 1
@@ -120,6 +144,7 @@ def test_mistakes_are_one_sentence_and_write_nothing(folder, words, sentence, ca
     assert sentence in told
     assert {path.name for path in folder.iterdir()} == before
     assert (folder / "old.csv").read_text() == "mine"
+    assert (folder / "old.html").read_text() == "mine"
 
 
 def test_data_sets_of_several_graphs_are_refused(folder, monkeypatch, capsys):

@@ -80,3 +80,16 @@ def test_two_promises_and_shares_out_of_range_are_refused():
         for share in (0.0, 1.0, -0.1, float("nan")):
             with pytest.raises(ValueError, match=f"`{name}` must be above 0 and below"):
                 choose_removed(FIVE, **{name: share})
+
+
+@pytest.mark.parametrize(
+    ("promise", "words"),
+    [
+        ((0.07, None), "as many as go with at most 7% right ones"),
+        ((0.005, None), "as many as go with at most 0.5% right ones"),
+        ((None, 0.9), "as few as find 90% of the wrong ones"),
+        ((None, None), "those with a probability of at most 0.5"),
+    ],
+)
+def test_promises_are_said_in_words(promise, words):
+    assert describe_promise(*promise) == words

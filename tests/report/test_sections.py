@@ -10,7 +10,6 @@ from support.small_data import block_graph
 from sgat.explaining.removal import RemovalPoint, describe_removal
 from sgat.report.sections import (
     degree_card,
-    judged_cards,
     score_cards,
     training_cards,
 )
@@ -56,17 +55,6 @@ def test_the_curve_of_removal_is_drawn_as_it_is():
 
 def test_a_graph_without_edges_has_no_scores_to_show():
     assert score_cards([np.zeros(0)], -1.0, CURVE[1:], "accuracy") == []
-
-
-def test_probabilities_of_judged_edges_are_counted_with_the_estimated_share():
-    parts = [np.array([0.0, 0.01, 0.49]), np.array([0.5, 1.0, 0.97])]
-    (card,) = judged_cards(parts, 0.25)
-    (counts,) = card.chart.data["y"]
-    assert (counts[0], counts[9], counts[10], counts[-1]) == (2, 1, 1, 2)
-    assert sum(counts) == 6
-    assert "25.0" in card.text and "about 2 of 6" in card.text
-    assert "3 are more likely wrong than real" in card.text
-    assert judged_cards(parts, None) == judged_cards([np.zeros(0)], 0.0) == []
 
 
 def test_degrees_are_counted_in_growing_bins():

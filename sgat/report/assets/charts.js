@@ -1,5 +1,9 @@
 // Values beside the pointer, or beside the place the arrow keys have reached.
 
+function decimals(value, digits = 2) {
+  return value.toFixed(digits).replace("-", "−");
+}
+
 function formatted(value, unit) {
   if (value === null || value === undefined) return "–";
   if (unit === "share") return `${decimals(100 * value, 1)} %`;

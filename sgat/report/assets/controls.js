@@ -1,7 +1,6 @@
 // Sliders, switches, search and keys of the graph view.
 
 const MOST_MATCHES = 8;
-const byId = (id) => document.getElementById(id);
 
 class Controls {
   constructor(data, points) {

@@ -1,5 +1,9 @@
 // Puts the page together once it is there.
 
+function byId(id) {
+  return document.getElementById(id);
+}
+
 function readData(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
@@ -34,10 +38,13 @@ for (const [key, chart] of Object.entries(charts)) {
   const svg = byId(`chart-${key}`);
   if (svg) new ChartCursor(svg, chart, byId("tooltip"));
 }
+document.querySelectorAll("table.sortable").forEach(makeSortable);
 byId("print").addEventListener("click", () => window.print());
 
 let controls = null;
-if (hasWebGL()) {
+if (!byId("graph")) {
+  // A page without a drawing.
+} else if (hasWebGL()) {
   const view = readData("graph-data");
   controls = new Controls(new GraphData(view), readData("removal-curve"));
 } else {

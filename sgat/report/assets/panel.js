@@ -25,10 +25,6 @@ function mark(kind) {
   return found ? found.cloneNode(true) : element("span");
 }
 
-function decimals(value, digits = 2) {
-  return value.toFixed(digits).replace("-", "−");
-}
-
 class Panel {
   constructor(root, data, { onClose, onChoose }) {
     Object.assign(this, { root, data, onClose, onChoose });

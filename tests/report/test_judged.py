@@ -1,0 +1,174 @@
+"""The section and the page on judged edges: numbers, words, and ids of any kind."""
+
+import html
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from sgat.config import FileOptions
+from sgat.data.files import read_graph
+from sgat.judging.judged_edges import JudgedEdges
+from sgat.judging.promise import choose_removed
+from sgat.judging.verdict import REASONS
+from sgat.report.judged import (
+    MOST_SUSPECTS,
+    JudgedPart,
+    judged_section,
+    run_section,
+    write_judged,
+)
+from sgat.report.page import is_report
+
+NASTY = ("<script>window.hacked = 1</script>", "\"'`&", "{{ x }} &lt;")
+
+
+def part(probability, ends=None, *, limit=0.5, name="g"):
+    probability = np.asarray(probability, dtype=np.float32)
+    size = len(probability)
+    src, dst = ends if ends is not None else (np.zeros(size, int), np.arange(size) + 1)
+    ids = np.array([f"n{k}" for k in range(max(size, 2) + 1)], dtype=object)
+    return JudgedPart(name, ids, src, dst, probability, probability <= limit)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Rows of a file with a loop, nasty ids and probabilities of our own."""
+    names = [*NASTY, "d", "e"]
+    rows = [(0, 1), (2, 0), (3, 3), (1, 2), (4, 0), (2, 1)]
+    edges = pd.DataFrame([(names[a], names[b]) for a, b in rows])
+    edges.columns = ["src", "dst"]
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    files = read_graph(tmp_path / "edges.csv", options=FileOptions())
+    graph = files.data.graph
+    wanted = torch.tensor([0.9, 0.125, 1.0, 0.25, 0.75, 0.5])
+    given, probability = graph.input_edge, torch.empty(graph.num_edges)
+    probability[given[given >= 0]] = wanted[given >= 0]
+    reason = torch.where(probability < 0.2, REASONS.index("its ends are unlike"), 0)
+    return JudgedEdges(files, files.data, probability, reason)
+
+
+def text_of(judged, path, why="those", **promise):
+    write_judged(judged, judged.choose(**promise), why, path)
+    return path.read_text(encoding="utf-8")
+
+
+def rows_of(text):
+    table = re.search(r'<table class="full sortable">(.*?)</table>', text, re.DOTALL)
+    rows = re.findall(r"<tr>(<td.*?)</tr>", table[1], re.DOTALL)
+    found = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
+    cells = [[re.sub(r"</?bdi[^>]*>", "", cell) for cell in row] for row in found]
+    return [[html.unescape(cell) for cell in row] for row in cells]
+
+
+def test_expected_numbers_are_sums_of_probabilities():
+    random = np.random.default_rng(0)
+    parts = [part(random.random(997)), part(random.random(13)), part([])]
+    section = judged_section(parts)
+    every = np.concatenate([p.probability for p in parts]).astype(float)
+    for level in (*section.levels, section.suspicious, section.removed, section.every):
+        chosen = every[every <= level.limit]
+        assert level.number == len(chosen) > 0
+        assert level.right == pytest.approx(chosen.sum())
+        assert level.wrong == pytest.approx((1 - chosen).sum())
+    assert (section.every.number, section.suspicious.limit) == (1010, 0.5)
+    assert section.removed.number == section.suspicious.number
+    counts = {card.chart.key: card.chart.data for card in section.cards}
+    stays, goes = map(sum, counts["judged"]["y"])
+    assert (stays, goes) == (1010 - section.removed.number, section.removed.number)
+    found, among = (np.array(line[1:], float) for line in counts["trade"]["y"])
+    limits = counts["trade"]["x"][1:]
+    wrong = (1 - every).sum()
+    low = [every[every <= limit] for limit in limits]
+    assert found == pytest.approx([(1 - p).sum() / wrong for p in low])
+    assert among == pytest.approx([p.mean() for p in low])
+
+
+def test_the_promise_and_the_page_count_the_same(judged, tmp_path):
+    gone = judged.choose(find_at_least=0.6)
+    assert (
+        gone.number
+        == choose_removed(judged.probability[~judged.is_loop], find_at_least=0.6).number
+    )
+    text = text_of(judged, tmp_path / "p.html", find_at_least=0.6)
+    said = html.unescape(text)
+    assert "3 of 5 edges look wrong" in said
+    assert (
+        "2.5 wrong edges are expected in all (49.5\u00a0%), 2.1 of them among" in said
+    )
+    assert f"To remove: {gone.number} edges, those. Of these, 1.6 are" in said
+    assert "65.7\u00a0% of all wrong edges, and 0.4 right, 18.8\u00a0% of those" in said
+
+
+def test_nothing_to_remove_is_said_in_words(tmp_path, judged):
+    text = text_of(judged, tmp_path / "p.html", "as 10% say", at_most_wrong=0.01)
+    assert "To remove: no edges, as 10\u00a0% say. </p>" in text
+    real = JudgedEdges(
+        judged.given,
+        judged.data,
+        torch.ones_like(judged.edge_probability),
+        judged.edge_reason,
+    )
+    assert "None of 5 edges looks wrong. 0.0 wrong" in text_of(
+        real, tmp_path / "q.html"
+    )
+
+
+def test_the_least_likely_edges_come_first_each_once_as_the_user_wrote_them(
+    judged, tmp_path
+):
+    rows = rows_of(text_of(judged, tmp_path / "p.html"))
+    a, b, c = NASTY
+    fine = REASONS[0]
+    assert rows == [
+        [c, a, "0.125", "yes", "its ends are unlike"],
+        [b, c, "0.250", "yes", fine],
+        ["e", a, "0.750", "no", fine],
+        [a, b, "0.900", "no", fine],
+    ]
+
+
+def test_text_of_the_user_stays_text_and_the_page_asks_for_nothing(judged, tmp_path):
+    text = text_of(judged, tmp_path / "p.html", NASTY[0])
+    assert "<script>window" not in text and "&lt;script&gt;window" in text
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#)""", text)
+    assert len(re.findall(r"<script>", text)) == 2 and "sigma" not in text
+    charts = re.search(r'id="charts">(.*?)</script>', text)[1]
+    assert set(json.loads(charts)) == {"judged", "trade"}
+    # `sgat report` replaces its own pages alone.
+    assert not is_report(tmp_path / "p.html") and len(text) < 100_000
+
+
+def test_of_many_edges_and_graphs_the_worst_are_listed():
+    random = np.random.default_rng(1)
+    size = 3 * MOST_SUSPECTS
+    ends = np.arange(size) % 300, np.arange(size) % 300 + 1
+    one, other = random.random(300), random.random(size) / 2
+    both = part(np.concatenate([one, one]), (ends[0], ends[1]), name="both")
+    back = both._replace(src=np.r_[ends[0][:300], ends[1][:300]])
+    back = back._replace(dst=np.r_[ends[1][:300], ends[0][:300]])
+    suspects = judged_section([back, part(other, name="b")]).suspects
+    every = np.sort(np.r_[one, other].astype(np.float32))[:MOST_SUSPECTS]
+    assert [s.probability for s in suspects] == pytest.approx(every.tolist())
+    assert {s.graph for s in suspects} == {"both", "b"}
+    assert all(s.why is None for s in suspects)
+    assert len({s[:3] for s in suspects}) == MOST_SUSPECTS
+
+
+def test_no_edges_have_no_section():
+    assert judged_section([part([])]) is None
+
+
+def test_a_run_is_shown_as_it_was_stored(undirected_run):
+    section = run_section(undirected_run.stored())
+    table = pd.read_parquet(undirected_run.folder.edges)
+    ends = np.sort(table[["src", "dst"]], axis=1)
+    table = table[~pd.DataFrame(ends).duplicated().to_numpy()]
+    assert section.every.number == 2 * len(table)
+    assert section.removed.number == 2 * int((~table["kept"]).sum())
+    lowest = table["probability"].sort_values()[:MOST_SUSPECTS].to_numpy()
+    shown = [suspect.probability for suspect in section.suspects]
+    assert shown == pytest.approx(lowest, abs=1e-6)
