@@ -75,6 +75,9 @@ class Axis:
         if self.unit == "share":
             digits = 0 if self.high - self.low > 0.05 else 1
             return percent(value, digits)
+        size, letter = (1e6, "M") if self.high >= 1e6 else (1e3, "k")
+        if value and self.high >= 1e5:
+            return f"{number(float(f'{value / size:.6g}'))}{letter}"
         return number(float(f"{value:.6g}"))
 
 

@@ -119,7 +119,7 @@ def judged_section(parts: Sequence[JudgedPart]) -> JudgedSection | None:
         levels=[levels[place] for place in SHOWN_LEVELS],
         cards=[
             Card(spread, "How likely edges are real", "P(real) of each, by the judge."),
-            Card(trade, "What is found, and what it costs", "Expected shares."),
+            Card(trade, "What is found, at what cost", "If edges up to there go."),
         ],
         suspects=_suspects(parts),
         has_several=len(parts) > 1,

@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from sgat.judging.promise import MARGIN, check_promise, choose_removed
+from sgat.judging.promise import (
+    MARGIN,
+    check_promise,
+    choose_removed,
+    describe_promise,
+)
 
 FIVE = torch.tensor([0.9, 0.0, 0.4, 0.1, 0.6])
 

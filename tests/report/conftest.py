@@ -9,12 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from support.settings import request_for
 from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
+from sgat.data.files import read_graph
+from sgat.judging.judged_edges import JudgedEdges
 from sgat.report.build import write_report
+from sgat.report.judged import write_judged
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import start_run
@@ -137,6 +141,23 @@ def page_of(tmp_path_factory):
         return known[key]
 
     return page
+
+
+@pytest.fixture(scope="session")
+def judged_page(tmp_path_factory) -> tuple[Path, tuple[str, ...]]:
+    """The page of judged edges between nodes with hostile ids, and these ids."""
+    random = np.random.default_rng(0)
+    ids = (*HOSTILE_IDS, *(str(number) for number in range(43)))
+    ends = np.stack(np.triu_indices(len(ids), 1))[:, random.permutation(601)]
+    folder = tmp_path_factory.mktemp("judged")
+    table = pd.DataFrame(np.array(ids, dtype=object)[ends.T], columns=["src", "dst"])
+    table.to_csv(folder / "edges.csv", index=False)
+    files = read_graph(folder / "edges.csv")
+    probability = torch.from_numpy(random.random(601)).float()
+    reason = torch.zeros(601, dtype=torch.int64)
+    judged = JudgedEdges(files, files.data, probability, reason)
+    write_judged(judged, judged.choose(), "those", folder / "judged.html")
+    return folder / "judged.html", ids
 
 
 class Browser:

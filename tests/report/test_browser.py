@@ -490,3 +490,44 @@ def test_without_webgl_the_still_picture_stands_in(browser, page_of, hostile_run
         assert browser.complaints == []
     finally:
         browser.send("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+def test_judged_edges_are_shown_and_sorted_by_a_press_on_a_title(browser, judged_page):
+    page, ids = judged_page
+    for scheme in ("light", "dark"):
+        browser.open(page, width=380, scheme=scheme)
+        assert browser.run("return document.documentElement.scrollWidth") <= 380
+        assert browser.run("return document.documentElement.dataset.theme") == scheme
+    assert browser.requests == [page.as_uri()]
+
+    def column(place):
+        return browser.run(
+            "return [...document.querySelectorAll('.sortable tbody tr')].map("
+            "row => row.cells[arguments[0]].dataset.value"
+            " ?? row.cells[arguments[0]].textContent)",
+            place,
+        )
+
+    def press(place):
+        button = browser.find_all(".sortable th button")[place]
+        button.send_keys(Keys.ENTER)
+        head = browser.find_all(".sortable th")[place]
+        return head.get_attribute("aria-sort")
+
+    first = [float(value) for value in column(2)]
+    assert len(first) == 200 and first == sorted(first)
+    assert press(2) == "descending"
+    assert [float(value) for value in column(2)] == first[::-1]
+    assert press(1) == "ascending"
+    assert browser.find_all(".sortable th[aria-sort]") == [
+        browser.find_all(".sortable th")[1]
+    ]
+    numbers = [int(text) for text in column(1) if text.isdigit()]
+    assert len(numbers) > 50 and numbers == sorted(numbers)
+    shown = set(column(0)) | set(column(1))
+    assert any(text in shown for text in ids if text.startswith("<img"))
+    assert browser.run("return window.hacked") is None
+    assert browser.complaints == []
+    browser.run("document.getElementById('chart-trade').focus()")
+    browser.press(Keys.END)
+    assert "wrong edges found: 100.0 %" in browser.find("#tooltip").text

@@ -44,6 +44,19 @@ def test_ticks_are_round_numbers(low, high, expected):
     assert Axis(low, high, 0, 100).ticks == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("high", "value", "text"),
+    [
+        (99_999, 75_000, "75,000"),
+        (110_000, 75_000, "75k"),
+        (110_000, 0, "0"),
+        (2_100_000, 500_000, "0.5M"),
+    ],
+)
+def test_ticks_of_large_numbers_are_short(high, value, text):
+    assert Axis(0, high, 0, 100).text(value) == text
+
+
 def test_a_range_shows_all_values_and_shares_stay_shares():
     low, high = spread([0.5, None, float("nan"), 0.99], "share")
     assert 0 <= low < 0.5 and 0.99 < high <= 1
