@@ -136,9 +136,11 @@ def _suspects(parts: Sequence[JudgedPart]) -> list[Suspect]:
         order = np.argsort(part.probability[near], kind="stable")[:size]
         for edge in near[order].tolist():
             ends = [int(part.src[edge]), int(part.dst[edge])]
+            src, dst = part.ids[ends].tolist()
             suspect = Suspect(
                 part.name,
-                *part.ids[ends].tolist(),
+                src,
+                dst,
                 float(part.probability[edge]),
                 bool(part.is_removed[edge]),
                 None if part.reason is None else REASONS[part.reason[edge]],
@@ -162,11 +164,12 @@ def write_judged(judged: JudgedEdges, removed: Removed, why: str, path: Path) ->
     """Write a page on judged edges, in full or not at all; `why` edges go, in words."""
     data, graph, stays = judged.data, judged.data.graph, ~judged.is_loop
     columns = graph.src, graph.dst, judged.edge_probability, judged.edge_reason
-    *given, reason = (graph.to_input(c, loop=0)[stays].numpy() for c in columns)
+    given = (graph.to_input(column, loop=0) for column in columns)
+    src, dst, real, reason = (column[stays].numpy() for column in given)
     gone = removed.mask[stays].numpy()
-    section = judged_section([JudgedPart(data.name, data.ids, *given, gone, reason)])
+    part = JudgedPart(data.name, data.ids, src, dst, real, gone, reason)
+    section = judged_section([part])
     assert section is not None
     charts = json_block("charts", {c.chart.key: c.chart.data for c in section.cards})
-    options = {"nodes": data.num_nodes, "why": why, "data": charts}
-    text = assemble("judged.html", title=data.name, judged=section, **options)
-    write_text(path, text)
+    head: dict[str, Any] = {"title": data.name, "nodes": data.num_nodes, "why": why}
+    write_text(path, assemble("judged.html", judged=section, data=charts, **head))
