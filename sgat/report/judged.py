@@ -137,14 +137,9 @@ def _suspects(parts: Sequence[JudgedPart]) -> list[Suspect]:
         for edge in near[order].tolist():
             ends = [int(part.src[edge]), int(part.dst[edge])]
             src, dst = part.ids[ends].tolist()
-            suspect = Suspect(
-                part.name,
-                src,
-                dst,
-                float(part.probability[edge]),
-                bool(part.is_removed[edge]),
-                None if part.reason is None else REASONS[part.reason[edge]],
-            )
+            real, goes = float(part.probability[edge]), bool(part.is_removed[edge])
+            why = None if part.reason is None else REASONS[part.reason[edge]]
+            suspect = Suspect(part.name, src, dst, real, goes, why)
             found.setdefault((number, *sorted(ends)), suspect)
     return sorted(found.values(), key=lambda edge: edge.probability)[:MOST_SUSPECTS]
 
