@@ -49,9 +49,7 @@ def judge(
     pruned: Path | None = option(
         PANEL, "Also write the rows that stay; without a promise, those above 0.5."
     ),
-    report: Path | None = option(
-        PANEL, "Also write one HTML page: the answer, charts, edges to look at."
-    ),
+    report: Path | None = option(PANEL, "Also write one HTML page with the answer."),
     seed: int = option(PANEL, "Of all that is drawn.", default=0),
     overwrite: bool = option(
         PANEL, "Replace files that are there already.", "--overwrite", default=False

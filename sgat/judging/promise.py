@@ -45,7 +45,8 @@ def check_promise(at_most_wrong: float | None, find_at_least: float | None) -> N
 def describe_promise(at_most_wrong: float | None, find_at_least: float | None) -> str:
     """The edges that go, in words."""
     if at_most_wrong is not None:
-        return f"as many as go with at most {100 * at_most_wrong:g}% right ones"
+        share = f"{100 * at_most_wrong:g}%"
+        return f"as many as go with at most {share} right ones, a third of it set aside"
     if find_at_least is not None:
         return f"as few as find {100 * find_at_least:g}% of the wrong ones"
     return f"those with a probability of at most {USUAL:g}"

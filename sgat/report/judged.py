@@ -19,7 +19,6 @@ from sgat.scored import ScoredGraph
 Array = np.ndarray[Any, Any]
 
 MOST_SUSPECTS = 200
-BINS = 20
 LEVELS = np.linspace(0, 1, 101)
 """Probabilities up to which edges may go."""
 SHOWN_LEVELS = (5, *range(10, 100, 10))
@@ -88,7 +87,7 @@ def judged_section(parts: Sequence[JudgedPart]) -> JudgedSection | None:
     columns = LEVELS.round(2), count, sums, count - sums
     levels = list(map(Level, *(column.tolist() for column in columns)))
     every = levels[-1]
-    edges = np.linspace(0, 1, BINS + 1)
+    edges = LEVELS[::5]
     sides = {"stays": probability[~is_removed], "goes": gone}
     spread = histogram(
         "judged",

@@ -90,8 +90,14 @@ def test_two_promises_and_shares_out_of_range_are_refused():
 @pytest.mark.parametrize(
     ("promise", "words"),
     [
-        ((0.07, None), "as many as go with at most 7% right ones"),
-        ((0.005, None), "as many as go with at most 0.5% right ones"),
+        (
+            (0.07, None),
+            "as many as go with at most 7% right ones, a third of it set aside",
+        ),
+        (
+            (0.005, None),
+            "as many as go with at most 0.5% right ones, a third of it set aside",
+        ),
         ((None, 0.9), "as few as find 90% of the wrong ones"),
         ((None, None), "those with a probability of at most 0.5"),
     ],

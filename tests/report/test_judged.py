@@ -95,7 +95,7 @@ def test_the_promise_and_the_page_count_the_same(judged, tmp_path):
     )
     text = text_of(judged, tmp_path / "p.html", find_at_least=0.6)
     said = html.unescape(text)
-    assert "3 of 5 edges look wrong" in said
+    assert "3 of the 5 edges look wrong" in said
     assert (
         "2.5 wrong edges are expected in all (49.5\u00a0%), 2.1 of them among" in said
     )
@@ -105,14 +105,14 @@ def test_the_promise_and_the_page_count_the_same(judged, tmp_path):
 
 def test_nothing_to_remove_is_said_in_words(tmp_path, judged):
     text = text_of(judged, tmp_path / "p.html", "as 10% say", at_most_wrong=0.01)
-    assert "To remove: no edges, as 10\u00a0% say. </p>" in text
+    assert "To remove: none. Asked for: as 10\u00a0% say.</p>" in text
     real = JudgedEdges(
         judged.given,
         judged.data,
         torch.ones_like(judged.edge_probability),
         judged.edge_reason,
     )
-    assert "None of 5 edges looks wrong. 0.0 wrong" in text_of(
+    assert "None of the 5 edges looks wrong. 0.0 wrong" in text_of(
         real, tmp_path / "q.html"
     )
 
