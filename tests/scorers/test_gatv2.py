@@ -63,12 +63,14 @@ def test_no_hidden_numbers_are_kept_for_the_gradient(seed: int):
     assert max(sizes) == graph.num_nodes * 97 < graph.num_edges * 97
 
 
-def test_the_operators_are_registered_as_torch_expects(seed: int):
-    graph = GRAPHS["random directed"]()
-    rows = [
-        torch.randn(*shape, requires_grad=True) for shape in [(23, 3), (23, 3), (3,)]
-    ]
-    torch.library.opcheck(gatv2.hidden_scores, (*rows, graph.dst, graph.src))
+def test_a_compiler_takes_the_scorer(seed: int):
+    graph, scorer = GRAPHS["random directed"](), GATv2Scorer(3, 5)
+    h = torch.randn(graph.num_nodes, 3, requires_grad=True)
+    compiled = torch.compile(scorer, fullgraph=True, backend="aot_eager")
+    found = [score(h, graph).edge for score in (scorer, compiled)]
+    assert torch.allclose(*found)
+    grads = [torch.autograd.grad(score.sum(), h)[0] for score in found]
+    assert torch.allclose(*grads, atol=1e-6)
 
 
 def test_a_width_of_zero_is_refused():
