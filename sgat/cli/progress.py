@@ -1,4 +1,4 @@
-"""How work shows itself: a bar or a table on a terminal, plain lines elsewhere."""
+"""How work shows itself: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ PAUSE = 2.0
 REFRESH = 0.25
 """Seconds between two looks at the progress of a stage."""
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
-ROWS = 12
-"""Epochs shown in the live table at a time."""
 PATIENCE = 5.0
 """Seconds without an epoch after which a reason is given."""
 NOT_YET = (
@@ -174,7 +172,7 @@ def training_progress(
     if quiet:
         yield lambda record: None
     elif sys.stderr.isatty():
-        with _live_table(epochs) as show:
+        with _epoch_bar(epochs) as show:
             yield show
     else:
         reason = threading.Timer(
@@ -213,43 +211,19 @@ def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
 
 
 @contextlib.contextmanager
-def _live_table(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.progress import BarColumn, Progress, TimeRemainingColumn
-    from rich.table import Table
+def _epoch_bar(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
+    """A bar, and above it the lines that are written elsewhere."""
+    from rich.progress import TimeRemainingColumn
 
-    bar = Progress(
-        "{task.description}",
-        BarColumn(),
-        "{task.completed}/{task.fields[epochs]} epochs",
-        TimeRemainingColumn(),
-    )
-    # The bar is on the move until it is known how long an epoch takes.
-    task = bar.add_task("getting ready", total=None, epochs=epochs)
-    every = max(epochs // ROWS, 1)
-    rows: list[EpochRecord] = []
-
-    def view() -> Group:
-        table = Table(*COLUMNS, box=None, header_style="bold")
-        for column in table.columns:
-            column.justify = "right"
-        for record in rows:
-            table.add_row(*cells(record))
-        return Group(table, bar)
-
-    console = Console(stderr=True)
-    with Live(view(), console=console, refresh_per_second=8) as live:
+    number = "{task.completed}/{task.fields[epochs]} epochs"
+    with _bar(number, TimeRemainingColumn()) as bar:
+        # It is on the move until it is known how long an epoch takes.
+        task = bar.add_task("getting ready", total=None, epochs=epochs)
+        write = _epoch_lines(epochs)
 
         def show(record: EpochRecord) -> None:
-            is_new_row = record.epoch % every == 0 or not rows
-            if is_new_row or record.epoch == epochs:
-                rows.append(record)
-            else:
-                rows[-1:] = [record]
-            del rows[:-ROWS]
+            write(record)
             done = record.epoch
             bar.update(task, description="training", completed=done, total=epochs)
-            live.update(view())
 
         yield show

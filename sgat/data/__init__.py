@@ -10,10 +10,10 @@ from sgat.data.node_data import NodeData, check
 from sgat.data.prepare import largest_component as nodes_of_largest_component
 from sgat.data.prepare import restrict
 from sgat.data.split_names import SplitLike, choose_split
-from sgat.data.splits import Split, load_split, save_split
+from sgat.data.splits import Split
 from sgat.features import normalise_rows
 
-__all__ = ["NodeData", "Split", "check", "load", "load_split", "names", "save_split"]
+__all__ = ["NodeData", "Split", "check", "load", "names"]
 
 
 def names() -> list[str]:
@@ -47,8 +47,8 @@ def load(
             10) or "geom-gcn-3", "random-20" (20 per class, 500, 1,000),
             "random-60-20-20" (per class), "stratified-A-B-C" and "uniform-A-B-C" (per
             cent, per class or over all), "by-graph" or "by-graph:train=DE+FR,val=ES";
-            a mapping from "train", "val" and "test" to names of graphs; a `Split`, or
-            the file of one.
+            a mapping from "train", "val" and "test" to names of graphs; a `Split`; or
+            a file .npz whose array `split` has the role of each node, in words.
         seed: Chooses the random split or the fixed file.
         normalise_features: Whether each row of the features is divided by its sum; None
             does so for the citation graphs and Actor.

@@ -3,13 +3,13 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from sgat.data.catalogue import Benchmark
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.data.splits import (
     Split,
     by_graph,
-    load_split,
     random_fractions,
     random_per_class,
     stratified_fractions,
@@ -43,7 +43,7 @@ def choose_split(
     if isinstance(split, os.PathLike) or (
         isinstance(split, str) and split.endswith(".npz")
     ):
-        return _applied(load_split(split), graphs)
+        return read_split(split, graphs)
     if not isinstance(split, str):
         return _applied(split, graphs)
     if split.startswith("by-graph") and benchmark.default_split == "by-graph":
@@ -83,6 +83,25 @@ def _applied(splits: Sequence[Split], graphs: list[NodeData]) -> list[NodeData]:
     return [part.apply(data) for part, data in zip(splits, graphs, strict=True)]
 
 
+def read_split(
+    path: str | os.PathLike[str], graphs: Sequence[NodeData]
+) -> list[NodeData]:
+    """The graphs with the roles in the array `split` of a file .npz, a word per node.
+
+    The words are those of `from_column`; those of several graphs follow each other.
+    """
+    from sgat.data.files.binary_format import read_npz
+    from sgat.data.files.node_table import read_roles
+
+    source = read_npz(Path(path))
+    roles, sizes = read_roles(source, "split"), [data.num_nodes for data in graphs]
+    if len(source.table) != sum(sizes):
+        found = f"must have {sum(sizes)} words, one for each node, got"
+        raise source.fault(f"{found} {len(source.table)}.", "split")
+    parts = zip(*(roles[role].split(sizes) for role in ROLES), strict=True)
+    return [data.with_split(*masks) for data, masks in zip(graphs, parts, strict=True)]
+
+
 def draw_split(
     split: str, data: NodeData, seed: int | tuple[int, int], *, own: Sequence[str] = ()
 ) -> NodeData:
@@ -92,7 +111,7 @@ def draw_split(
     `own` are further names to suggest in the message.
     """
     if split.endswith(".npz"):
-        return _applied(load_split(split), [data])[0]
+        return read_split(split, [data])[0]
     if match := re.fullmatch(r"random-(\d+)", split):
         drawn = random_per_class(data.y, per_class=int(match[1]), seed=seed)
         return drawn.apply(data)

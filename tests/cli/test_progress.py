@@ -37,7 +37,7 @@ def test_quiet_shows_nothing(capsys):
 
 
 @pytest.mark.parametrize("epochs", [1, 5, 300])
-def test_a_terminal_gets_a_table_and_a_bar(epochs, capsys, monkeypatch):
+def test_a_terminal_gets_a_bar_and_the_lines_of_epochs(epochs, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with progress.training_progress(epochs, quiet=False) as show:
@@ -45,7 +45,8 @@ def test_a_terminal_gets_a_table_and_a_bar(epochs, capsys, monkeypatch):
         for number in range(1, epochs + 1):
             show(dataclasses.replace(RECORD, epoch=number))
     text = capsys.readouterr().err
-    assert "validation" in text and f"{epochs}/{epochs} epochs" in text
+    assert text.count("validation") == 1 and f"{epochs}/{epochs} epochs" in text
+    assert text.count("0.4000") == {1: 1, 5: 5, 300: 11}[epochs]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 600.0])

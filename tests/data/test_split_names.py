@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from sgat.data import load, load_split, save_split
+from sgat.data import load
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.split_names import choose_split
-from sgat.data.splits import Split
 
 
 def test_the_seed_chooses_the_fixed_file_and_a_number_overrides_it(benchmarks):
@@ -44,12 +43,39 @@ def test_shares_in_the_name_of_a_split_are_per_cent(split, sizes):
     assert tuple(found) == sizes
 
 
-def test_a_split_is_saved_and_loaded_by_its_file(tmp_path):
-    (data,) = load("karate", split="uniform-50-30-20", seed=3)
-    save_split(tmp_path / "s.npz", [Split.from_masks(data.train, data.val, data.test)])
-    assert load_split(tmp_path / "s.npz")[0].sizes == (17, 10, 7)
+def test_a_split_is_read_from_its_file(tmp_path):
+    words = ["train"] * 11 + ["valid"] * 7 + [""] * 3 + ["Test "] * 13
+    np.savez(tmp_path / "s.npz", split=words)
     for path in (tmp_path / "s.npz", str(tmp_path / "s.npz")):
-        assert torch.equal(load("karate", split=path)[0].train, data.train)
+        (data,) = load("karate", split=path)
+        masks = (data.train, data.val, data.test)
+        assert [int(mask.sum()) for mask in masks] == [11, 7, 13]
+        assert data.train[:11].all() and data.test[21:].all()
+
+
+def test_words_of_several_graphs_follow_each_other(tmp_path, write_ppi):
+    write_ppi(tmp_path)
+    sizes = [data.num_nodes for data in load("ppi", root=tmp_path)]
+    words = [("val", "train", "test")[place % 3] for place in range(len(sizes))]
+    np.savez(tmp_path / "s.npz", split=np.repeat(words, sizes))
+    graphs = load("ppi", root=tmp_path, split=tmp_path / "s.npz")
+    for word, data in zip(words, graphs, strict=True):
+        assert getattr(data, word).all()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"split": ["train"] * 3}, "column 'split': must have 34 words, one for each"),
+        ({"split": ["tset"] * 34}, "row 0, column 'split': must be train, val, test"),
+        ({"other": ["train"] * 34}, "no column 'split' for the split; the columns"),
+        ({"split": np.array([{}] * 34)}, "Python objects .pickle., which are never"),
+    ],
+)
+def test_a_wrong_split_file_is_refused(tmp_path, arrays, message):
+    np.savez(tmp_path / "s.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        load("karate", split=tmp_path / "s.npz")
 
 
 def test_graphs_get_the_roles_asked_for(tmp_path, write_ppi):

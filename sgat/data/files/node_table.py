@@ -70,7 +70,7 @@ def read_nodes(
         y, classes = _classes(source, options.label, given or None)
     else:
         y, classes = torch.full((size,), -1), given or ()
-    roles = _roles(source, split)
+    roles = read_roles(source, split)
     if options.label is not None:
         for role, mask in roles.items():
             problem = f"the label is missing, but the split is {role!r}."
@@ -160,7 +160,8 @@ def _labels(source: Source, names: tuple[str, ...]) -> Tensor:
     return torch.stack(columns, dim=1).to(torch.get_default_dtype())
 
 
-def _roles(source: Source, name: str | None) -> dict[str, Tensor]:
+def read_roles(source: Source, name: str | None) -> dict[str, Tensor]:
+    """The nodes of each role, [N] bool, by the words of a column; None gives none."""
     role = np.full(len(source.table), None)
     if name is not None:
         column = decoded(source.column(name, "the split"))

@@ -10,6 +10,7 @@ computed in the type of the scores and their sums in float64.
 from sgat.ops.cpu.aggregate import aggregate_rows, aggregate_rows_bwd
 from sgat.ops.cpu.gates import open_rows
 from sgat.ops.cpu.gates_bwd import open_rows_bwd
+from sgat.ops.cpu.heap import widen_heap
 from sgat.ops.cpu.project import drop_features, project_sparse, project_sparse_bwd
 
 __all__ = [
@@ -21,3 +22,6 @@ __all__ = [
     "project_sparse",
     "project_sparse_bwd",
 ]
+
+# Once in a process: this package is imported when the backend is first used.
+widen_heap()

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.pieces import Array
-from sgat.ops.memory_pool import new_empty
 from sgat.ops.reference import rounded
 
 INDEX = ir.IntType(64)
@@ -267,7 +266,7 @@ def vector_pieces(out: Tensor, num_pieces: int) -> Array:
     num_rows, rank = out.shape
     if num_rows in (0, num_pieces):
         return out.numpy()
-    return new_empty(out, (num_pieces, rank)).numpy()
+    return out.new_empty((num_pieces, rank)).numpy()
 
 
 def finish_vectors(partial: Array, first: Array, out: Tensor) -> None:

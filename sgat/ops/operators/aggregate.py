@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from sgat.ops.memory_pool import new_empty
 from sgat.ops.operators.gates import NUM_SLOTS, OpenRows
 from sgat.ops.operators.operator import gradients, operator
 from sgat.ops.reference import wide_type
@@ -43,9 +42,9 @@ def _empty(inputs: AggregateInputs) -> Aggregated:
     keeps = inputs.backend == "cpu" and inputs.seed is not None
     num_slots = OpenRows(*inputs.rows).gate.shape[0]
     return Aggregated(
-        new_empty(x, x.shape),
-        new_empty(x, (0, 0) if wide == x.dtype else x.shape, wide),
-        new_empty(x, num_slots if keeps else 0, torch.uint8),
+        x.new_empty(x.shape),
+        x.new_empty((0, 0) if wide == x.dtype else x.shape, dtype=wide),
+        x.new_empty(num_slots if keeps else 0, dtype=torch.uint8),
     )
 
 
@@ -96,9 +95,9 @@ def _empty_grads(inputs: AggregateGradInputs) -> AggregateGrads:
     x, row_sum, wants = inputs.x, inputs.row_sum, inputs.with_gates
     num_slots = OpenRows(*inputs.rows).gate.shape[0]
     return AggregateGrads(
-        new_empty(x, x.shape),
-        new_empty(row_sum, num_slots if wants else 0),
-        new_empty(row_sum, x.shape[0] if wants else 0),
+        x.new_empty(x.shape),
+        row_sum.new_empty(num_slots if wants else 0),
+        row_sum.new_empty(x.shape[0] if wants else 0),
     )
 
 

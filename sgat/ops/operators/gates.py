@@ -10,7 +10,6 @@ from torch import Tensor
 
 from sgat.gates import HardConcrete
 from sgat.graph.compressed_rows import index_type
-from sgat.ops.memory_pool import new_empty
 from sgat.ops.operators.operator import gradients, operator
 from sgat.ops.operators.pieces import SPLIT, unpacked
 from sgat.ops.reference import pair_scores
@@ -110,27 +109,29 @@ def _empty(inputs: GateInputs) -> tuple[OpenRows, GateSums]:
     knows_edge = on_cpu or scored or weighted or is_double or rank > 0
     edge_type = index_type(num_edges)
     rows = OpenRows(
-        gate=new_empty(score, num_edges),
-        src=new_empty(src, num_edges),
-        scaled=new_empty(score, num_edges if weighted else 0),
-        edge=new_empty(src, num_source if on_cpu else 0, edge_type),
-        filled=new_empty(src, num_pieces, torch.int32),
-        dst=new_empty(src, num_source),
-        source_gate=new_empty(score, num_source),
-        source_scaled=new_empty(score, num_source if weighted else 0),
-        source_edge=new_empty(src, num_source if knows_edge else 0, edge_type),
-        source_filled=new_empty(src, num_pieces if with_sources else 0, torch.int32),
-        source_whole=new_empty(
-            src, num_pieces if with_sources and not on_cpu else 0, torch.int32
+        gate=score.new_empty(num_edges),
+        src=src.new_empty(num_edges),
+        scaled=score.new_empty(num_edges if weighted else 0),
+        edge=src.new_empty(num_source if on_cpu else 0, dtype=edge_type),
+        filled=src.new_empty(num_pieces, dtype=torch.int32),
+        dst=src.new_empty(num_source),
+        source_gate=score.new_empty(num_source),
+        source_scaled=score.new_empty(num_source if weighted else 0),
+        source_edge=src.new_empty(num_source if knows_edge else 0, dtype=edge_type),
+        source_filled=src.new_empty(
+            num_pieces if with_sources else 0, dtype=torch.int32
+        ),
+        source_whole=src.new_empty(
+            num_pieces if with_sources and not on_cpu else 0, dtype=torch.int32
         ),
     )
     sums = GateSums(
-        row_sum=new_empty(score, num_nodes),
-        penalty=new_empty(score, ()),
-        dst_slope=new_empty(score, num_nodes),
-        src_slope=new_empty(score, num_nodes if with_sources else 0),
-        query_slope=new_empty(score, pair_shape),
-        key_slope=new_empty(score, pair_shape),
+        row_sum=score.new_empty(num_nodes),
+        penalty=score.new_empty(()),
+        dst_slope=score.new_empty(num_nodes),
+        src_slope=score.new_empty(num_nodes if with_sources else 0),
+        query_slope=score.new_empty(pair_shape),
+        key_slope=score.new_empty(pair_shape),
     )
     return rows, sums
 
@@ -183,11 +184,11 @@ def _empty_grads(inputs: GateGradInputs) -> GateGrads:
     like, query = inputs.grad_row_sum, inputs.query
     pair_shape = (0, 0) if query is None else query.shape
     return GateGrads(
-        new_empty(like, like.shape),
-        new_empty(like, like.shape),
-        new_empty(like, inputs.src.shape[0] if inputs.with_edges else 0),
-        new_empty(like, pair_shape),
-        new_empty(like, pair_shape),
+        like.new_empty(like.shape),
+        like.new_empty(like.shape),
+        like.new_empty(inputs.src.shape[0] if inputs.with_edges else 0),
+        like.new_empty(pair_shape),
+        like.new_empty(pair_shape),
     )
 
 

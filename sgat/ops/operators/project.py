@@ -9,7 +9,6 @@ from torch import Tensor, is_grad_enabled
 
 from sgat.features import Features, SparseFeatures, product
 from sgat.ops import noise
-from sgat.ops.memory_pool import new_empty
 from sgat.ops.noise import Seed
 from sgat.ops.operators.operator import FastBackend, gradients, operator
 from sgat.ops.operators.pieces import owned_pieces
@@ -28,7 +27,7 @@ class DropInputs(NamedTuple):
 
 
 def _empty_drop(inputs: DropInputs) -> Tensor:
-    return new_empty(inputs.x, inputs.x.shape)
+    return inputs.x.new_empty(inputs.x.shape)
 
 
 drop_features = operator("drop_features", DropInputs, _empty_drop)
@@ -79,9 +78,7 @@ class Projected(NamedTuple):
 def _empty_project(inputs: ProjectInputs) -> Projected:
     num_values = 0 if inputs.seed is None else inputs.value.shape[0]
     shape = (inputs.row_ptr.shape[0] - 1, inputs.weight.shape[1])
-    return Projected(
-        new_empty(inputs.weight, shape), new_empty(inputs.value, num_values)
-    )
+    return Projected(inputs.weight.new_empty(shape), inputs.value.new_empty(num_values))
 
 
 project_sparse = operator("project_sparse", ProjectInputs, _empty_project)
@@ -103,7 +100,7 @@ class ProjectGradInputs(NamedTuple):
 
 
 def _empty_weight(inputs: ProjectGradInputs) -> Tensor:
-    return new_empty(inputs.grad, (inputs.num_columns, inputs.grad.shape[1]))
+    return inputs.grad.new_empty((inputs.num_columns, inputs.grad.shape[1]))
 
 
 project_sparse_bwd = operator("project_sparse_bwd", ProjectGradInputs, _empty_weight)
