@@ -18,7 +18,7 @@ from sgat.ops.cpu.lanes import (
     uniform,
 )
 from sgat.ops.cpu.pieces import add_rows, array, longest_piece, pieces, wide
-from sgat.ops.cpu.sums import sum_row
+from sgat.ops.cpu.sums import sum_piece
 from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.operators.aggregate import (
     Aggregated,
@@ -55,19 +55,14 @@ def aggregate_rows_kernel(
         i, begin = row[piece], ptr[piece]
         end = begin + count[piece]
         factor = x.dtype.type(scale / row_sum[i] if row_sum[i] > 0 else 0.0)
-        loop, o = zero, place[piece]
+        loop, rest = zero, (partial, place[piece])
         if piece == row_first[i]:
             loop = x.dtype.type(loop_weight[i] if len(loop_weight) else 1.0)
         if not drops:
-            if o < 0:
-                sum_row(
-                    x, i, loop, x, open_src, scaled, None, begin, end, factor, out, i
-                )
-            else:
-                sum_row(
-                    *(x, i, loop, x, open_src, scaled, None, begin, end),
-                    *(factor, partial, o),
-                )
+            sum_piece(
+                *(x, i, loop, x, open_src, scaled, None, begin, end),
+                *(factor, out, i, rest),
+            )
             continue
         name = node_name(i, node_id)
         if draw_loop(name, stream, key0, key1) < limit:
@@ -82,13 +77,10 @@ def aggregate_rows_kernel(
                 kept_scaled[size] = scaled[q]
                 size += kept[q]
         kept[end : ptr[piece + 1]] = 0
-        if o < 0:
-            sum_row(x, i, loop, x, kept_src, kept_scaled, None, 0, size, factor, out, i)
-        else:
-            sum_row(
-                *(x, i, loop, x, kept_src, kept_scaled, None, 0, size),
-                *(factor, partial, o),
-            )
+        sum_piece(
+            *(x, i, loop, x, kept_src, kept_scaled, None, 0, size),
+            *(factor, out, i, rest),
+        )
 
 
 @compiled
@@ -116,7 +108,7 @@ def aggregate_rows_bwd_kernel(
     for piece in range(first, last):
         j, begin = source[piece], ptr[piece]
         past = begin + count[piece]
-        loop, o, is_first = zero, place[piece], piece == row_first[j]
+        loop, is_first, rest = zero, piece == row_first[j], (partial, place[piece])
         if is_first:
             loop = x.dtype.type(
                 inverse[j] * (loop_weight[j] if len(loop_weight) else 1)
@@ -130,25 +122,14 @@ def aggregate_rows_bwd_kernel(
                 kept_dst[size] = dst[p]
                 kept_scaled[size] = scaled[p]
                 size += kept[slot[p]] > 0
-            if o < 0:
-                sum_row(
-                    *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
-                    *(factor, grad_x, j),
-                )
-            else:
-                sum_row(
-                    *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
-                    *(factor, partial, o),
-                )
-        elif o < 0:
-            sum_row(
-                *(grad, j, loop, grad, dst, scaled, inverse, begin, past),
-                *(factor, grad_x, j),
+            sum_piece(
+                *(grad, j, loop, grad, kept_dst, kept_scaled, inverse, 0, size),
+                *(factor, grad_x, j, rest),
             )
         else:
-            sum_row(
+            sum_piece(
                 *(grad, j, loop, grad, dst, scaled, inverse, begin, past),
-                *(factor, partial, o),
+                *(factor, grad_x, j, rest),
             )
         if not with_gates:
             continue

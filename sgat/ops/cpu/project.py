@@ -28,7 +28,7 @@ from sgat.ops.cpu.pieces import (
     pieces,
     wide,
 )
-from sgat.ops.cpu.sums import sum_row
+from sgat.ops.cpu.sums import sum_piece
 from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.noise import limit_and_scale
 from sgat.ops.operators.project import (
@@ -127,17 +127,11 @@ def sum_rows_kernel(first, last, cut, entries, x, outputs):
             kept_column[size] = column[p]
             kept_value[size] = factor
             size += factor != 0
-        o = place[piece]
-        if o < 0:
-            i = row[piece]
-            sum_row(
-                out, i, zero, x, kept_column, kept_value, None, 0, size, one, out, i
-            )
-        else:
-            sum_row(
-                *(out, 0, zero, x, kept_column, kept_value, None, 0, size),
-                *(one, partial, o),
-            )
+        i, rest = row[piece], (partial, place[piece])
+        sum_piece(
+            *(out, i, zero, x, kept_column, kept_value, None, 0, size),
+            *(one, out, i, rest),
+        )
 
 
 def _sum_rows(

@@ -161,6 +161,19 @@ def sum_row(base, b, start, x, index, value, scale, begin, end, gain, out, o):
             d += 1
 
 
+@compiled
+def sum_piece(base, b, start, x, index, value, scale, begin, end, gain, out, i, rest):
+    """`sum_row` into row i of `out` or, for a piece of a split row, where `rest` says.
+
+    `rest` is an array for sums of pieces and a place in it, -1 for a whole row.
+    """
+    partial, o = rest
+    if o < 0:
+        sum_row(base, b, start, x, index, value, scale, begin, end, gain, out, i)
+    else:
+        sum_row(base, b, start, x, index, value, scale, begin, end, gain, partial, o)
+
+
 @intrinsic(prefer_literal=True)
 def add_block(context, size, left, i, right, column, begin, end, log_alpha, shift, d):
     """The columns d to d + size of `add_products`, where size is a literal.
