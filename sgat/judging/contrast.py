@@ -24,7 +24,13 @@ FEWEST_IN_BIN = 100
 
 
 def contrast(
-    edges: Array, pairs: Array, rng: np.random.Generator, *, trees: int, num_free: int
+    edges: Array,
+    pairs: Array,
+    rng: np.random.Generator,
+    *,
+    trees: int,
+    num_free: int,
+    heed: Array | None = None,
 ) -> tuple[Array, Array]:
     """Scores of edges [E, F] and pairs [P, F].
 
@@ -43,6 +49,9 @@ def contrast(
     gap = edges[:, free].mean(axis=0) - pairs[:, free].mean(axis=0)
     rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
     score = np.zeros(len(signals))
+    heeded = np.ones(len(signals))
+    if heed is not None:
+        heeded[is_edge] = heed
     for number in range(2):
         seen = learns & (half != number)
         if len(np.unique(is_edge[seen])) < 2:
@@ -56,7 +65,7 @@ def contrast(
             monotonic_cst=rise,
             early_stopping=False,
             random_state=0,
-        ).fit(signals[seen], is_edge[seen])
+        ).fit(signals[seen], is_edge[seen], heeded[seen])
         score[half == number] = grown.decision_function(signals[half == number])
     # Ties are broken by chance, the same way for edges and pairs.
     score += 1e-6 * rng.standard_normal(len(score))

@@ -5,13 +5,15 @@ t is low, real edges are rare, and the rarer the lower:
 
     density(t) = f(t) (ρ + (1 - ρ) κ e^t)      for t < 0
 
-So the share ρ of wrong edges is what is left of the edges at the low end. It is too
-cautious rather than too bold. Where κ is large, real edges look like pairs of nodes
-with such degrees, and nothing is counted.
+So the share ρ of wrong edges is what is left of the edges at the low end. κ goes with
+how far real edges stand above pairs elsewhere, the separation
+
+    m = √2 Φ⁻¹((mean of Φ(t) - ρ / 2) / (1 - ρ)),      log κ ≈ 0.61 - 1.47 m
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -43,15 +45,31 @@ LOWEST, HIGHEST = -4.5, 6.0
 GRID = np.linspace(LOWEST, HIGHEST, 211)
 RIDGE = 3.0
 """How much the weight of a trait costs, by its square."""
-BY_CHANCE, BY_TRAITS = 4.0, 24.0
+BY_CHANCE, BY_TRAITS = 2.0, 4.0
 """How much twice the log of the likelihood gains by ρ where no edge is wrong: with one
 share for all edges, and with shares by traits, as real edges differ by traits too."""
+FEW_EDGES = 1000
+"""With so many edges the likelihood must gain twice as much: few edges prove little."""
+LEAST_TOLD = 0.6
+"""Share of the pairs that an edge outdoes on average; below it nothing is known."""
+NO_SHARE = -12.0
+"""Log-odds of ρ where no edge is wrong."""
+SHAPE_EDGES = 700
+"""Edges that the shape of the low end counts for."""
+USUAL_TAIL, TAIL_SPREAD = (0.61, 1.47), 0.4
+"""log κ is about the first less the second times the separation m, and its spread."""
+TAIL_ROUNDS, MOST_TAIL = 5, 1.0
+TRAIT_RIDGE = 0.5
 PRIOR_EDGES = 3.0
 """As if so many more edges were real: few edges prove little."""
 REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
 """Integral of f(t) e^t over t < 0."""
-USEFUL_TAIL, USELESS_TAIL = 0.25, 0.5
-"""κ up to which the share by degree counts in full, and from which it does not."""
+USEFUL = 1.95, 2.1
+"""m up to which real edges look too much like swapped pairs to tell of wrong edges that
+follow degree, and from which they tell."""
+AGREE = 1 / 3, 2 / 3
+"""Share by pairs of any nodes over that by swapped pairs, where those do not tell:
+below, real edges look like pairs, and above, there are wrong edges."""
 LEAST_SHARE = 0.003
 """Share that orders the edges of a graph in which nothing seems wrong."""
 HIGHEST_PRIOR = 1.5
@@ -164,26 +182,34 @@ class LowEnd(NamedTuple):
         share: ρ where edges have such traits, [E].
         tail: κ.
         trust: 1 if some edges are surely wrong, 0 if none may be.
+        separation: m, how far real edges stand above pairs.
     """
 
     share: Array
     tail: float
     trust: float
+    separation: float
 
 
-def low_end(score: Array, traits: Array) -> LowEnd:
+def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     """The share ρ of wrong edges by their traits [E, G], and κ, by likelihood.
 
-    With ρ = 0 the low end may look as it does by chance. The more the likelihood
-    gains by ρ, beside what it gains by chance, the more ρ is trusted.
+    Fitted to the edges `among`, [E] bool. The likelihood counts as that of
+    `SHAPE_EDGES` edges: more of them would only show that wrong edges are not quite
+    like pairs. κ follows from how far real edges stand above pairs, give or take
+    (`USUAL_TAIL`). The more the likelihood gains by ρ, beside what it gains by chance,
+    the more ρ is trusted.
     """
-    z, is_low = _sample(score, traits, 0.0)
-    sample = slice(None, None, max(len(score) // EDGES, 1))
-    rising = np.exp(score[sample][is_low].clip(min=-4))
-    number, low = len(is_low), float(is_low.sum())
+    place = np.flatnonzero(among)[:: max(int(among.sum()) // EDGES, 1)]
+    z, is_low = np.column_stack([np.ones(len(place)), traits[place]]), score[place] < 0
+    rising = np.exp(score[place][is_low].clip(min=-4))
+    above = float(ndtr(score[place]).mean())
+    number = len(is_low)
+    temper = min(1.0, SHAPE_EDGES / number)
 
-    def log_likelihood(parameters: Array) -> tuple[float, Array]:
-        share, tail = expit(z @ parameters[:-1]), np.exp(min(parameters[-1], 1.0))
+    def fit(found: Array, around: float) -> tuple[float, Array]:
+        """Log of the likelihood and of how usual κ is, and its slope."""
+        share, tail = expit(z @ found[:-1]), np.exp(min(found[-1], MOST_TAIL))
         height = (1 - share) * tail
         dense = share[is_low] + height[is_low] * rising
         rest = np.maximum((1 - share / 2 - height * REAL_LOW)[~is_low], 1e-9)
@@ -192,32 +218,49 @@ def low_end(score: Array, traits: Array) -> LowEnd:
         by_share[~is_low] = (tail * REAL_LOW - 0.5) / rest
         by_tail[is_low] = height[is_low] * rising / dense
         by_tail[~is_low] = -height[~is_low] * REAL_LOW / rest
-        slope = np.r_[
-            z.T @ (by_share * share * (1 - share)),
-            by_tail.sum() * (parameters[-1] < 1.0),
-        ]
-        return np.log(dense).sum() + np.log(rest).sum(), slope
+        by_tail *= found[-1] < MOST_TAIL
+        slope = np.r_[z.T @ (by_share * share * (1 - share)), by_tail.sum()]
+        unusual = (found[-1] - around) / TAIL_SPREAD
+        likely = temper * (np.log(dense).sum() + np.log(rest).sum())
+        slope *= temper
+        slope[-1] -= unusual / TAIL_SPREAD
+        return likely - unusual**2 / 2, slope
 
-    def loss(parameters: Array) -> tuple[float, Array]:
-        fit, slope = log_likelihood(parameters)
-        first = parameters[0]
+    def loss(found: Array, around: float) -> tuple[float, Array]:
+        value, slope = fit(found, around)
+        first, weight = found[0], found[1:-1]
         slope[0] += expit(-first) - PRIOR_EDGES * expit(first)
-        slope[1:-1] -= 2 * RIDGE * parameters[1:-1]
+        slope[1:-1] -= 2 * TRAIT_RIDGE * weight
         steady = log_expit(first) + PRIOR_EDGES * log_expit(-first)
-        return -fit - steady + RIDGE * (parameters[1:-1] ** 2).sum(), -slope
+        return TRAIT_RIDGE * (weight**2).sum() - value - steady, -slope
 
-    half = np.clip(low / number, 1e-3, 0.9)
-    start = np.r_[logit(half), np.zeros(traits.shape[1]), np.log(half)]
-    found = minimise(loss, start)
-    # Without wrong edges, κ has a closed form.
-    height = np.clip(low / number, 1e-9, 0.99 * REAL_LOW) / REAL_LOW
-    none = low * np.log(height) + np.log(rising).sum()
-    none += (number - low) * np.log(1 - height * REAL_LOW)
-    gain = 2 * (log_likelihood(found)[0] - none)
-    chance = BY_TRAITS if traits.shape[1] else BY_CHANCE
-    trust = max(0.0, 1 - (chance / max(gain, 1e-9)) ** 2)
-    share = expit(found[0] + traits @ found[1:-1])
-    return LowEnd(share, float(np.exp(min(found[-1], 1.0))), float(trust))
+    def without(log_tail: Array, around: float) -> tuple[float, Array]:
+        """The same where no edge is wrong."""
+        nothing = np.r_[NO_SHARE, np.zeros(traits.shape[1]), log_tail]
+        value, slope = fit(nothing, around)
+        return -value, -slope[-1:]
+
+    found = np.r_[logit(is_low.mean().clip(1e-3, 0.9)), np.zeros(traits.shape[1]), -3]
+    share = 0.0
+    for _ in range(TAIL_ROUNDS):
+        real = np.clip((above - share / 2) / (1 - share), 0.5, 1 - 1e-6)
+        separation = float(np.sqrt(2) * ndtri(real))
+        around = USUAL_TAIL[0] - USUAL_TAIL[1] * separation
+        found = minimise(functools.partial(loss, around=around), found)
+        share = float(expit(z @ found[:-1]).mean().clip(max=0.95))
+    none = minimise(functools.partial(without, around=around), np.array([around]))
+    gain = 2 * (fit(found, around)[0] + without(none, around)[0])
+    chance = (BY_TRAITS if traits.shape[1] else BY_CHANCE) * (1 + FEW_EDGES / number)
+    is_told = gain > chance and above > LEAST_TOLD
+    trust = 1 - float(chance / gain) ** 2 if is_told else 0.0
+    by_traits = expit(found[0] + traits @ found[1:-1])
+    return LowEnd(by_traits, float(np.exp(found[-1])), trust, separation)
+
+
+def between(value: float, bounds: tuple[float, float]) -> float:
+    """0 up to the lower bound, 1 from the upper one on, a line between."""
+    low, high = bounds
+    return float(np.clip((value - low) / (high - low), 0, 1))
 
 
 def excess(score: Array, group: Array) -> Array:
@@ -255,14 +298,14 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
     return prior + (low + high) / 2
 
 
-def with_doubt(wrong: Array) -> Array:
-    """P(wrong) where some real edges look as wrong as any; as many are wrong, [E].
+def with_doubt(wrong: Array, number: float) -> Array:
+    """P(wrong) of which this number is wrong, where some real edges look wrong, [E].
 
     The fewer edges are wrong, the likelier one that looks wrong is a real one.
     """
-    share = float(wrong.mean())
+    share = number / len(wrong)
     most = share / (share + ODD)
     odds = logit(wrong.clip(1e-12, 1 - 1e-12))
-    shift = with_share(-odds, np.zeros(len(odds)), wrong.sum() / most)
+    shift = with_share(-odds, np.zeros(len(odds)), number / most)
     found: Array = most * expit(odds + shift)
     return found

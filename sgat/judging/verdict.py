@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit
 
 from sgat.features import Features
 from sgat.judging import shares
@@ -20,13 +20,15 @@ Progress = Callable[[str], None]
 
 ROUNDS = 2
 """Rounds with all signals, each with the weights that the last one found."""
-LEAST_TOLD = 0.6
-"""Share of the pairs that an edge outdoes on average; below it nothing is known."""
 TREES, TREES_OF_CONTENT, TREES_OF_FEW, FEW = 40, 25, 12, 1_000
 """Trees of each contrast, and of one with few edges."""
 AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
 """Part of the share of wrong edges between any nodes that swapped pairs stand for, and
 its limit."""
+LEAST_HEED = 0.02
+"""Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
+LEAST_UNSHARED = 0.1
+"""Share of edges without common neighbours that rings of wrong edges show against."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
 """Edges, each counted once, and pairs with which a graph can be judged at all."""
 
@@ -86,11 +88,13 @@ def assess(
     group = (label >= 0)[ends].sum(axis=0)
     traits = [centred, (group == 1)[:, None], (group == 2)[:, None]]
 
-    def scores(found: Array, trees: int, num_free: int = 2) -> Array:
+    def scores(
+        found: Array, trees: int, num_free: int = 2, heed: Array | None = None
+    ) -> Array:
         trees = trees if count > FEW else TREES_OF_FEW
         both = found[pairs.edges], found[pairs.swapped]
         return normal_scores_by_degree(
-            *contrast(*both, rng, trees=trees, num_free=num_free),
+            *contrast(*both, rng, trees=trees, num_free=num_free, heed=heed),
             degrees,
             signals.degrees[pairs.swapped],
         )
@@ -108,18 +112,22 @@ def assess(
 
     by_content = weight = np.ones(count)
     first = None
+    doubt = np.zeros(count)
     if x is not None:
         say("comparing features")
         first = scores(signals.of_content, TREES_OF_CONTENT)
-        wrong, _ = suspect(first)
+        doubt, _ = suspect(first)
+        wrong = doubt
         if wrong.mean() < 0.9:
             by_content = 1 - wrong
             weight = _relative(ends, num_nodes, by_content)
+    heed = None
     for number in range(ROUNDS):
         say(f"comparing surroundings, round {number + 1} of {ROUNDS}")
         found = signals.of_all(weight)
-        score = scores(found, TREES, signals.num_free)
+        score = scores(found, TREES, signals.num_free, heed)
         wrong, prior = suspect(score)
+        heed = np.maximum(1 - wrong, LEAST_HEED)
         weight = _relative(ends, num_nodes, (1 - wrong) * by_content)
     say("counting wrong edges")
     loose = normal_scores(
@@ -129,8 +137,10 @@ def assess(
             rng,
             trees=TREES,
             num_free=signals.num_free,
+            heed=heed,
         )
     )
+    shared = found[pairs.edges, signals.shared] > 0
     wrong = _combine(
         first if first is not None else score,
         score,
@@ -139,29 +149,36 @@ def assess(
         centred,
         group,
         shares.suspicion(ends, num_nodes, wrong)[:, 0],
-        least=_least_sure(
-            found[pairs.edges, signals.shared], has_features=x is not None
-        ),
+        ring=np.zeros(count) if first is None else _in_rings(first, doubt, shared),
+        least=0.0 if x is not None else 0.5 * float(1 - shared.mean()),
     )
     return Assessment(wrong, _reasons(wrong, found, pairs, signals, ends, num_nodes))
 
 
-def _least_sure(found: Array, *, has_features: bool) -> float:
-    """Share of wrong edges that may as well be real ones that look like pairs.
+def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
+    """P(wrong) of edges that speak for each other only, as in rings of spam, [E].
 
-    Without features, half of the edges whose ends share no neighbour: nothing but
-    their number is known of them.
+    Edges whose ends share neighbours are more alike than others. Where they are less
+    alike, some share neighbours by wrong edges alone; `doubt`, which goes by content,
+    says which. Where nearly all ends share neighbours, there is nothing to compare.
     """
-    return 0.0 if has_features else 0.5 * float((found <= 0).mean())
+    ring = np.zeros(len(first))
+    if 1 - shared.mean() < LEAST_UNSHARED:
+        return ring
+    share = shares.excess(first, shared.astype(np.int64))[1]
+    if share:
+        odds = logit(doubt[shared].clip(1e-9, 1 - 1e-9))
+        number = share * shared.sum()
+        ring[shared] = expit(odds + shares.with_share(-odds, 0 * odds, number))
+    return ring
 
 
-def _counted(score: Array, traits: Array, least: float) -> tuple[Array, float]:
-    """Share of wrong edges by their traits, [E], as far as it is sure, and κ."""
-    end = shares.low_end(score, traits)
-    share = end.share * end.trust * (ndtr(score).mean() > LEAST_TOLD)
+def _sure(end: shares.LowEnd, useful: float, least: float) -> Array:
+    """Share of wrong edges by their traits as far as it is sure, [E]."""
+    share = end.share * end.trust * useful
     if least:
         share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
-    return share, end.tail
+    return share
 
 
 def _combine(
@@ -173,41 +190,53 @@ def _combine(
     group: Array,
     suspect: Array,
     *,
+    ring: Array,
     least: float,
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
-    evenly, any_tail = _counted(loose, np.zeros((count, 0)), least)
-    any_share = float(evenly.mean())
-    by_degree, tail = _counted(score, degrees, least)
-    by_degree *= np.clip(
-        (shares.USELESS_TAIL - tail) / (shares.USELESS_TAIL - shares.USEFUL_TAIL), 0, 1
-    )
+    everywhere = np.ones(count, dtype=bool)
+    # Attacks aim at labelled nodes: those are counted apart, if others are left.
+    unaimed = group == 0 if (group == 0).mean() > 0.5 else everywhere
+    by_traits = shares.low_end(score, degrees, unaimed)
+    evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
+    useful = shares.between(by_traits.separation, shares.USEFUL)
+    agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
+    any_tail, tail = evenly.tail, by_traits.tail
+    told = max(useful, shares.between(agree, shares.AGREE))
+    any_share = _sure(evenly, told, least).mean()
+    by_degree = _sure(by_traits, useful, least)
     # Pairs of any nodes are found among swapped ones as well: they count once.
-    left = max(0.0, 1 - any_share * count / max(by_degree.sum(), 1e-9))
+    left = max(0.0, 1 - any_share / max(by_degree.mean(), 1e-9))
     aimed = shares.excess(first, group)
     # Where few are wrong, swapped pairs rank edges better than pairs of any nodes.
     as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
-    least_swapped = max(as_swapped, shares.LEAST_SHARE)
+    least_swapped = max(as_swapped, shares.LEAST_SHARE * useful)
+    least_any = max(shares.LEAST_SHARE * (1 - useful), 1e-4)
+    even = np.full(count, logit(max(any_share, least_any)))
+    likely = np.maximum(shares.likelihood(loose, even), np.log(any_tail + 1e-3) + loose)
+    number = max(any_share - as_swapped, least_any) * count
+    loosely = expit(shares.with_share(likely, even, number) - likely)
     prior = prior.clip(max=shares.HIGHEST_PRIOR)
     heavier = np.log(tail + 1e-3) + shares.SUSPECT_TAIL * suspect.clip(0, 4)
+    numbers = [0.0] * 3
     for _ in range(2):
         likely = np.maximum(shares.likelihood(score, prior), heavier + score)
         prior = prior.copy()
         for place in np.unique(group):
             here = group == place
-            number = max(
-                left * by_degree[here].sum(),
-                aimed[place] * here.sum(),
-                least_swapped * here.sum(),
-            )
+            by_source = left * by_degree[here].sum()
+            least_here = max(least_swapped, 1e-4) * here.sum()
+            at_known = aimed[place] * here.sum()
+            number = max(by_source, at_known, least_here)
             prior[here] = shares.with_share(likely[here], prior[here], number)
+            numbers[place] = max(
+                max(by_source, least_here) + loosely[here].sum(), at_known
+            )
     swapped = expit(prior - likely)
-    even = np.full(count, logit(max(any_share, 1e-4)))
-    likely = np.maximum(shares.likelihood(loose, even), np.log(any_tail + 1e-3) + loose)
-    number = max(any_share - as_swapped, 1e-4) * count
-    loosely = expit(shares.with_share(likely, even, number) - likely)
-    return shares.with_doubt(1 - (1 - swapped) * (1 - loosely))
+    # Edges that both kinds explain would be missing from the number of both.
+    wrong = 1 - (1 - swapped) * (1 - loosely) * (1 - ring)
+    return shares.with_doubt(wrong, sum(numbers) + ring.sum())
 
 
 def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
