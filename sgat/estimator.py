@@ -175,7 +175,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         if result.interrupted:
             raise KeyboardInterrupt
         history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
-        header = saved_model.model_header(graphs[0], result)
+        header = saved_model.model_header(graphs[0], result.best_epoch)
         scored = score_graphs(result.sgat, graphs, result.graphs)
         saved = SavedModel(config, result.sgat, header)
         self._set_fitted(saved, history, edge_table(scored), scored, given)

@@ -45,7 +45,11 @@ class NodeClassifier(nn.Module):
 
     can_replay = False
     progress = 0.0
-    class_temperature = 1.0
+    class_temperature: Tensor  # a scalar
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("class_temperature", torch.ones(()))
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
@@ -72,9 +76,7 @@ class NodeClassifier(nn.Module):
     ) -> Tensor:
         """Class scores of every node, [N, C]; arguments as of `compute`."""
         logits = self.compute(x, edge_index, edge_weight, seed=seed).logits
-        if self.training or self.class_temperature == 1:
-            return logits
-        return logits / self.class_temperature
+        return logits if self.training else logits / self.class_temperature
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor | None:
         """Score of each edge; edges with higher scores are kept first, [E].

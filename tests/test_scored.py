@@ -215,7 +215,7 @@ def test_without_a_role_test_nodes_are_scored_else_all_that_are_labelled():
 def test_other_metrics_go_by_stored_probabilities_and_predictions(metric):
     data = block_graph()
     model = some_model(data)
-    model.class_temperature = 3.0
+    model.class_temperature.fill_(3)
     scored = score_graphs(model, [data])
     logits = model(data.x, data.graph)[data.test]
     expected = metrics.score(logits, data.y[data.test], metric).item()

@@ -112,7 +112,7 @@ def write_results(
 
     Where the data came from `files`, the edges are written as their rows.
     """
-    header = model_header(scored[0].data, result)
+    header = model_header(scored[0].data, result.best_epoch)
     draft = folder.draft
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])

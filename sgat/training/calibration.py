@@ -33,10 +33,9 @@ class Calibration:
 def fit_temperature(logits: Tensor, y: Tensor) -> float:
     """The temperature T > 0 whose softmax(logits / T) has the lowest loss.
 
-    The loss takes a node to be of its class with probability 1 - ε and of any other
-    with the rest, ε = 1 / (n + 2) (Platt, 1999), so that few nodes that are all right
-    do not ask for certainty. It is convex in 1 / T. T is 1 for fewer than `LEAST_NODES`
-    nodes and where no other is better.
+    The loss shares ε = 1 / (n + 2) of every node among all classes (Platt, 1999), so
+    that few nodes that are all right do not ask for certainty. It is convex in 1 / T. T
+    is 1 for fewer than `LEAST_NODES` nodes and where no other is better.
 
     Args:
         logits: Class scores, [n, C].
@@ -60,15 +59,13 @@ def fit_temperature(logits: Tensor, y: Tensor) -> float:
     return math.exp(found.x) if found.fun < loss(0.0) else 1.0
 
 
-def calibration_error(logits: Tensor, y: Tensor) -> float | None:
-    """Mean difference of probabilities and shares of right predictions; None of none.
+def calibration_error(logits: Tensor, y: Tensor) -> float:
+    """Mean difference of probabilities and shares of right predictions.
 
         Σ_b |Σ_{i in bin b} (p_i - right_i)| / n
 
     p_i is the probability of the predicted class; with several labels, that of each.
     """
-    if not len(y):
-        return None
     probability = metrics.probabilities(logits.cpu(), y.dim() == 2)
     right = y.cpu() > 0
     if y.dim() == 1:
@@ -86,10 +83,9 @@ def calibrate(model: NodeClassifier, graphs: Sequence[NodeData]) -> Calibration:
     parts = [data for data in graphs if bool(data.val.any())]
     if not parts:
         return Calibration(1.0, None, None)
-    model.eval().class_temperature = 1.0
+    temperature = model.eval().class_temperature.fill_(1)
     logits = torch.cat([model(data.x, data.graph)[data.val] for data in parts])
     y = torch.cat([data.y[data.val] for data in parts])
-    model.class_temperature = fit_temperature(logits, y)
-    scaled = logits / model.class_temperature
-    before, after = (calibration_error(part, y) for part in (logits, scaled))
-    return Calibration(model.class_temperature, before, after)
+    temperature.fill_(fit_temperature(logits, y))
+    before, after = (calibration_error(logits / t, y) for t in (1, temperature))
+    return Calibration(temperature.item(), before, after)

@@ -7,7 +7,6 @@ them too: the settings, the weights, the records of the epochs and the scored ed
 import contextlib
 import dataclasses
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from sgat.training import files
 from sgat.training.files import write_parquet, write_records
 from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import chosen_device
-from sgat.training.result import Result
 
 CONFIG, MODEL = "config.toml", "model.safetensors"
 METRICS, EDGES = "metrics.jsonl", "edges.parquet"
@@ -36,7 +34,7 @@ class SavedModel:
     header: dict[str, Any]  # see `model_header`
 
 
-def model_header(data: NodeData, result: Result) -> dict[str, Any]:
+def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
     """All that is needed besides the settings to build the network again."""
     return {
         "format": files.MODEL_FORMAT,
@@ -45,8 +43,7 @@ def model_header(data: NodeData, result: Result) -> dict[str, Any]:
         "num_features": data.num_features,
         "num_edges": data.graph.num_edges,
         "edges_sha256": data.graph.fingerprint,
-        "best_epoch": result.best_epoch,
-        "class_temperature": result.model.class_temperature,
+        "best_epoch": best_epoch,
     }
 
 
@@ -110,14 +107,6 @@ def read_model(folder: Path) -> SavedModel:
         header["num_edges"],
     )
     files.load_weights(model, tensors, path)
-    # Runs of earlier versions have none.
-    temperature = header.get("class_temperature", 1.0)
-    if not (isinstance(temperature, int | float) and 0 < temperature < math.inf):
-        raise ValueError(
-            f"{path} is damaged: `class_temperature` must be positive and finite, got"
-            f" {temperature!r}."
-        )
-    model.class_temperature = temperature
     return SavedModel(config, model.eval(), header)
 
 

@@ -10,10 +10,8 @@ from support.small_run import content, finished
 
 import sgat
 from sgat.config import Config
-from sgat.node_classifier import NodeClassifier
 from sgat.runs.folder import RunFolder
 from sgat.training import files
-from sgat.training.result import Result
 from sgat.training.saved_model import check_fits, model_header
 
 
@@ -173,25 +171,6 @@ def test_a_run_of_another_format_is_refused(tmp_path, monkeypatch):
         sgat.load(tmp_path / "run")
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, float("inf"), "2", None])
-def test_a_temperature_that_is_none_is_refused(temperature, classifier, tmp_path):
-    classifier.save(tmp_path / "run")
-    path = tmp_path / "run" / "model.safetensors"
-    tensors, header = files.load_tensors(path)
-    files.save_tensors(path, tensors, {**header, "class_temperature": temperature})
-    with pytest.raises(ValueError, match="`class_temperature` must be positive and"):
-        sgat.load(tmp_path / "run")
-
-
-def test_a_run_without_a_temperature_loads(classifier, tmp_path):
-    classifier.save(tmp_path / "run")
-    path = tmp_path / "run" / "model.safetensors"
-    tensors, header = files.load_tensors(path)
-    assert header.pop("class_temperature") == classifier.model_.class_temperature
-    files.save_tensors(path, tensors, header)
-    assert sgat.load(tmp_path / "run").model_.class_temperature == 1
-
-
 def test_a_run_of_the_command_line_loads(tmp_path):
     from sgat.cli import main
     from sgat.data.named import load_karate
@@ -213,7 +192,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 def test_a_model_reads_only_what_fits_it():
     data, other = small_graph(), block_graph(seed=5)
     free = Config().replace(model={"gate_mode": "transductive"})
-    header = model_header(data, Result(NodeClassifier(), [data], [], 1, []))
+    header = model_header(data, 1)
     check_fits(data, free, header)
     check_fits(other, Config(), header)
     with pytest.raises(ValueError, match="Transductive gates know the edges"):
