@@ -67,6 +67,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         weight_decay: L2 penalty on the parameters.
         dropout: Share of features to drop before every projection in training.
         attention_dropout: Share of attention coefficients to drop in training.
+        metric: Score that chooses the model, and that `score` gives.
         patience: Stop after so many epochs without a better validation score.
         validation: Share of the labelled nodes to hold out where there is no split.
         seed: Seed of everything that is drawn; the same seed gives the same result.
@@ -77,13 +78,11 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     Attributes:
         model_: The trained `SGAT`, in evaluation mode.
         classes_: Class names in the order of the columns of `predict_proba`.
-        edges_: One row per edge of the training graphs, self-loops left out: src, dst,
-            weight, log_alpha, probability, gate, kept, attention if the read-out uses
-            it (and graph, if there are several).
+        edges_: One row per edge of the training graphs, without self-loops: src, dst,
+            weight and scores (and graph, if there are several).
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
-        noise_share_: Share of the training graphs' edges estimated to be wrong, the
-            mean of P(wrong); None unless gates go by evidence, and without edges.
+        noise_share_: Estimated share of wrong edges; None unless gates go by evidence.
         config_: All settings.
         scored_: The training data as `sgat.scored.ScoredGraph`, with the scores of its
             edges and the predictions of its nodes.
@@ -104,6 +103,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         weight_decay: float = TrainConfig.weight_decay,
         dropout: float = ModelConfig.dropout,
         attention_dropout: float = ModelConfig.attention_dropout,
+        metric: str = TrainConfig.metric,
         patience: int | None = TrainConfig.patience,
         validation: float = 0.2,
         seed: int = TrainConfig.seed,
@@ -123,6 +123,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.weight_decay = weight_decay
         self.dropout = dropout
         self.attention_dropout = attention_dropout
+        self.metric = metric
         self.patience = patience
         self.validation = validation
         self.seed = seed
@@ -273,26 +274,25 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         role: Literal["train", "val", "test"] | None = None,
         **options: Any,
     ) -> float:
-        """Accuracy, or micro-F1 for several labels.
+        """The `metric` of the settings; NaN where the nodes give it no value.
 
         Args:
             data: As in `predict`.
             edges: With plain arrays, the edges.
             y: With plain arrays, the labels.
             edge_weight: With plain arrays, the weights of the edges.
-            role: Nodes to score; None takes the test nodes, or all labelled nodes where
-                there are no test nodes.
+            role: Nodes to score; None for test nodes, or all labelled without any.
             options: As in `fit`.
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
         read = {"y": y, "need_labels": True}
         _, scored = self._scored(data, edges, edge_weight, options, **read)
-        found, _ = node_score(scored, role)
-        if found is None:
+        found, number = node_score(scored, role, self.config_.train.metric)
+        if not number:
             what = f"node with the role {role!r}" if role else "labelled node"
             raise ValueError(f"There is no {what} to score the predictions on.")
-        return found
+        return float("nan") if found is None else found
 
     def score_edges(
         self,

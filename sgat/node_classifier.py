@@ -39,11 +39,17 @@ class NodeClassifier(nn.Module):
 
     A CUDA graph can replay a pass (`can_replay`) that never waits for the device and
     takes its seed as a tensor. Before every epoch the trainer sets `progress`: the
-    share of the training that is done, in [0, 1).
+    share of the training that is done, in [0, 1). Class scores are divided by
+    `class_temperature` where a model is evaluated by a call; `compute` never does it.
     """
 
     can_replay = False
     progress = 0.0
+    class_temperature: Tensor  # a scalar
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("class_temperature", torch.ones(()))
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
@@ -69,7 +75,8 @@ class NodeClassifier(nn.Module):
         seed: Seed | None = None,
     ) -> Tensor:
         """Class scores of every node, [N, C]; arguments as of `compute`."""
-        return self.compute(x, edge_index, edge_weight, seed=seed).logits
+        logits = self.compute(x, edge_index, edge_weight, seed=seed).logits
+        return logits if self.training else logits / self.class_temperature
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor | None:
         """Score of each edge; edges with higher scores are kept first, [E].

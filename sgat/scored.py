@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,16 +12,18 @@ import torch
 from torch import Tensor
 
 from sgat import ops
-from sgat.data.node_data import NodeData
+from sgat.config.sections import Metric, RealMetric
+from sgat.data.node_data import NodeData, labelled
 from sgat.gates import Gates
 from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.training import metrics
-from sgat.training.metrics import score_nodes
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
 
+SMALL_CLASS = 0.2
+"""Share of the labelled nodes below which a class makes the classes uneven."""
 SCORES = ("log_alpha", "probability", "gate", "kept", "attention")
 """Columns of a score table, after those of the input; `attention` if it is used."""
 
@@ -139,11 +141,41 @@ def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
 
 
 def node_score(
-    scored: Sequence[ScoredGraph], role: str | None = None
+    scored: Sequence[ScoredGraph], role: str | None = None, metric: Metric = "auto"
 ) -> tuple[float | None, int]:
-    """Score of the predictions, and the number of nodes; see `score_nodes`."""
-    graphs = [part.data for part in scored]
-    return score_nodes(graphs, [part.prediction for part in scored], role)
+    """Score of the nodes of a role, None where it has no value; their number.
+
+    Without a role the test nodes count, or all labelled nodes if none is for testing.
+    """
+    if role is None and any(bool(part.data.test.any()) for part in scored):
+        role = "test"
+    found = []
+    for part in scored:
+        mask = getattr(part.data, role) if role else labelled(part.data.y)
+        found.append((part.prediction[mask], part.probability[mask], part.data.y[mask]))
+    prediction, probability, y = map(torch.cat, zip(*found, strict=True))
+    value = metrics.score_predictions(prediction, probability, y, metric)
+    return metrics.as_number(value), len(y)
+
+
+def uneven_scores(scored: Sequence[ScoredGraph]) -> dict[str, float | None] | None:
+    """Every metric of the test nodes, and the share of their largest class.
+
+    None where no class has less than `SMALL_CLASS` of the labelled nodes, where nodes
+    have several labels, and without test nodes.
+    """
+    y, size = torch.cat([part.data.y for part in scored]), scored[0].data.num_classes
+    tested = y[torch.cat([part.data.test for part in scored])]
+    if y.dim() == 2 or not len(tested):
+        return None
+    shares = torch.bincount(y[y >= 0], minlength=size) / (y >= 0).sum()
+    if shares.min() >= SMALL_CLASS:
+        return None
+    names: tuple[RealMetric, ...] = get_args(RealMetric)
+    found: dict[str, float | None] = {
+        name: node_score(scored, "test", name)[0] for name in names
+    }
+    return found | {"largest_class": tested.bincount().max().item() / len(tested)}
 
 
 def edge_table(scored: Sequence[ScoredGraph]) -> Any:

@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import os
 import signal
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
 from support.small_data import block_graph, several_graphs
 
 import sgat
@@ -340,6 +342,25 @@ def test_scores_of_nobody_are_refused(fitted):
     untested = small_graph().with_split(~nobody, nobody, nobody)
     with pytest.raises(ValueError, match="no node with the role 'test'"):
         fitted.score(untested, role="test")
+
+
+def test_the_score_is_the_metric_of_the_settings(tmp_path):
+    data = small_graph(num_classes=2)
+    classifier = quick(metric="roc_auc", train={"class_weights": True}).fit(data)
+    probability = classifier.predict_proba()[:, 1]
+    for role in ("val", "test"):
+        mask = getattr(data, role)
+        expected = roc_auc_score(data.y[mask], probability[mask])
+        assert classifier.score(role=role) == pytest.approx(expected)
+    best = classifier.history_["val"].max()
+    assert classifier.score(role="val") == pytest.approx(best)
+    classifier.save(tmp_path / "run")
+    loaded = sgat.load(tmp_path / "run")
+    assert loaded.metric == "roc_auc" and loaded.train == {"class_weights": True}
+    assert loaded.score(data) == classifier.score()
+    assert np.array_equal(loaded.predict_proba(data)[:, 1], probability)
+    alone = dataclasses.replace(data, y=torch.zeros_like(data.y))
+    assert np.isnan(classifier.score(alone))
 
 
 def test_numpy_numbers_and_devices_are_settings():

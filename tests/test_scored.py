@@ -22,7 +22,9 @@ from sgat.scored import (
     node_table,
     score_graphs,
     score_table,
+    uneven_scores,
 )
+from sgat.training import metrics
 from sgat_lab.trials.evaluation import evaluate
 
 GATES = HardConcrete()
@@ -187,3 +189,62 @@ def test_predictions_are_scored_over_all_graphs_of_a_role():
     (test,) = evaluate(some_model(graphs[0]), graphs, ["test"])
     assert node_score(scored) == (test.score, graphs[4].num_nodes)
     assert node_score(scored, "train")[1] == sum(g.num_nodes for g in graphs[:3])
+
+
+def test_without_a_role_test_nodes_are_scored_else_all_that_are_labelled():
+    data = block_graph()
+    y = data.y.clone()
+    y[:100] = -1
+    nobody = torch.zeros_like(data.test)
+    untested = dataclasses.replace(data.with_split(data.train, nobody, nobody), y=y)
+    model = some_model(data)
+    (made,) = score_graphs(model, [data])
+    right = made.prediction == data.y
+    for graph, role, mask in (
+        (data, None, data.test),
+        (data, "train", data.train),
+        (untested, None, y >= 0),
+    ):
+        score, number = node_score([dataclasses.replace(made, data=graph)], role)
+        assert number == int(mask.sum()) > 0
+        assert score == pytest.approx(right[mask].double().mean().item())
+    assert node_score([dataclasses.replace(made, data=untested)], "test") == (None, 0)
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "macro_f1"])
+def test_other_metrics_go_by_stored_probabilities_and_predictions(metric):
+    data = block_graph()
+    model = some_model(data)
+    model.class_temperature.fill_(3)
+    scored = score_graphs(model, [data])
+    logits = model(data.x, data.graph)[data.test]
+    expected = metrics.score(logits, data.y[data.test], metric).item()
+    assert node_score(scored, "test", metric)[0] == pytest.approx(expected)
+    same = dataclasses.replace(data, y=torch.zeros_like(data.y))
+    score, number = node_score(score_graphs(model, [same]), None, metric)
+    assert number == int(data.test.sum())
+    assert (score is None) == (metric in metrics.RANKED)
+
+
+def test_uneven_classes_are_scored_by_every_metric():
+    data = block_graph()
+    y = torch.arange(data.num_nodes) % 3
+    even = dataclasses.replace(data, y=y)
+    model = some_model(data)
+    assert uneven_scores(score_graphs(model, [even])) is None
+    y = torch.where(torch.arange(data.num_nodes) % 6 == 0, 2, y % 2)
+    scored = score_graphs(model, [dataclasses.replace(data, y=y)])
+    found = uneven_scores(scored)
+    assert list(found) == [
+        *("accuracy", "balanced_accuracy", "macro_f1", "roc_auc"),
+        *("average_precision", "largest_class"),
+    ]
+    share = found.pop("largest_class")
+    assert share == pytest.approx(y[data.test].bincount().max() / data.test.sum())
+    for name, value in found.items():
+        assert value == node_score(scored, "test", name)[0]
+    nobody = torch.zeros_like(data.test)
+    untested = dataclasses.replace(data, y=y, test=nobody)
+    assert uneven_scores(score_graphs(model, [untested])) is None
+    graphs = several_graphs()
+    assert uneven_scores(score_graphs(some_model(graphs[0]), graphs)) is None

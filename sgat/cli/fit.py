@@ -116,8 +116,10 @@ def go_on(folder: Path, pruned: Path | None) -> str:
 
 def describe(summary: dict[str, Any], files: list[str]) -> str:
     """The result in a few lines, and what to do next."""
-    name = "accuracy" if "accuracy" in summary else "micro_f1"
-    title = name.replace("_", "-")
+    from sgat.training.metrics import TITLES
+
+    # Runs of earlier versions do not say.
+    name = summary.get("metric", "accuracy" if "accuracy" in summary else "micro_f1")
     removed, total = summary["edges_removed"], summary["edges"]
     nodes = summary["nodes"]
     lines = [""]
@@ -125,9 +127,17 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
         tested = summary["test_nodes"]
         counted = f" ({round(summary[name] * tested)} of {tested})"
         shown = counted if name == "accuracy" else f" on {tested} nodes"
-        lines.append(f"test {title:<14} {summary[name]:.2%}{shown}")
+        lines.append(f"test {TITLES[name]:<14} {summary[name]:.2%}{shown}")
+    others = summary.get("test_scores") or {}
+    titles = {**TITLES, "largest_class": "largest class"}
+    lines += [
+        f"  {titles[other]:<17} {value:.2%}"
+        for other, value in others.items()
+        if other != name and value is not None
+    ]
     if summary["validation"] is not None:
-        lines.append(f"validation          {summary['validation']:.2%}")
+        what = f"validation {TITLES[name]}"
+        lines.append(f"{what:<19} {summary['validation']:.2%}")
     if summary.get("noise_share") is not None:
         lines.append(f"estimated noise     {summary['noise_share']:.1%} of the edges")
     lines += [

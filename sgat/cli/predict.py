@@ -97,7 +97,9 @@ def describe(found: Prediction, written: list[str]) -> str:
         f"edges kept          {count}{share}",
     ]
     if found.score is not None:
-        title = found.score_name.replace("_", "-")
+        from sgat.training.metrics import TITLES
+
+        title = TITLES[found.score_name]
         lines.append(f"{title:<20}{found.score:.2%} on {found.scored:,} nodes")
     lines.append(f"written to          {', '.join(written)}")
     return "\n".join(lines)

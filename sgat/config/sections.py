@@ -31,6 +31,10 @@ Scorer = Literal[
 ]
 Activation = Literal["relu", "elu"]
 GateMode = Literal["inductive", "transductive"]
+RealMetric = Literal[
+    "accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"
+]
+Metric = Literal["auto", RealMetric]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +131,12 @@ class TrainConfig(Settings):
             decides, and with other scorers `l0_weight`.
         warmup: Number of epochs over which λ rises from 0, or the kept share falls from
             1 to `keep`. By default 0 for λ, 30 % of the epochs for `keep`.
+        metric: Score that chooses the model and is reported. auto: accuracy, micro-F1
+            with several labels per node. roc_auc and average_precision go by the
+            probabilities, of the last class if there are two, else mean over classes.
+            macro_f1 and balanced_accuracy count all classes alike.
+        class_weights: Weigh classes in the loss by the inverse of their number of
+            training nodes.
         patience: Stop after this many epochs without a better validation score.
         select: Epoch whose model is kept: best, by the validation score, or last.
         ties: Epoch that is best among equal validation scores: latest or first.
@@ -144,6 +154,8 @@ class TrainConfig(Settings):
     l0_weight: Price = 1e-6
     keep: ShareLeft | None = None
     warmup: CountOrZero | None = None
+    metric: Metric = "auto"
+    class_weights: bool = False
     patience: Count | None = None
     select: Literal["best", "last"] = "best"
     ties: Literal["latest", "first"] = "latest"

@@ -15,13 +15,14 @@ from scipy import sparse
 from torch import Tensor
 
 from sgat import ops
+from sgat.config.sections import Metric
 from sgat.data.node_data import NodeData, merge
 from sgat.data.prepare import component_of_nodes
 from sgat.data.statistics import known_neighbours
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.scored import ScoredGraph
+from sgat.scored import ScoredGraph, node_score
 from sgat.training import metrics
 from sgat.training.budget import bias_shift
 
@@ -287,6 +288,7 @@ def removal_curve(
     seen: Sequence[NodeData] | None = None,
     *,
     steps: int = STEPS,
+    metric: Metric = "auto",
 ) -> list[RemovalPoint]:
     """Evaluate a trained model with more and more of its edges removed.
 
@@ -299,39 +301,48 @@ def removal_curve(
     threshold among them, and it is the only one without edges or steps.
     """
     device = next(model.parameters()).device
-    graphs = [part.data for part in scored]
-    seen = [data.to(device) for data in graphs] if seen is None else seen
+    seen = [part.data.to(device) for part in scored] if seen is None else seen
     gates = model.gating.gates
-    sizes = [data.graph.num_edges for data in graphs]
+    sizes = [data.graph.num_edges for data in seen]
     log_alpha = torch.cat([part.edges.log_alpha for part in scored]).to(device)
     num_edges = len(log_alpha)
 
-    def point(predictions: list[Tensor], shift: Tensor) -> RemovalPoint:
+    def point(scores: Sequence[float | None], shift: Tensor) -> RemovalPoint:
         removed = int((~gates.is_kept(log_alpha + shift)).sum())
         return RemovalPoint(
             removed=removed / max(num_edges, 1),
             threshold=gates.threshold - float(shift),
-            validation=metrics.score_nodes(graphs, predictions, "val")[0],
-            test=metrics.score_nodes(graphs, predictions, "test")[0],
+            validation=scores[0],
+            test=scores[1],
         )
 
-    made = point([part.prediction for part in scored], log_alpha.new_zeros(()))
+    trained = [node_score(scored, role, metric)[0] for role in ("val", "test")]
+    made = point(trained, log_alpha.new_zeros(()))
     points = [dataclasses.replace(made, is_trained=True)]
     for step in range(steps + 1 if num_edges and steps else 0):
         shift = bias_shift(log_alpha, round((1 - step / steps) * num_edges), gates)
         moved = (log_alpha + shift).split(sizes)
-        predictions = [
-            _prediction(model, *pair) for pair in zip(seen, moved, strict=True)
-        ]
-        points.append(point(predictions, shift))
+        logits = [_logits(model, *pair) for pair in zip(seen, moved, strict=True)]
+        scores = [_score(seen, logits, role, metric) for role in ("val", "test")]
+        points.append(point(scores, shift))
     return sorted(points, key=lambda point: (point.removed, point.threshold))
 
 
-def _prediction(model: SGAT, data: NodeData, log_alpha: Tensor) -> Tensor:
-    """Predictions of the nodes with gates at these locations, on the CPU."""
+def _logits(model: SGAT, data: NodeData, log_alpha: Tensor) -> Tensor:
+    """Class scores of the nodes with gates at these locations, [N, C]."""
     gating, graph = model.gating, data.graph
     zero = log_alpha.new_zeros(graph.num_nodes)
     opened = ops.open_edges(
         graph, zero, zero, log_alpha, gates=gating.gates, backend=gating.backend
     )
-    return metrics.decide(model(data.x, opened), data.is_multilabel).cpu()
+    logits: Tensor = model(data.x, opened)
+    return logits
+
+
+def _score(
+    graphs: Sequence[NodeData], logits: Sequence[Tensor], role: str, metric: Metric
+) -> float | None:
+    masks = [getattr(data, role) for data in graphs]
+    y = torch.cat([data.y[mask] for data, mask in zip(graphs, masks, strict=True)])
+    found = [part[mask] for part, mask in zip(logits, masks, strict=True)]
+    return metrics.as_number(metrics.score(torch.cat(found), y, metric))

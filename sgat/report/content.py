@@ -34,9 +34,14 @@ class Content:
         return self.scored[0].data.is_multilabel
 
     @property
+    def score_name(self) -> str:
+        """Key of the score that the task is judged by, in the summary."""
+        return metrics.score_name(self.is_multilabel, self.config.train.metric)
+
+    @property
     def score_title(self) -> str:
-        """Name of the score that the task is judged by."""
-        return "micro-F1" if self.is_multilabel else "accuracy"
+        """The same in words."""
+        return metrics.TITLES[self.score_name]
 
 
 def lead(content: Content) -> str:
@@ -70,8 +75,7 @@ def _goal(content: Content) -> str:
 
 def tiles(content: Content) -> list[tuple[str, str, str]]:
     """The numbers to look at first: a title, the number, and more of it."""
-    summary, title = content.summary, content.score_title
-    key = metrics.score_name(content.is_multilabel)
+    summary, title, key = content.summary, content.score_title, content.score_name
     tested = summary["test_nodes"]
     cells = []
     if summary[key] is not None:
@@ -81,6 +85,14 @@ def tiles(content: Content) -> list[tuple[str, str, str]]:
     for role, word in (("validation", "Validation"), ("training", "Training")):
         if summary[role] is not None and len(cells) < 2:
             cells.append((f"{word} {title}", percent(summary[role], 2), ""))
+    others = {k: v for k, v in (summary.get("test_scores") or {}).items() if k != key}
+    if others:
+        largest = percent(others.pop("largest_class"))
+        (first, value), *rest = others.items()
+        more = [f"{metrics.TITLES[name]} {percent(value)}" for name, value in rest]
+        more.append(f"the largest class has {largest} of the nodes")
+        title = metrics.TITLES[first]
+        cells.append((title[0].upper() + title[1:], percent(value, 2), "; ".join(more)))
     edges, removed = summary["edges"], summary["edges_removed"]
     shown = f"{removed:,} of {edges:,}; {edges - removed:,} kept"
     cells.append(("Edges removed", percent(summary["removed_share"]), shown))

@@ -32,7 +32,7 @@ class Prediction:
     num_nodes: int
     num_edges: int  # loops left out and duplicates merged
     num_kept: int  # how many of them the model keeps
-    score_name: str  # "accuracy" or "micro_f1"
+    score_name: str  # a key of `sgat.training.metrics.TITLES`
     score: float | None  # None without labels
     scored: int  # number of nodes
 
@@ -49,11 +49,11 @@ class Prediction:
 
 def predict_run(run: FinishedRun) -> Prediction:
     """The predictions and scores of a run for its own data, as it stored them."""
-    summary = run.summary
-    name = metrics.score_name(run.saved.header["multilabel"])
+    summary, metric = run.summary, run.config.train.metric
+    name = metrics.score_name(run.saved.header["multilabel"], metric)
     score, scored = summary[name], summary["test_nodes"]
     if not scored:
-        score, scored = node_score(run.stored())
+        score, scored = node_score(run.stored(), metric=metric)
     return Prediction(
         nodes=_without(read_parquet(run.folder.nodes), has_labels=True),
         edges=read_parquet(run.folder.edges),
@@ -102,14 +102,15 @@ def predict_files(
     tell(2, 3)
     model = run.model.to(chosen_device(usable_device(config.train.device)))
     scored = score_graphs(model, [data])
-    score, number = node_score(scored) if has_labels else (None, 0)
+    metric = config.train.metric
+    score, number = node_score(scored, metric=metric) if has_labels else (None, 0)
     return Prediction(
         nodes=_without(node_table(scored), has_labels=has_labels),
         edges=score_table(dataclasses.replace(files, data=data), scored[0].edges),
         num_nodes=data.num_nodes,
         num_edges=data.graph.num_edges,
         num_kept=int(scored[0].edges.kept.sum()),
-        score_name=metrics.score_name(data.is_multilabel),
+        score_name=metrics.score_name(data.is_multilabel, metric),
         score=score,
         scored=number,
     )

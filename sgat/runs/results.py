@@ -16,7 +16,14 @@ from sgat.data.node_data import fingerprint
 from sgat.explaining.removal import STEPS, removal_curve, removal_of
 from sgat.runs.folder import RunFolder
 from sgat.runs.provenance import device_name, versions
-from sgat.scored import ScoredGraph, edge_table, node_score, node_table, score_table
+from sgat.scored import (
+    ScoredGraph,
+    edge_table,
+    node_score,
+    node_table,
+    score_table,
+    uneven_scores,
+)
 from sgat.training import metrics
 from sgat.training.files import (
     save_tensors,
@@ -49,22 +56,26 @@ def summarise(
 ) -> dict[str, Any]:
     """The numbers of a run; test nodes are looked at here and nowhere before."""
     graphs = [part.data for part in scored]
+    metric, calibration = config.train.metric, result.calibration
     train, val, test = (
-        node_score(scored, role)[0] for role in ("train", "val", "test")
+        node_score(scored, role, metric)[0] for role in ("train", "val", "test")
     )
     edges = sum(data.graph.num_edges for data in graphs)
     nodes = sum(data.num_nodes for data in graphs)
     removed = sum(int((~part.edges.kept).sum()) for part in scored)
     gates = torch.cat([part.edges.gate[part.edges.kept] for part in scored])
-    name = metrics.score_name(graphs[0].is_multilabel)
+    name = metrics.score_name(graphs[0].is_multilabel, metric)
     is_judged = result.sgat.judge is not None
     has_price = config.train.keep is None and result.sgat.reach > 0 and not is_judged
     return {
         "data": graphs[0].name if config.data.name is None else config.data.name,
+        "metric": name,
         name: test,
         "validation": val,
         "training": train,
         "test_nodes": sum(int(data.test.sum()) for data in graphs),
+        "test_scores": uneven_scores(scored),
+        "calibration": dataclasses.asdict(calibration) if calibration else None,
         "nodes": nodes,
         "edges": edges,
         "edges_removed": removed,
@@ -114,7 +125,8 @@ def write_results(
         write_snapshots(draft.snapshots, result.snapshots)
     summary = summarise(config, result, scored, files)
     steps = curve_steps(summary["edges"], summary["epochs"])
-    curve = removal_curve(result.sgat, scored, result.graphs, steps=steps)
+    how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
+    curve = removal_curve(result.sgat, scored, result.graphs, **how)
     removal = removal_of(scored).to_dict()
     removal["curve"] = [dataclasses.asdict(point) for point in curve]
     write_text(draft.removal, json.dumps(removal) + "\n")

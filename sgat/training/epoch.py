@@ -86,6 +86,17 @@ class Epochs:
             for data in self.seen
         ]
         self.has_val = any(len(roles["val"].node) for roles in self.roles)
+        self.labels = {
+            name: torch.cat([roles[name].y for roles in self.roles])
+            for name in ("train", "val")
+        }
+        size = graphs[0].num_classes
+        for name, role in (("train", "training"), ("val", "validation")):
+            if len(self.labels[name]):
+                metrics.check_metric(config.metric, self.labels[name], size, role)
+        self.class_weights: Tensor | None = None
+        if config.class_weights:
+            self.class_weights = metrics.class_weights(self.labels["train"], size)
         self.num_seen_edges = sum(data.graph.num_edges for data in self.seen)
         self.best = {name: t.clone() for name, t in model.state_dict().items()}
         scalar: dict[str, Any] = {"device": self.device}
@@ -220,7 +231,8 @@ class Epochs:
 
     def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
         def loss_of(found: Output) -> Tensor:
-            return metrics.loss_on(found.logits[role.node].float(), role.y)
+            logits = found.logits[role.node].float()
+            return metrics.loss_on(logits, role.y, self.class_weights)
 
         self.optimiser.zero_grad(set_to_none=False)
         output = self._compute(data, seed)
@@ -272,14 +284,11 @@ class Epochs:
                 for name, role in roles.items():
                     logits[name].append(output.logits[role.node].float())
             found = {name: torch.cat(parts) for name, parts in logits.items()}
-            labels = {
-                name: torch.cat([roles[name].y for roles in self.roles])
-                for name in logits
-            }
-            train = metrics.score(found["train"], labels["train"])
+            labels, metric = self.labels, self.config.metric
+            train = metrics.score(found["train"], labels["train"], metric)
             val, val_loss = torch.full_like(train, torch.nan), train
             if self.has_val:
-                val = metrics.score(found["val"], labels["val"])
+                val = metrics.score(found["val"], labels["val"], metric)
                 val_loss = metrics.loss_on(found["val"], labels["val"]).double()
             is_best = self._select(val)
         share = kept.double() / max(self.num_seen_edges, 1)

@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from sgat.data.files.atomic import replacing, write_text
 from sgat.training.result import Snapshot
 
-MODEL_FORMAT = 4
+MODEL_FORMAT = 5
 """Counts up when tensors get other names, or the same ones would mean something else;
-since 3, the judge of edges stands apart from the layers."""
+since 5, models have a temperature of their class scores."""
 
 
 def _damaged(path: Path, error: Exception) -> ValueError:

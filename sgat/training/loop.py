@@ -20,6 +20,7 @@ from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import files
+from sgat.training.calibration import calibrate
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.fresh_model import Build, fresh_model, judge_anew, observe, resolved
 from sgat.training.result import EpochRecord, Result, Snapshot
@@ -157,12 +158,14 @@ class Training:
                 for record in records:
                     if on_epoch is not None:
                         on_epoch(record)
+        model = self.selected_model()
         return Result(
-            model=self.selected_model(),
+            model=model,
             graphs=self.graphs,
             records=self.records,
             best_epoch=self.best_epoch,
             snapshots=self.snapshots,
+            calibration=calibrate(model, self.graphs) if self.is_done else None,
             interrupted=not self.is_done,
         )
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
+from sgat.training.calibration import Calibration
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Result:
         records: One record per epoch.
         best_epoch: The epoch the model was taken from, from 1.
         snapshots: Scores and predictions on the first graph at some epochs.
+        calibration: Temperature of the class scores, which the model has; None if it
+            was interrupted.
         interrupted: Whether training was stopped before its end and can be resumed.
     """
 
@@ -54,6 +57,7 @@ class Result:
     records: list[EpochRecord]
     best_epoch: int
     snapshots: list[Snapshot]
+    calibration: Calibration | None = None
     interrupted: bool = False
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.processes import started
+from support.small_files import write_small_files
 
 import sgat
 from sgat.cli import main
@@ -46,6 +47,31 @@ def test_karate_needs_no_files_and_prints_a_summary(capsys, tmp_path):
     }
     written = json.loads((tmp_path / "runs/karate/summary.json").read_text())
     assert written == summary
+
+
+def test_the_metric_is_named_and_others_are_shown_where_classes_are_uneven(capsys):
+    files = write_small_files(Path())
+    nodes = pd.read_csv("nodes.csv")
+    few = np.arange(30) % 6 == 0
+    nodes.assign(y=np.where(few, "rare", "usual")).to_csv("nodes.csv", index=False)
+    options = [*files, "--metric", "average_precision", "--class-weights", *QUICK]
+    options += ["--split", "stratified-60-20-20", "--out", "r"]
+    assert main(["fit", *options]) == 0
+    shown = capsys.readouterr().out
+    summary = json.loads(Path("r/summary.json").read_text())
+    scores = summary["test_scores"]
+    text = f"{summary['average_precision']:.2%} on {summary['test_nodes']} nodes"
+    assert f"test average precision {text}\n" in shown
+    assert f"\n  ROC AUC           {scores['roc_auc']:.2%}\n" in shown
+    assert f"\n  balanced accuracy {scores['balanced_accuracy']:.2%}\n" in shown
+    assert f"\n  largest class     {scores['largest_class']:.2%}\n" in shown
+    assert f"validation average precision {summary['validation']:.2%}\n" in shown
+    assert shown.count("average precision") == 2
+    settings = Path("r/config.toml").read_text()
+    assert 'metric = "average_precision"' in settings
+    assert "class_weights = true" in settings
+    assert main(["predict", "r", "--out", "p.csv"]) == 0
+    assert f"average precision   {text}" in capsys.readouterr().out
 
 
 @pytest.mark.promise

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from sgat.report.content import lead
+from sgat.report.content import lead, tiles
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,30 @@ def test_the_lead_says_what_was_asked(keep, scorer, reach, told, hostile_run):
     text = lead(changed).replace("\u00a0", " ")
     assert text.startswith("61 nodes, ") and told in text
     assert "–" not in text
+
+
+def test_the_metric_is_named_and_uneven_classes_have_more_numbers(hostile_run):
+    content = hostile_run.content()
+    scores = {
+        **{"accuracy": 0.9, "balanced_accuracy": 0.61, "macro_f1": 0.62},
+        **{"roc_auc": 0.71, "average_precision": None, "largest_class": 0.85},
+    }
+    changed = dataclasses.replace(
+        content,
+        config=content.config.replace(train={"metric": "roc_auc"}),
+        summary=content.summary | {"roc_auc": 0.71, "test_scores": scores},
+    )
+    assert changed.score_title == "ROC AUC"
+    tested = f"on {content.summary['test_nodes']} nodes"
+    shown = [tuple(s.replace("\u00a0", " ") for s in cell) for cell in tiles(changed)]
+    assert shown[0] == ("Test ROC AUC", "71.00 %", tested)
+    assert shown[2] == (
+        *("Accuracy", "90.00 %"),
+        "balanced accuracy 61.0 %; macro-F1 62.0 %; average precision –;"
+        " the largest class has 85.0 % of the nodes",
+    )
+    plain = dataclasses.replace(
+        content, summary=content.summary | {"test_scores": None}
+    )
+    assert next(title for title, *_ in tiles(plain)) == "Test accuracy"
+    assert not any("largest class" in more for *_, more in tiles(plain))

@@ -1,11 +1,14 @@
 import copy
+import dataclasses
 
 import pytest
 import torch
+import torch.nn.functional as F
 from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
 from sgat.config import TrainConfig
+from sgat.training import metrics
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import Training
@@ -47,6 +50,57 @@ def test_the_best_weights_are_those_of_the_best_row():
     assert epochs.best_val.item() == best
 
 
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "macro_f1"])
+def test_the_metric_of_the_settings_selects_the_epoch(metric):
+    config = TrainConfig(epochs=9, metric=metric)
+    epochs = prepared(config)
+    data, model = epochs.seen[0], epochs.model
+    for number in range(3):
+        found = row(epochs, number)
+        logits = model.eval()(data.x, data.graph)
+        for role in ("train", "val"):
+            mask = getattr(data, role)
+            expected = metrics.score(logits[mask], data.y[mask], metric).item()
+            assert found[role] == pytest.approx(expected)
+    assert epochs.best_val.item() <= 1
+
+
+def test_class_weights_change_the_loss_alone():
+    data = block_graph()
+    rare = torch.where(torch.arange(data.num_nodes) % 5 > 0, 0, data.y)
+    graphs = [dataclasses.replace(data, y=rare)]
+    plain, weighted = (
+        prepared(TrainConfig(epochs=9, class_weights=choice), graphs)
+        for choice in (False, True)
+    )
+    y, model = rare[data.train], copy.deepcopy(plain.model).train()
+    seed = plain.seeds[0]
+    logits = model.compute(data.x, data.graph, seed=seed).logits[data.train]
+    weight = len(y) / (y.bincount() * 3)
+    expected = F.cross_entropy(logits, y, weight).item()
+    assert row(weighted, 0)["data_loss"] == pytest.approx(expected)
+    assert row(plain, 0)["data_loss"] != pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"metric": "balanced_accuracy"}, "`metric` must be auto, roc_auc"),
+        ({"class_weights": True}, "`class_weights` must be false where nodes"),
+    ],
+)
+def test_settings_that_several_labels_rule_out_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        prepared(TrainConfig(epochs=9, **settings), several_graphs())
+
+
+def test_a_metric_that_cannot_select_is_refused():
+    data = block_graph()
+    y = torch.where(data.val, 1, data.y)
+    with pytest.raises(ValueError, match="where all validation nodes are of one class"):
+        prepared(TrainConfig(metric="roc_auc"), [dataclasses.replace(data, y=y)])
+
+
 def test_graphs_that_only_test_are_not_looked_at():
     graphs = several_graphs()
     epochs = prepared(graphs=graphs)
@@ -81,7 +135,17 @@ def test_bfloat16_learns_like_float32():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("settings", [{}, {"keep": 0.4, "warmup": 5}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"keep": 0.4, "warmup": 5},
+        {"metric": "roc_auc", "class_weights": True},
+        {"metric": "average_precision"},
+        {"metric": "macro_f1"},
+        {"metric": "balanced_accuracy"},
+    ],
+)
 def test_replayed_epochs_are_those_that_run_as_usual(settings):
     config = TrainConfig(epochs=12, device="cuda", **settings)
     usual, replayed = (prepared(config, device="cuda") for _ in range(2))
@@ -97,7 +161,18 @@ def test_replayed_epochs_are_those_that_run_as_usual(settings):
 @pytest.mark.gpu
 # The mode itself warns that it is a prototype.
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
-@pytest.mark.parametrize("settings", [{}, {"keep": 0.4}, {"precision": "bfloat16"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"keep": 0.4},
+        {"precision": "bfloat16"},
+        {"metric": "roc_auc", "class_weights": True},
+        {"metric": "average_precision"},
+        {"metric": "macro_f1"},
+        {"metric": "balanced_accuracy"},
+    ],
+)
 def test_an_epoch_never_waits_for_the_gpu(settings):
     epochs = prepared(TrainConfig(epochs=9, device="cuda", **settings), device="cuda")
     epochs.run(0)

@@ -55,7 +55,14 @@ def test_another_seed_gives_another_model():
     assert not same_weights(first, second)
 
 
-@pytest.mark.parametrize("settings", [{"keep": 0.4}, {"l0_weight": 1e-3, "warmup": 3}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"keep": 0.4},
+        {"l0_weight": 1e-3, "warmup": 3},
+        {"metric": "average_precision", "class_weights": True},
+    ],
+)
 def test_resuming_after_a_kill_ends_with_the_same_bits(tmp_path, settings, seed):
     path = tmp_path / "state.safetensors"
     train = TrainConfig(epochs=11, checkpoint_every=2, snapshots=3, **settings)
@@ -76,6 +83,8 @@ def test_resuming_after_a_kill_ends_with_the_same_bits(tmp_path, settings, seed)
     resumed = fit([block_graph()], SMALL, train, checkpoint_path=path, resume=True)
     assert same_weights(resumed, whole)
     assert timeless(resumed.records) == timeless(whole.records)
+    assert resumed.calibration == whole.calibration
+    assert whole.calibration.temperature == whole.model.class_temperature != 1
     assert [s.epoch for s in resumed.snapshots] == [s.epoch for s in whole.snapshots]
     for mine, theirs in zip(resumed.snapshots, whole.snapshots, strict=True):
         assert torch.equal(mine.log_alpha, theirs.log_alpha)

@@ -1,13 +1,16 @@
-import dataclasses
 import math
+import warnings
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from support.small_data import block_graph, several_graphs
+from sklearn import metrics as sklearn
 
 from sgat.training import metrics
-from sgat.training.metrics import _cross_entropy, score_nodes
+from sgat.training.metrics import _cross_entropy
+
+SHOWN = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
 
 
 def test_the_highest_score_decides_or_each_positive_one():
@@ -41,58 +44,156 @@ def test_nothing_true_and_nothing_predicted_scores_zero():
     assert metrics.micro_f1(nothing > 0, nothing) == 0.0
 
 
-def test_no_nodes_have_no_score():
+@pytest.mark.parametrize("metric", ["auto", *SHOWN])
+@pytest.mark.parametrize("num_classes", [2, 5])
+def test_no_nodes_have_no_score(metric, num_classes):
     nobody = torch.empty(0, dtype=torch.long)
-    assert math.isnan(metrics.accuracy(nobody, nobody))
-    assert math.isnan(metrics.micro_f1(torch.empty(0, 3) > 0, torch.empty(0, 3)))
+    found = metrics.score(torch.empty(0, num_classes), nobody, metric)
+    assert found.isnan() and metrics.as_number(found) is None
+    if metric == "auto":
+        labels = torch.empty(0, num_classes)
+        assert metrics.score(labels, labels).isnan()
 
 
-def test_the_shape_of_the_labels_chooses_the_score():
+def logits_with_ties(num_nodes, num_classes, seed):
+    generator = torch.Generator().manual_seed(seed)
+    # Few values, so that many nodes tie; exact multiples keep ties after softmax.
+    return torch.randint(-2, 3, (num_nodes, num_classes), generator=generator).float()
+
+
+def by_scikit_learn(metric, probability, prediction, y):
+    """The metric of the docstrings by scikit-learn, one class against the rest."""
+    if metric in ("accuracy", "balanced_accuracy"):
+        return getattr(sklearn, f"{metric}_score")(y, prediction)
+    if metric == "macro_f1":
+        return sklearn.f1_score(y, prediction, average="macro")
+    of_column = getattr(sklearn, f"{metric}_score")
+    size = probability.shape[1]
+    columns = [1] if size == 2 else [c for c in range(size) if (y == c).any()]
+    return np.mean([of_column(y == c, probability[:, c]) for c in columns])
+
+
+@pytest.mark.parametrize("metric", SHOWN)
+@pytest.mark.parametrize("num_classes", [2, 3, 7])
+@pytest.mark.parametrize("ties", [True, False])
+def test_scores_are_those_of_scikit_learn(metric, num_classes, ties, seed):
+    logits = logits_with_ties(101, num_classes, seed)
+    generator = torch.Generator().manual_seed(seed)
+    if not ties:
+        logits += torch.randn(logits.shape, generator=generator)
+    # With seven classes, the last two have no nodes; predictions still name them.
+    y = torch.randint(min(num_classes, 5), (101,), generator=generator)
+    y[0] = 0
+    y[1] = 1
+    probability = metrics.probabilities(logits, False).numpy()
+    prediction = metrics.decide(logits, False).numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # classes that are only predicted
+        expected = by_scikit_learn(metric, probability, prediction, y.numpy())
+    found = metrics.score(logits, y, metric)
+    assert found.dtype == torch.float64 and found.shape == ()
+    assert found.item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", metrics.RANKED)
+def test_sums_of_many_ranks_are_not_rounded(metric, seed):
+    logits, y = torch.randn(30011, 2), torch.randint(2, (30011,))
+    probability = metrics.probabilities(logits, False)[:, 1]
+    expected = getattr(sklearn, f"{metric}_score")(y, probability)
+    assert metrics.score(logits, y, metric).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "macro_f1"])
+def test_several_labels_are_scored_one_by_one(metric, seed):
+    logits = logits_with_ties(97, 5, seed)
+    y = (logits_with_ties(97, 5, seed + 1) > 0).float()
+    truth, probability = y.numpy(), metrics.probabilities(logits, True).numpy()
+    if metric == "macro_f1":
+        expected = sklearn.f1_score(truth, logits.numpy() > 0, average="macro")
+    else:
+        expected = getattr(sklearn, f"{metric}_score")(truth, probability)
+    assert metrics.score(logits, y, metric).item() == pytest.approx(expected)
+    # A label that no node has and none is predicted to have does not count.
+    empty = torch.zeros(97, 1)
+    more = torch.cat([logits, empty - 1], dim=1), torch.cat([y, empty], dim=1)
+    assert metrics.score(*more, metric).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("only", [0, 1])
+def test_one_class_alone_cannot_be_ranked(num_classes, only):
+    logits, y = torch.randn(11, num_classes), torch.full((11,), only)
+    for metric in metrics.RANKED:
+        assert metrics.score(logits, y, metric).isnan()
+    recall = (logits.argmax(dim=1) == only).double().mean()
+    assert metrics.score(logits, y, "balanced_accuracy") == recall
+
+
+def test_equal_probabilities_are_worth_a_guess():
+    y = torch.tensor([0, 0, 0, 1])
+    logits = torch.zeros(4, 2)
+    assert metrics.score(logits, y, "roc_auc") == 0.5
+    assert metrics.score(logits, y, "average_precision") == 0.25
+    assert metrics.score(logits, y, "balanced_accuracy") == 0.5
+
+
+def test_scores_without_a_number_do_not_break_an_order():
+    logits = torch.full((5, 3), torch.nan)
+    y = torch.tensor([0, 1, 2, 0, 1])
+    for metric in metrics.RANKED:
+        assert metrics.score(logits, y, metric).isfinite()
+
+
+def test_auto_goes_by_the_shape_of_the_labels():
     logits = torch.tensor([[1.0, -1.0], [1.0, 1.0]])
     assert metrics.score(logits, torch.tensor([0, 1])) == 0.5
     assert metrics.score(logits, torch.tensor([[1.0, 0.0], [1.0, 1.0]])) == 1.0
     assert metrics.score_name(True) == "micro_f1"
     assert metrics.score_name(False) == "accuracy"
+    assert metrics.score_name(False, "roc_auc") == "roc_auc"
+    assert metrics.TITLES.keys() == {*SHOWN, "micro_f1"}
 
 
-def test_the_cross_entropy_for_gpus_is_that_of_torch():
+def test_a_metric_without_a_value_is_refused():
+    y = torch.zeros(7, dtype=torch.long)
+    metrics.check_metric("balanced_accuracy", y, 3, "training")
+    with pytest.raises(ValueError) as error:
+        metrics.check_metric("roc_auc", y, 3, "validation")
+    assert str(error.value) == (
+        "`metric` must be auto where all validation nodes are of one class, got"
+        " 'roc_auc'."
+    )
+    with pytest.raises(ValueError) as error:
+        metrics.check_metric("accuracy", torch.ones(7, 3), 3, "training")
+    assert str(error.value) == (
+        "`metric` must be auto, roc_auc, average_precision or macro_f1 where nodes have"
+        " several labels, got 'accuracy'."
+    )
+
+
+def test_class_weights_are_inverse_frequencies_with_mean_one():
+    y = torch.tensor([0] * 6 + [1] * 3 + [3])
+    weight = metrics.class_weights(y, 5)
+    assert weight[:2].tolist() == pytest.approx([10 / 18, 10 / 9])
+    assert weight[2] == weight[4] == 0 and weight[3] == pytest.approx(10 / 3)
+    assert weight[y].mean() == pytest.approx(1.0)
+    with pytest.raises(ValueError) as error:
+        metrics.class_weights(torch.ones(3, 2), 2)
+    assert str(error.value) == (
+        "`class_weights` must be false where nodes have several labels."
+    )
+
+
+@pytest.mark.parametrize("weight", [None, torch.tensor([0.5, 2.0, 1.0, 0.1, 3.0])])
+def test_the_cross_entropy_for_gpus_is_that_of_torch(weight):
     logits = torch.randn(31, 5, dtype=torch.float64)
     # A class that is ruled out has probability 0 and a logarithm without end.
     logits[:, 4] = -torch.inf
     logits.requires_grad_()
     y = torch.randint(4, (31,))
-    losses = [function(logits, y) for function in (_cross_entropy, F.cross_entropy)]
+    weight = None if weight is None else weight.double()
+    losses = [fn(logits, y, weight) for fn in (_cross_entropy, F.cross_entropy)]
     torch.testing.assert_close(*losses)
     grads = [torch.autograd.grad(loss, logits)[0] for loss in losses]
     torch.testing.assert_close(*grads)
-
-
-def test_without_a_role_test_nodes_are_scored_else_all_that_are_labelled():
-    data = block_graph()
-    y = data.y.clone()
-    y[:100] = -1
-    nobody = torch.zeros_like(data.test)
-    untested = dataclasses.replace(data.with_split(data.train, nobody, nobody), y=y)
-    predicted = torch.randint(3, (data.num_nodes,))
-    right = predicted == data.y
-    for graph, role, mask in (
-        (data, None, data.test),
-        (data, "train", data.train),
-        (untested, None, y >= 0),
-    ):
-        score, number = score_nodes([graph], [predicted], role)
-        assert number == int(mask.sum()) > 0
-        assert score == pytest.approx(right[mask].double().mean().item())
-    assert score_nodes([untested], [predicted], "test") == (None, 0)
-
-
-def test_predictions_on_several_graphs_are_scored_together():
-    graphs = several_graphs()
-    every = [torch.randn(data.num_nodes, 7) > 0 for data in graphs]
-    found, number = score_nodes(graphs, every)
-    assert number == graphs[4].num_nodes
-    predicted, labels = every[4], graphs[4].y > 0
-    both = int((predicted & labels).sum())
-    assert found == pytest.approx(2 * both / int(predicted.sum() + labels.sum()))
-    trained = sum(data.num_nodes for data in graphs[:3])
-    assert score_nodes(graphs, every, "train")[1] == trained
+    torch.testing.assert_close(metrics.loss_on(logits, y, weight), losses[0])
