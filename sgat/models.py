@@ -12,7 +12,12 @@ from torch import Tensor, nn
 
 from sgat import ops
 from sgat.config import ModelConfig
-from sgat.config.sections import Activation, FixedReadout, GateMode
+from sgat.config.sections import (
+    Activation,
+    FixedReadout,
+    GateMode,
+    Normalisation,
+)
 from sgat.conv import SGATConv, as_graph, noise_seed
 from sgat.features import Features, rows
 from sgat.gates import Gates, HardConcrete
@@ -21,10 +26,13 @@ from sgat.judging import EdgeJudge
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
 from sgat.readouts.beliefs import BeliefReadout
+from sgat.readouts.deep import DeepReadout
 from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scorers import EvidenceScorer, choose_scorer
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
+Readout = DiffusionReadout | BeliefReadout | DeepReadout
+"""Read-outs that begin with the features of each node by itself."""
 
 
 class SGAT(NodeClassifier):
@@ -36,8 +44,9 @@ class SGAT(NodeClassifier):
     Read-outs: "linear" is that of the paper (sec. 4.2), `layers` attention layers with
     concatenated heads and then a linear classifier; "attention" that of the authors'
     code, where the heads of the last layer give class scores and are averaged. The
-    others send class scores along the edges instead of features: `DiffusionReadout`,
-    and `BeliefReadout` for graphs whose neighbours are often of another class.
+    others begin with each node by itself. Class scores travel along the edges with
+    `DiffusionReadout`, and with `BeliefReadout` for graphs whose neighbours are often
+    of another class; `DeepReadout` has layers with a path for the node itself.
 
     Defaults are those of `ModelConfig`. Of the options that it leaves to the data,
     read-out and scorer are the paper's here, and gates are not symmetric.
@@ -47,11 +56,13 @@ class SGAT(NodeClassifier):
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers. With "beliefs" it is the number of steps
-            that beliefs travel, perhaps 0; "diffusion" does not use it.
-        readout: "linear", "attention", "diffusion" or "beliefs".
+        layers: Number of attention layers, or of those of "deep". With "beliefs" it is
+            the number of steps that beliefs travel, perhaps 0; "diffusion" does not use
+            it.
+        readout: "linear", "attention", "diffusion", "beliefs" or "deep".
         steps: Number of steps that scores travel with "diffusion", perhaps 0.
         restart: Share of a node's own scores in every step of "diffusion".
+        normalisation: "none", "layer" or "batch" after each layer of "deep".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
         dropout: Share of features to drop before every projection in training.
@@ -85,6 +96,7 @@ class SGAT(NodeClassifier):
         readout: FixedReadout = "linear",
         steps: int = ModelConfig.steps,
         restart: float = ModelConfig.restart,
+        normalisation: Normalisation = ModelConfig.normalisation,
         output_heads: int = ModelConfig.output_heads,
         activation: Activation = ModelConfig.activation,
         dropout: float = ModelConfig.dropout,
@@ -109,13 +121,13 @@ class SGAT(NodeClassifier):
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
         if readout not in get_args(FixedReadout):
             raise ValueError(
-                "`readout` must be linear, attention, diffusion or beliefs, got"
+                "`readout` must be linear, attention, diffusion, beliefs or deep, got"
                 f" {readout!r}."
             )
         self.activation = activation
         self.readout = readout
         hops = layers
-        if readout in ("diffusion", "beliefs"):
+        if readout in ("diffusion", "beliefs", "deep"):
             layers = 1
         num_hidden = layers - 1 if readout == "attention" else layers
         scorer = choose_scorer(
@@ -157,7 +169,7 @@ class SGAT(NodeClassifier):
         if by_evidence and self.gating.gate_bias is not None:
             # The judge has set the border; only a budget moves it.
             self.gating.gate_bias.requires_grad_(False)
-        self.classifier: nn.Linear | DiffusionReadout | BeliefReadout | None = None
+        self.classifier: nn.Linear | Readout | None = None
         if readout == "linear":
             self.classifier = nn.Linear(width, out_channels)
         elif readout == "diffusion":
@@ -168,6 +180,19 @@ class SGAT(NodeClassifier):
         elif readout == "beliefs":
             self.classifier = BeliefReadout(
                 width, out_channels, hops, init_gain=init_gain
+            )
+        elif readout == "deep":
+            self.classifier = DeepReadout(
+                width,
+                out_channels,
+                hops,
+                activation=ACTIVATIONS[activation],
+                normalisation=normalisation,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                bias=bias,
+                init_gain=init_gain,
+                backend=backend,
             )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
@@ -190,7 +215,7 @@ class SGAT(NodeClassifier):
     @property
     def reach(self) -> int:
         """Number of steps that messages travel."""
-        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
+        if isinstance(self.classifier, Readout):
             return self.classifier.reach
         return len(self.convs)
 
@@ -228,7 +253,7 @@ class SGAT(NodeClassifier):
         for conv in self.convs:
             assert isinstance(conv, SGATConv)
             conv.reset_parameters(generator)
-        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
+        if isinstance(self.classifier, Readout):
             self.classifier.reset_parameters(generator)
         elif self.classifier is not None:
             gain = self.gating.init_gain
@@ -288,8 +313,8 @@ class SGAT(NodeClassifier):
         if opened is None:
             graph = self.judged(x, graph)
         seed = noise_seed(seed, self.training)
-        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
-            return self._from_scores(self.classifier, x, graph, opened, seed)
+        if isinstance(self.classifier, Readout):
+            return self._from_nodes(self.classifier, x, graph, opened, seed)
         activation = ACTIVATIONS[self.activation]
         hidden: Features = x
         num_hidden = len(self.convs) - (self.classifier is None)
@@ -306,15 +331,15 @@ class SGAT(NodeClassifier):
         assert opened is not None
         return Output(logits, hidden, opened)
 
-    def _from_scores(
+    def _from_nodes(
         self,
-        readout: DiffusionReadout | BeliefReadout,
+        readout: Readout,
         x: Features,
         graph: Graph,
         opened: OpenEdges | None,
         seed: Seed | None,
     ) -> Output:
-        """A pass in which features stay with their node, and class scores travel."""
+        """A pass that begins with each node by itself; then messages travel."""
         gating = self.gating
         h = gating.project(x, gating.weight, graph, seed)
         if opened is None:
@@ -322,6 +347,9 @@ class SGAT(NodeClassifier):
         if gating.bias is not None:
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
+        if isinstance(readout, DeepReadout):
+            logits, hidden = readout(hidden, opened, seed=seed)
+            return Output(logits, hidden, opened)
         own = gating.project(hidden, readout.weight, graph, seed, len(self.convs))
         own = own + readout.bias
         # Scores travel in full precision, also under autocast.

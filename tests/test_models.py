@@ -77,6 +77,9 @@ MODELS = {
     "evidence": {"scorer": "evidence", "gate_bias": 0.0},
     "diffusion": {"readout": "diffusion", "steps": 3},
     "beliefs": {"readout": "beliefs", "layers": 3},
+    "deep": {"readout": "deep", "layers": 3},
+    "deep, by batch": {"readout": "deep", "normalisation": "batch"},
+    "deep, as it is": {"readout": "deep", "normalisation": "none"},
     "recommended": {"scorer": "evidence", "readout": "diffusion", "gate_bias": 0.0},
     "recommended, classes mixed": {
         "scorer": "evidence",
@@ -522,6 +525,26 @@ def test_a_compiled_model_has_no_graph_breaks_and_equals_the_eager_one(
 
 
 @pytest.mark.usefixtures("fresh_compiler")
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", ["deep", "deep, by batch"])
+def test_a_compiled_deep_model_equals_the_eager_one(
+    graph: Graph, x: Tensor, name: str, training: bool, seed: int
+):
+    model = network(**MODELS[name]).train(training)
+    model(x, graph)
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    number = torch.tensor([5])
+    expected = gradients(model, x, graph, seed=number)
+    before = {name: part.clone() for name, part in model.state_dict().items()}
+    found = gradients(compiled, x, graph, seed=number)
+    assert len(found) == len(expected) > 5
+    for one, other in zip(found, expected, strict=True):
+        assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
+    moves = {n for n, part in model.state_dict().items() if (part != before[n]).any()}
+    assert bool(moves) == (training and name == "deep, by batch")
+
+
+@pytest.mark.usefixtures("fresh_compiler")
 def test_a_compiled_model_steps_around_judging(graph: Graph, x: Tensor):
     model = network(**MODELS["recommended"]).eval()
     compiled = torch.compile(model, backend="aot_eager")
@@ -574,8 +597,14 @@ def test_inductor_gives_the_eager_model(
         ({"activation": "tanh"}, "`activation` must be relu or elu, got 'tanh'."),
         (
             {"readout": "mean"},
-            "`readout` must be linear, attention, diffusion or beliefs, got 'mean'.",
+            "`readout` must be linear, attention, diffusion, beliefs or deep, got"
+            " 'mean'.",
         ),
+        (
+            {"readout": "deep", "normalisation": "rows"},
+            "`normalisation` must be none, layer or batch, got 'rows'.",
+        ),
+        ({"readout": "deep", "layers": 0}, "`layers` must be at least 1, got 0."),
         (
             {"gate_mode": "open"},
             "`gate_mode` must be inductive or transductive, got 'open'.",

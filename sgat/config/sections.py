@@ -24,12 +24,13 @@ from sgat.config.checked import (
 )
 from sgat.config.data import DataConfig
 
-FixedReadout = Literal["linear", "attention", "diffusion", "beliefs"]
+FixedReadout = Literal["linear", "attention", "diffusion", "beliefs", "deep"]
 Readout = Literal[FixedReadout, "auto"]
 Scorer = Literal[
     "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
 ]
 Activation = Literal["relu", "elu"]
+Normalisation = Literal["none", "layer", "batch"]
 GateMode = Literal["inductive", "transductive"]
 
 
@@ -40,17 +41,20 @@ class ModelConfig(Settings):
     Attributes:
         hidden: Width of each attention head.
         heads: Number of attention heads.
-        layers: Number of attention layers. With the read-out beliefs it is the number
-            of steps that beliefs travel, and 0 is allowed. The read-out diffusion uses
-            `steps` instead.
+        layers: Number of attention layers; 2 to 10 suit the read-out deep. With the
+            read-out beliefs it is the number of steps that beliefs travel, and 0 is
+            allowed. The read-out diffusion uses `steps` instead.
         readout: How nodes get their class scores. linear (the paper): a classifier on
             top of the layers. attention: one more attention layer, often better with
             few labels. diffusion: scores averaged along the edges. beliefs: for graphs
-            whose neighbours often differ in class. auto: diffusion where edges tend to
-            join nodes of one class, else beliefs; attention in place of diffusion with
-            several labels per node or another scorer than evidence.
+            whose neighbours often differ in class. deep: layers of messages with a path
+            of its own for the node itself, and `normalisation`. auto: diffusion where
+            edges tend to join nodes of one class, else beliefs; attention in place of
+            diffusion with several labels per node or another scorer than evidence.
         steps: Number of steps that class scores travel with the read-out diffusion.
         restart: Share of a node's own scores in every step of diffusion.
+        normalisation: Normalisation after each layer of the read-out deep. layer: over
+            the numbers of a node. batch: over the nodes. none: leave it out.
         output_heads: Number of heads of the read-out attention.
         activation: Activation of the layers: relu (the paper) or elu (the authors'
             code).
@@ -86,6 +90,7 @@ class ModelConfig(Settings):
     readout: Readout = "auto"
     steps: CountOrZero = 10
     restart: Share = 0.15
+    normalisation: Normalisation = "layer"
     output_heads: Count = 1
     activation: Activation = "elu"
     dropout: ShareDropped = 0.5

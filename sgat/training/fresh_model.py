@@ -103,6 +103,7 @@ def build_sgat(
         readout=config.readout,
         steps=config.steps,
         restart=config.restart,
+        normalisation=config.normalisation,
         output_heads=config.output_heads,
         activation=config.activation,
         dropout=config.dropout,
