@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import get_args
 
@@ -17,9 +16,10 @@ from sgat.config.sections import (
     FixedReadout,
     GateMode,
     Normalisation,
+    Scaling,
 )
 from sgat.conv import SGATConv, as_graph, noise_seed
-from sgat.features import Features, rows
+from sgat.features import Features, FeatureScaling
 from sgat.gates import Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge
@@ -65,6 +65,8 @@ class SGAT(NodeClassifier):
         normalisation: "none", "layer" or "batch" after each layer of "deep".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
+        scaling: "none", "rows" or "standard": how features are scaled before all else,
+            see `FeatureScaling`. Training fits it; judging takes features as they are.
         dropout: Share of features to drop before every projection in training.
         attention_dropout: Share of coefficients a_ij to drop in training.
         gate_mode: "inductive" scores edges from features and works on any graph;
@@ -99,6 +101,7 @@ class SGAT(NodeClassifier):
         normalisation: Normalisation = ModelConfig.normalisation,
         output_heads: int = ModelConfig.output_heads,
         activation: Activation = ModelConfig.activation,
+        scaling: Scaling = ModelConfig.scaling,
         dropout: float = ModelConfig.dropout,
         attention_dropout: float = ModelConfig.attention_dropout,
         gate_mode: GateMode = ModelConfig.gate_mode,
@@ -141,6 +144,7 @@ class SGAT(NodeClassifier):
         )
         by_evidence = isinstance(scorer, EvidenceScorer)
         self.judge = EdgeJudge() if by_evidence else None
+        self.scaling = FeatureScaling(in_channels, scaling)
 
         width = in_channels
         convs = []
@@ -248,6 +252,7 @@ class SGAT(NodeClassifier):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
+        self.scaling.reset_parameters()
         if self.judge is not None:
             self.judge.reset_parameters()
         for conv in self.convs:
@@ -275,19 +280,8 @@ class SGAT(NodeClassifier):
         if self.judge is None or graph.log_odds is not None:
             return graph
         # Shapes depend on the data, so a compiler must step around it.
-        judge = torch.compiler.disable(self._log_odds)
-        with torch.autocast(graph.device.type, enabled=False):
-            return dataclasses.replace(graph, log_odds=judge(x, graph))
-
-    def _log_odds(self, x: Features, graph: Graph) -> Tensor:
-        """Log-odds of the edges, each graph of a batch (`Graph.merge`) judged alone."""
-        assert self.judge is not None
-        found, start = [], 0
-        for part in graph.split():
-            stop = start + part.num_nodes
-            found.append(self.judge.log_odds(rows(x, start, stop), part))
-            start = stop
-        return torch.cat(found)
+        judged: Graph = torch.compiler.disable(self.judge.judged)(x, graph)
+        return judged
 
     def compute(
         self,
@@ -296,6 +290,7 @@ class SGAT(NodeClassifier):
         edge_weight: Tensor | None = None,
         *,
         seed: Seed | None = None,
+        is_scaled: bool = False,
     ) -> Output:
         """Class scores, penultimate features and open edges of one pass.
 
@@ -305,6 +300,8 @@ class SGAT(NodeClassifier):
                 or open edges, such as `prune` returns, which are not gated again.
             edge_weight: Weights A_ij ≥ 0 of the edges, [E].
             seed: Key of all noise in training mode; None draws one from torch.
+            is_scaled: Whether `x` went through `scaling` already; a graph must then be
+                judged already too, where gates go by evidence.
         """
         opened: OpenEdges | None = None
         if not isinstance(edge_index, Tensor | Graph):
@@ -312,6 +309,7 @@ class SGAT(NodeClassifier):
         graph = as_graph(edge_index, x.shape[0], edge_weight)
         if opened is None:
             graph = self.judged(x, graph)
+        x = x if is_scaled else self.scaling(x)
         seed = noise_seed(seed, self.training)
         if isinstance(self.classifier, Readout):
             return self._from_nodes(self.classifier, x, graph, opened, seed)
@@ -380,14 +378,20 @@ class SGAT(NodeClassifier):
         """
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating
-        h = gating.project(x, gating.weight, graph, None)
+        h = gating.project(self.scaling(x), gating.weight, graph, None)
         return ops.prune(gating.open_edges(h, graph, None))
 
     def log_alpha(
-        self, x: Features, edge_index: Tensor | Graph, edge_weight: Tensor | None = None
+        self,
+        x: Features,
+        edge_index: Tensor | Graph,
+        edge_weight: Tensor | None = None,
+        *,
+        is_scaled: bool = False,
     ) -> Tensor:
         """Gate location log α of every edge, in the order of the graph, [E]."""
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
+        x = x if is_scaled else self.scaling(x)
         return ops.log_alphas(graph, *self.gating.score(x, graph))
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:

@@ -187,7 +187,7 @@ def test_a_graph_is_judged_where_gates_go_by_its_odds(
     monkeypatch.setattr(model, "judge", NoJudge())
     assert torch.equal(model(x, judged), out)
     assert torch.equal(model(x, pruned), model(x, model.prune(x, judged)))
-    with pytest.raises(TypeError):
+    with pytest.raises(AttributeError):
         model(x, graph)
 
 
@@ -622,6 +622,7 @@ def test_inductor_gives_the_eager_model(
             "Unknown scorer 'taste'; choose one of additive, cosine, bilinear, gatv2,"
             " structure, evidence.",
         ),
+        ({"scaling": "unit"}, "`scaling` must be none, rows or standard, got 'unit'."),
         ({"dropout": 1.5}, "`dropout` must be in [0, 1), got 1.5."),
     ],
 )

@@ -31,6 +31,7 @@ Scorer = Literal[
 ]
 Activation = Literal["relu", "elu"]
 Normalisation = Literal["none", "layer", "batch"]
+Scaling = Literal["none", "rows", "standard"]
 GateMode = Literal["inductive", "transductive"]
 
 
@@ -58,6 +59,10 @@ class ModelConfig(Settings):
         output_heads: Number of heads of the read-out attention.
         activation: Activation of the layers: relu (the paper) or elu (the authors'
             code).
+        scaling: How the model scales features. none: as they are. rows: rows are
+            divided by their sum of absolute values. standard: columns get the mean 0
+            and the spread 1; of sparse features, which stay sparse, the mean square 1.
+            The numbers are those of the training graphs; edges are judged before.
         dropout: Share of features dropped in training.
         attention_dropout: Share of attention coefficients dropped in training.
         gate_mode: How gates are made. inductive: from features, for any graph.
@@ -93,6 +98,7 @@ class ModelConfig(Settings):
     normalisation: Normalisation = "layer"
     output_heads: Count = 1
     activation: Activation = "elu"
+    scaling: Scaling = "none"
     dropout: ShareDropped = 0.5
     attention_dropout: ShareDropped = 0.5
     gate_mode: GateMode = "inductive"

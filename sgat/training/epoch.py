@@ -6,6 +6,7 @@ and replay it. Only dealing several graphs into batches anew each epoch waits.
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -78,6 +79,7 @@ class Epochs:
                 self._gating.gate_bias.requires_grad_()
         self.estimator: GateGradient | None = None
         self.optimiser = self._optimiser()
+        graphs = [self._scaled(data) for data in graphs]
         self.training = [data for data in graphs if bool(data.train.any())]
         # Graphs that only test are not looked at before the end.
         self.seen = [data for data in graphs if bool((data.train | data.val).any())]
@@ -206,6 +208,13 @@ class Epochs:
             batches.append((torch.tensor(key), data, Role(data, data.train)))
         return batches
 
+    def _scaled(self, data: NodeData) -> NodeData:
+        """The data with features scaled once, not in every pass; judged before."""
+        if not isinstance(self.model, SGAT):
+            return data
+        x = self.model.scaling(data.x)
+        return data if x is data.x else dataclasses.replace(data, x=x)
+
     def _compute(
         self, data: NodeData, seed: Tensor | None, opened: OpenEdges | None = None
     ) -> Output:
@@ -213,10 +222,10 @@ class Epochs:
         if self.config.precision == "bfloat16":
             context = torch.autocast(self.device.type, torch.bfloat16)
         with context:
-            if opened is None:
+            if not isinstance(self.model, SGAT):
                 return self.model.compute(data.x, data.graph, seed=seed)
-            assert isinstance(self.model, SGAT)
-            return self.model.compute(data.x, opened, seed=seed)
+            edges = data.graph if opened is None else opened
+            return self.model.compute(data.x, edges, seed=seed, is_scaled=True)
 
     def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
         def loss_of(found: Output) -> Tensor:
@@ -298,7 +307,10 @@ class Epochs:
         gating = self._gating
         bias = gating.gate_bias
         assert bias is not None and isinstance(self.model, SGAT)
-        parts = [self.model.log_alpha(data.x, data.graph) for data in self.seen]
+        parts = [
+            self.model.log_alpha(data.x, data.graph, is_scaled=True)
+            for data in self.seen
+        ]
         num_kept = (
             self._now(self.num_kept_tensor) if epoch is None else self.num_kept[epoch]
         )

@@ -1,6 +1,7 @@
 """Fresh models: settings completed by the data, weights drawn, every graph judged once.
 
-Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py.
+Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py and
+test_scaled_data.py.
 """
 
 import dataclasses
@@ -106,6 +107,7 @@ def build_sgat(
         normalisation=config.normalisation,
         output_heads=config.output_heads,
         activation=config.activation,
+        scaling=config.scaling,
         dropout=config.dropout,
         attention_dropout=config.attention_dropout,
         gate_mode=config.gate_mode,
@@ -178,10 +180,14 @@ def observe(
 ) -> list[NodeData]:
     """The data as a model is to see it: judged, where gates go by evidence.
 
-    The judge is fitted to the graphs with training nodes, and the scale of the scores
-    to the share of the edges to `keep`.
+    The scaling of the features and the judge are fitted to the graphs with training
+    nodes, and the scale of the scores to the share of the edges to `keep`. Features
+    stay as they are; the model scales them.
     """
-    if not isinstance(model, SGAT) or model.judge is None:
+    if not isinstance(model, SGAT):
+        return list(graphs)
+    model.scaling.fit([data.x for data in graphs if bool(data.train.any())])
+    if model.judge is None:
         return list(graphs)
     odds = model.judge.fit(examples(graphs), seed=seed)
     scorer = model.gating.scorer
