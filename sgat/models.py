@@ -15,12 +15,13 @@ from sgat.config.sections import (
     Activation,
     FixedReadout,
     GateMode,
+    JudgedUse,
     Normalisation,
     Scaling,
 )
 from sgat.conv import SGATConv, as_graph, noise_seed
 from sgat.features import Features, FeatureScaling
-from sgat.gates import Gates, HardConcrete
+from sgat.gates import WEIGHING, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge
 from sgat.node_classifier import NodeClassifier, Output
@@ -74,7 +75,9 @@ class SGAT(NodeClassifier):
         num_edges: Number of edges of that graph; needed by "transductive" only.
         scorer: Source of inductive gates: a name of `sgat.scorers.SCORERS`, or a
             module; None for the additive scorer of the paper. With "evidence" gates go
-            by `Graph.log_odds`, see `judged`.
+            by `Graph.log_odds`, see `judged`; with "revised" training corrects them.
+        judged_edges: "remove", "weigh" or "all": what is done with these odds, see
+            `EvidenceScorer`. "weigh" has gates of its own.
         rank: Length of the vectors, or width, of a scorer chosen by name.
         gate_bias: Start of a learned scalar in every log α; None leaves it out. With
             "evidence" it stays where it starts, unless training has a budget (`keep`).
@@ -107,6 +110,7 @@ class SGAT(NodeClassifier):
         gate_mode: GateMode = ModelConfig.gate_mode,
         num_edges: int | None = None,
         scorer: nn.Module | str | None = None,
+        judged_edges: JudgedUse = ModelConfig.judged_edges,
         rank: int = ModelConfig.rank,
         gate_bias: float | None = ModelConfig.gate_bias_start,
         symmetric: bool = False,
@@ -133,6 +137,8 @@ class SGAT(NodeClassifier):
         if readout in ("diffusion", "beliefs", "deep"):
             layers = 1
         num_hidden = layers - 1 if readout == "attention" else layers
+        if judged_edges == "weigh":
+            gates = WEIGHING
         scorer = choose_scorer(
             scorer,
             gate_mode,
@@ -140,6 +146,7 @@ class SGAT(NodeClassifier):
             channels=hidden_channels if num_hidden else out_channels,
             rank=rank,
             threshold=(gates or HardConcrete()).threshold,
+            judged_edges=judged_edges,
             init_gain=init_gain,
         )
         by_evidence = isinstance(scorer, EvidenceScorer)
@@ -239,11 +246,7 @@ class SGAT(NodeClassifier):
         scorer, bias = self.gating.scorer, self.gating.gate_bias
         if not isinstance(scorer, EvidenceScorer):
             return 1.0, -self.gating.gates.threshold
-        scale, added = (
-            float(scorer.scale),
-            0.0 if bias is None else float(bias.detach()),
-        )
-        return 1 / scale, -(float(scorer.shift) + scorer.threshold + added) / scale
+        return scorer.odds_line(0.0 if bias is None else float(bias.detach()))
 
     def probability_of(self, log_alpha: Tensor) -> Tensor:
         """Probability of each edge by its log-odds, see `odds_line`, [E]."""
@@ -311,48 +314,51 @@ class SGAT(NodeClassifier):
             graph = self.judged(x, graph)
         x = x if is_scaled else self.scaling(x)
         seed = noise_seed(seed, self.training)
+        gating, price = self.gating, None
+        h = gating.project(x, gating.weight, graph, seed)
+        if opened is None:
+            opened, price = gating.gate(h, graph, seed)
         if isinstance(self.classifier, Readout):
-            return self._from_nodes(self.classifier, x, graph, opened, seed)
-        activation = ACTIVATIONS[self.activation]
-        hidden: Features = x
+            found = self._from_nodes(self.classifier, h, opened, seed)
+        else:
+            found = self._from_layers(x, h, opened, seed)
+        return Output(*found, opened, price)
+
+    def _from_layers(
+        self, x: Features, h: Tensor, opened: OpenEdges, seed: Seed | None
+    ) -> tuple[Tensor, Features]:
+        """Class scores and penultimate features of a pass through layers."""
+        hidden, graph = x, opened.graph
         num_hidden = len(self.convs) - (self.classifier is None)
         for number, conv in enumerate(self.convs):
-            logits, opened = conv(
-                hidden, graph, opened=opened, seed=seed, return_opened=True
-            )
+            assert isinstance(conv, SGATConv)
+            if number:
+                h = conv.project(hidden, conv.weight, graph, seed)
+            logits = conv.combine(h, hidden, opened, seed)
             if number < num_hidden:
-                hidden = activation(logits)
-        if self.classifier is not None:
+                hidden = ACTIVATIONS[self.activation](logits)
+        if isinstance(self.classifier, nn.Linear):
             weight, layer = self.classifier.weight.T, len(self.convs)
             logits = self.gating.project(hidden, weight, graph, seed, layer)
             logits = self.classifier.bias + logits
-        assert opened is not None
-        return Output(logits, hidden, opened)
+        return logits, hidden
 
     def _from_nodes(
-        self,
-        readout: Readout,
-        x: Features,
-        graph: Graph,
-        opened: OpenEdges | None,
-        seed: Seed | None,
-    ) -> Output:
-        """A pass that begins with each node by itself; then messages travel."""
+        self, readout: Readout, h: Tensor, opened: OpenEdges, seed: Seed | None
+    ) -> tuple[Tensor, Tensor]:
+        """The same of a pass that begins with each node by itself."""
         gating = self.gating
-        h = gating.project(x, gating.weight, graph, seed)
-        if opened is None:
-            opened = gating.open_edges(h, graph, seed)
         if gating.bias is not None:
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
         if isinstance(readout, DeepReadout):
             logits, hidden = readout(hidden, opened, seed=seed)
-            return Output(logits, hidden, opened)
-        own = gating.project(hidden, readout.weight, graph, seed, len(self.convs))
+            return logits, hidden
+        own = gating.project(hidden, readout.weight, opened.graph, seed, 1)
         own = own + readout.bias
         # Scores travel in full precision, also under autocast.
         wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
-        return Output(readout(wide, opened, seed=seed), hidden, opened)
+        return readout(wide, opened, seed=seed), hidden
 
     @torch.no_grad()
     def prune(
@@ -379,20 +385,14 @@ class SGAT(NodeClassifier):
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating
         h = gating.project(self.scaling(x), gating.weight, graph, None)
-        return ops.prune(gating.open_edges(h, graph, None))
+        return ops.prune(gating.gate(h, graph, None)[0])
 
     def log_alpha(
-        self,
-        x: Features,
-        edge_index: Tensor | Graph,
-        edge_weight: Tensor | None = None,
-        *,
-        is_scaled: bool = False,
+        self, x: Features, edge_index: Tensor | Graph, edge_weight: Tensor | None = None
     ) -> Tensor:
         """Gate location log α of every edge, in the order of the graph, [E]."""
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
-        x = x if is_scaled else self.scaling(x)
-        return ops.log_alphas(graph, *self.gating.score(x, graph))
+        return ops.log_alphas(graph, *self.gating.score(self.scaling(x), graph))
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
         """Gate location log α of every edge, [E]."""

@@ -32,6 +32,7 @@ Scorer = Literal[
 Activation = Literal["relu", "elu"]
 Normalisation = Literal["none", "layer", "batch"]
 Scaling = Literal["none", "rows", "standard"]
+JudgedUse = Literal["remove", "weigh", "all"]
 GateMode = Literal["inductive", "transductive"]
 
 
@@ -74,6 +75,9 @@ class ModelConfig(Settings):
             edges, additive beyond. Learned in training: cosine (similarity of both
             ends), bilinear and gatv2 (any relation of both ends), structure (degrees,
             common neighbours).
+        judged_edges: Use of the odds of the scorer evidence. remove: edges more likely
+            wrong than real go. weigh: all stay, and messages count by the probability
+            that their edge is real. all: all stay as they are, judged all the same.
         rank: Length of the vectors of the scorers cosine and bilinear, width of gatv2.
         gate_bias: Learn one scalar that is part of every gate. With the scorer evidence
             it stays at its start, unless `keep` moves it.
@@ -103,6 +107,7 @@ class ModelConfig(Settings):
     attention_dropout: ShareDropped = 0.5
     gate_mode: GateMode = "inductive"
     scorer: Scorer = "auto"
+    judged_edges: JudgedUse = "remove"
     rank: Rank = 16
     gate_bias: bool = True
     gate_bias_start: float = 0.0

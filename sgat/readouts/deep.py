@@ -1,5 +1,6 @@
 """DeepReadout: layers of messages with a path of its own for the node itself."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import get_args
@@ -26,19 +27,11 @@ class DeepReadout(nn.Module):
     have the weights W_l + S_l. This is the form of classic GNNs that are tuned with
     care (Luo, Shi, Wu: Classic GNNs are strong baselines, NeurIPS 2024).
 
-    Args:
-        channels: Width D of h in all layers.
-        out_channels: Number of classes C.
-        layers: Number of layers L.
-        activation: The function act.
-        normalisation: "layer" divides each node by its own spread, "batch" each column
-            by its spread over the nodes, "none" neither. "batch" takes running means in
-            evaluation, and for a single node. It needs no b_l.
-        dropout: Share of features to drop before every projection in training.
-        attention_dropout: Share of coefficients a_ij to drop in training.
-        bias: Add b_l.
-        init_gain: Scale of the initial weights.
-        backend: Implementation of the projections.
+    `normalisation` "layer" divides each node by its own spread, "batch" each column by
+    its spread over the nodes, "none" neither. "batch" takes running means in
+    evaluation, and for a single node; it needs no b_l. In training a share `dropout` of
+    g and a share `attention_dropout` of a_ij is dropped. `channels` is the width of h
+    in all layers, and `init_gain` scales the initial weights.
     """
 
     mean: Tensor
@@ -93,13 +86,11 @@ class DeepReadout(nn.Module):
         bound = self.init_gain / math.sqrt(channels)
         nn.init.uniform_(self.weight, -bound, bound, generator)
         nn.init.zeros_(self.bias)
-        for start, parts in (
-            (0.0, (self.layer_bias, self.norm_bias)),
-            (1.0, (self.norm_scale,)),
-        ):
-            for part in parts:
-                if part is not None:
-                    nn.init.constant_(part, start)
+        for part in (self.layer_bias, self.norm_bias):
+            if part is not None:
+                nn.init.zeros_(part)
+        if self.norm_scale is not None:
+            nn.init.ones_(self.norm_scale)
         if self.normalisation == "batch":
             self.mean.zero_()
             self.variance.fill_(1)
@@ -112,40 +103,21 @@ class DeepReadout(nn.Module):
     def forward(
         self, hidden: Tensor, opened: OpenEdges, *, seed: Seed | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Class scores, [N, C], and the features they come from, h^L, [N, D].
-
-        Args:
-            hidden: Features h⁰ of each node by itself, [N, D].
-            opened: The open edges.
-            seed: Key of the dropout; None drops nothing.
-        """
+        """Class scores, [N, C], and h^L, [N, D], from the features h⁰, [N, D]."""
+        project = functools.partial(
+            ops.project,
+            dropout=self.dropout,
+            seed=seed,
+            node_id=opened.graph.node_id,
+            backend=self.backend,
+        )
         for layer, weight in enumerate(self.layer_weight.unbind(), start=1):
-            both = self._project(hidden, weight, opened, seed, layer)
-            sent, own = both.chunk(2, dim=1)
+            sent, own = project(hidden, weight, layer=layer).chunk(2, dim=1)
             received = ops.aggregate(
                 opened, sent, dropout=self.attention_dropout, seed=seed, layer=layer
             )
             hidden = self.activation(self._normalised(received + own, layer - 1))
-        logits = self._project(hidden, self.weight, opened, seed, self.reach + 1)
-        return logits + self.bias, hidden
-
-    def _project(
-        self,
-        x: Tensor,
-        weight: Tensor,
-        opened: OpenEdges,
-        seed: Seed | None,
-        layer: int,
-    ) -> Tensor:
-        return ops.project(
-            x,
-            weight,
-            dropout=self.dropout,
-            seed=seed,
-            layer=layer,
-            node_id=opened.graph.node_id,
-            backend=self.backend,
-        )
+        return project(hidden, self.weight, layer=self.reach + 1) + self.bias, hidden
 
     def _normalised(self, h: Tensor, layer: int) -> Tensor:
         """norm_l(h + b_l), [N, D]."""

@@ -10,7 +10,7 @@ from typing import get_args
 
 from torch import nn
 
-from sgat.config.sections import GateMode
+from sgat.config.sections import GateMode, JudgedUse
 from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.pairs import BilinearScorer, CosineScorer
@@ -50,6 +50,7 @@ def choose_scorer(
     channels: int,
     rank: int,
     threshold: float,
+    judged_edges: JudgedUse = "remove",
     init_gain: float = 1.0,
 ) -> nn.Module | None:
     """The scorer of a model; None for the additive one, which a layer makes itself.
@@ -63,7 +64,12 @@ def choose_scorer(
             f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
         )
     if scorer == "evidence":
-        scorer = EvidenceScorer(threshold=threshold)
+        scorer = EvidenceScorer(threshold=threshold, judged_edges=judged_edges)
+    elif judged_edges != "remove":
+        raise ValueError(
+            "`judged_edges` must be remove unless gates go by evidence, got"
+            f" {judged_edges!r} with the scorer {scorer or 'additive'}."
+        )
     elif scorer == "additive":
         scorer = None
     elif isinstance(scorer, str):

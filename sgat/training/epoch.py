@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from sgat import ops
 from sgat.config import TrainConfig
 from sgat.conv import SGATConv
 from sgat.data.node_data import NodeData, merge
@@ -306,9 +307,9 @@ class Epochs:
             return
         gating = self._gating
         bias = gating.gate_bias
-        assert bias is not None and isinstance(self.model, SGAT)
+        assert bias is not None
         parts = [
-            self.model.log_alpha(data.x, data.graph, is_scaled=True)
+            ops.log_alphas(data.graph, *gating.score(data.x, data.graph))
             for data in self.seen
         ]
         num_kept = (

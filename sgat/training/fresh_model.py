@@ -1,7 +1,7 @@
 """Fresh models: settings completed by the data, weights drawn, every graph judged once.
 
-Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py and
-test_scaled_data.py.
+Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py,
+test_judged_use.py and test_scaled_data.py.
 """
 
 import dataclasses
@@ -113,6 +113,7 @@ def build_sgat(
         gate_mode=config.gate_mode,
         num_edges=num_edges,
         scorer=config.scorer,
+        judged_edges=config.judged_edges,
         rank=config.rank,
         gate_bias=config.gate_bias_start if config.gate_bias else None,
         symmetric=bool(config.symmetric),
@@ -163,6 +164,11 @@ def _check_sgat(
         raise ValueError(
             "`l0_weight` must be left out where gates go by evidence, which no price"
             f" moves, got {train.l0_weight:g}; use `keep`, or the scorer additive."
+        )
+    if train.keep is not None and model.judged_edges != "remove":
+        raise ValueError(
+            "`judged_edges` must be remove with `keep`, which removes edges, got"
+            f" {model.judged_edges}."
         )
     if train.keep is not None and not model.gate_bias:
         raise ValueError(
