@@ -345,7 +345,7 @@ class SGAT(NodeClassifier):
 
     def _from_nodes(
         self, readout: Readout, h: Tensor, opened: OpenEdges, seed: Seed | None
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Features]:
         """The same of a pass that begins with each node by itself."""
         gating = self.gating
         if gating.bias is not None:

@@ -20,6 +20,7 @@ from sgat.scorers import (
     SCORERS,
     EvidenceScorer,
     FreeScorer,
+    RevisedScorer,
     Scores,
 )
 
@@ -59,6 +60,9 @@ def make_up_mind(model: SGAT) -> None:
     """Numbers for what a model starts without: evidence, and whom beliefs speak to."""
     if isinstance(model.classifier, BeliefReadout):
         model.classifier.compatible.normal_()
+    if isinstance(model.gating.scorer, RevisedScorer):
+        for part in model.gating.scorer.parameters():
+            part.normal_()
     if model.judge is not None:
         model.judge.log_odds = odds_by_features
 
@@ -75,6 +79,8 @@ MODELS = {
     "residual": {"residual": True, "layers": 3, "gate_bias": 5.0},
     **{name: {"scorer": name, "rank": 3} for name in SCORERS if name != "additive"},
     "evidence": {"scorer": "evidence", "gate_bias": 0.0},
+    "weighed": {"scorer": "evidence", "judged_edges": "weigh"},
+    "revised": {"scorer": "revised", "rank": 3, "gate_bias": 0.0},
     "diffusion": {"readout": "diffusion", "steps": 3},
     "beliefs": {"readout": "beliefs", "layers": 3},
     "deep": {"readout": "deep", "layers": 3},
@@ -257,6 +263,7 @@ def test_reset_parameters_draws_new_weights_and_a_generator_repeats_them(model: 
     for name, value in states[0].items():
         assert torch.equal(states[1][name], value), name
         is_constant = name.endswith(("bias", "scale", "compatible"))
+        is_constant |= "scorer.pairs." in name and not name.endswith("query_weight")
         assert torch.equal(states[2][name], value) == is_constant, name
 
 
@@ -449,7 +456,8 @@ def test_the_pruned_graph_gives_the_predictions_of_the_gated_one_on_the_gpu(
 def test_pruning_removes_edges(graph: Graph, name: str, seed: int):
     model, graph = pruned_case(name, graph, "auto")
     kept = check_pruned(model, torch.randn(N, K), graph)
-    assert 0 < kept < graph.num_edges
+    assert 0 < kept <= graph.num_edges
+    assert (kept == graph.num_edges) == (name == "weighed")
 
 
 def test_a_pass_over_pruned_edges_scores_none(graph: Graph, x: Tensor, monkeypatch):
@@ -498,7 +506,7 @@ def gradients(model: nn.Module, *arguments, **options) -> list[Tensor]:
     ("scorer", "backend", "training"),
     [
         *(("additive", "reference", training) for training in (True, False)),
-        *((name, "auto", True) for name in (*SCORERS, "evidence")),
+        *((name, "auto", True) for name in (*SCORERS, "evidence", "revised")),
         ("additive", "auto", False),
         # Without noise all scores go one way.
         *(
@@ -620,7 +628,7 @@ def test_inductor_gives_the_eager_model(
         (
             {"scorer": "taste"},
             "Unknown scorer 'taste'; choose one of additive, cosine, bilinear, gatv2,"
-            " structure, evidence.",
+            " structure, evidence, revised.",
         ),
         ({"scaling": "unit"}, "`scaling` must be none, rows or standard, got 'unit'."),
         ({"dropout": 1.5}, "`dropout` must be in [0, 1), got 1.5."),

@@ -26,9 +26,8 @@ from sgat.config.data import DataConfig
 
 FixedReadout = Literal["linear", "attention", "diffusion", "beliefs", "deep"]
 Readout = Literal[FixedReadout, "auto"]
-Scorer = Literal[
-    "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
-]
+LearnedScorer = Literal["additive", "cosine", "bilinear", "gatv2", "structure"]
+Scorer = Literal[LearnedScorer, "evidence", "revised", "auto"]
 Activation = Literal["relu", "elu"]
 Normalisation = Literal["none", "layer", "batch"]
 Scaling = Literal["none", "rows", "standard"]
@@ -74,7 +73,7 @@ class ModelConfig(Settings):
             all nodes rank their neighbours alike. auto: evidence up to 10 million
             edges, additive beyond. Learned in training: cosine (similarity of both
             ends), bilinear and gatv2 (any relation of both ends), structure (degrees,
-            common neighbours).
+            common neighbours). revised: evidence that training corrects.
         judged_edges: Use of the odds of the scorer evidence. remove: edges more likely
             wrong than real go. weigh: all stay, and messages count by the probability
             that their edge is real. all: all stay as they are, judged all the same.

@@ -62,7 +62,7 @@ class EvidenceScorer(nn.Module):
             scale = max(1, LEAST_MARGIN / (mean odds of the best share - their least))
             shift = (1 - scale) · mean odds of all
         """
-        self.reset_parameters()
+        EvidenceScorer.reset_parameters(self)
         if keep is None or not len(log_odds):
             return
         found = log_odds.double()

@@ -252,8 +252,8 @@ class Epochs:
         else:
             share, price = opened.penalty / num_edges, self._now(self.prices)
             loss = data_loss + price.to(opened.penalty) * opened.penalty
-        if output.extra_loss is not None:
-            loss = loss + output.extra_loss
+        extra: float | Tensor = 0.0 if output.extra_loss is None else output.extra_loss
+        loss = loss + extra
         if self.budget is None or data.graph.num_edges == 0:
             loss.backward()
             self.optimiser.step()
@@ -261,8 +261,8 @@ class Epochs:
             bias = self._gating.gate_bias
             assert bias is not None
             price = self.budget.multiplier / num_edges
-            loss = data_loss + self.budget.multiplier.to(share) * share
-            slope = self.budget.backward(data_loss, share, bias)
+            loss = data_loss + extra + self.budget.multiplier.to(share) * share
+            slope = self.budget.backward(data_loss + extra, share, bias)
             self.optimiser.step()
             target = self._now(self.targets)
             self.budget.step(bias, share.detach(), target, slope)

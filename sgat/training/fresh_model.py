@@ -17,7 +17,7 @@ from sgat.gates import chosen_gates
 from sgat.judging import EDGE_LIMIT, Example, edges_ignore_classes, is_assortative
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
-from sgat.scorers import EvidenceScorer
+from sgat.scorers import EvidenceScorer, RevisedScorer
 
 Build = Callable[[NodeData], NodeClassifier]
 """Makes another model than SGAT for data of these sizes; weights are drawn later."""
@@ -160,7 +160,7 @@ def _check_sgat(
             " transductive gates know the edges of one graph only."
         )
     has_price = train.keep is None and train.l0_weight not in (0, TrainConfig.l0_weight)
-    if has_price and model.scorer == "evidence":
+    if has_price and model.scorer in ("evidence", "revised"):
         raise ValueError(
             "`l0_weight` must be left out where gates go by evidence, which no price"
             f" moves, got {train.l0_weight:g}; use `keep`, or the scorer additive."
@@ -199,6 +199,8 @@ def observe(
     scorer = model.gating.scorer
     assert isinstance(scorer, EvidenceScorer)
     scorer.spread(torch.cat(odds), keep)
+    if isinstance(scorer, RevisedScorer):
+        scorer.learn_from(sum(int(data.train.sum()) for data in graphs))
     left = iter(odds)
     return [
         _with_odds(data, next(left))
