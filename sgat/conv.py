@@ -183,7 +183,14 @@ class SGATConv(nn.Module):
         seed = noise_seed(seed, self.training)
         h = self.project(x, self.weight, graph, seed)
         if opened is None:
-            opened = self.open_edges(h, graph, seed)
+            opened, _ = self.gate(h, graph, seed)
+        out = self.combine(h, x, opened, seed)
+        return (out, opened) if return_opened else out
+
+    def combine(
+        self, h: Tensor, x: Features, opened: OpenEdges, seed: Seed | None
+    ) -> Tensor:
+        """The output of the layer from its input x and its projected features h."""
         out = ops.aggregate(
             opened,
             h,
@@ -195,12 +202,12 @@ class SGATConv(nn.Module):
         if not self.concat and self.heads > 1:
             out = out.view(-1, self.heads, self.out_channels).mean(dim=1)
         if self.residual_weight is not None:
-            out = out + self.project(x, self.residual_weight, graph, seed)
+            out = out + self.project(x, self.residual_weight, opened.graph, seed)
         elif self.residual:
             out = out + (x.to_dense() if isinstance(x, SparseFeatures) else x)
         if self.bias is not None:
             out = out + self.bias
-        return (out, opened) if return_opened else out
+        return out
 
     def score(self, x: Features, graph: Graph) -> Scores:
         """Scores of evaluation, the gate bias included in those of the targets."""
@@ -242,15 +249,28 @@ class SGATConv(nn.Module):
             return scores
         return scores._replace(dst=scores.dst + self.gate_bias)
 
-    def open_edges(self, h: Tensor, graph: Graph, seed: Seed | None) -> OpenEdges:
-        """Score every edge by its projected features and draw its gate."""
-        return ops.open_edges(
+    def gate(
+        self, h: Tensor, graph: Graph, seed: Seed | None
+    ) -> tuple[OpenEdges, Tensor | None]:
+        """Score every edge by its projected features and draw its gate.
+
+        With the open edges comes the price of what the scorer learned, if it has one.
+        """
+        scores = self._score(h, graph)
+        price = getattr(self.scorer, "price_of", lambda scores, graph: None)
+        opened = ops.open_edges(
             graph,
-            *self._score(h, graph),
-            seed=seed,
+            *scores,
+            seed=seed if self.draws_gates else None,
             gates=self.gates,
             backend=self.backend,
         )
+        return opened, price(scores, graph)
+
+    @property
+    def draws_gates(self) -> bool:
+        """Whether gates are drawn in training; else they are those of evaluation."""
+        return bool(getattr(self.scorer, "draws_gates", True))
 
     def extra_repr(self) -> str:
         """The sizes."""

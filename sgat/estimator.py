@@ -54,11 +54,11 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             and closes. "auto" is "evidence" up to ten million edges and "additive"
             beyond. See `sgat.scorers` for others.
         readout: How nodes get their class scores. "auto" lets the data choose.
-            "diffusion" averages scores along the edges, for graphs whose edges tend to
-            join nodes of one class. "beliefs" keeps nodes and neighbours apart, for
-            other graphs; it has 0 layers where edges say nothing about the classes.
-            "attention" replaces "diffusion" where nodes have several labels or the
-            scorer is not "evidence". "linear" is the paper's.
+            "diffusion" averages scores along the edges, where edges tend to join nodes
+            of one class. "beliefs" keeps nodes and neighbours apart, for other graphs;
+            0 layers where edges say nothing about the classes. "attention" replaces
+            "diffusion" where nodes have several labels or the scorer is not "evidence".
+            "deep": layers with a path for the node itself. "linear" is the paper's.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer.
         l0_weight: λ, the price of an expected open edge; not used with `keep` or with
             the scorer "evidence", whose gates no price moves.

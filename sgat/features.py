@@ -1,4 +1,7 @@
-"""SparseFeatures: a node feature matrix of which only the non-zero entries are kept."""
+"""SparseFeatures: a node feature matrix of which only the non-zero entries are kept.
+
+FeatureScaling divides features, sparse or dense, by rows or by columns.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from sgat.graph.compressed_rows import by_column, once, pointers, to_scipy
 
@@ -186,6 +189,81 @@ def rows(x: Features, start: int, stop: int) -> Features:
 def normalise_rows(x: Features) -> Features:
     """Divide each row by its sum of absolute values; rows of zeros stay zero."""
     if isinstance(x, SparseFeatures):
-        total = x.value.new_zeros(len(x)).index_add(0, x.row, x.value.abs())
-        return dataclasses.replace(x, value=x.value / total.clamp(min=1e-12)[x.row])
+        total = _sums(x.value.abs(), x.row_ptr)
+        return _with_value(x, x.value / total.clamp(min=1e-12)[x.row])
     return x / x.abs().sum(dim=1, keepdim=True).clamp(min=1e-12)
+
+
+def _sums(value: Tensor, ptr: Tensor) -> Tensor:
+    """Sums between pointers, in the same order at every call, [len(ptr) - 1]."""
+    return torch.segment_reduce(value, "sum", offsets=ptr, initial=0, unsafe=True)
+
+
+def _with_value(x: SparseFeatures, value: Tensor) -> SparseFeatures:
+    """Other values at the same places, and all that is known of the places."""
+    changed = dataclasses.replace(x, value=value)
+    changed.derived.update(x.derived)
+    return changed
+
+
+class FeatureScaling(nn.Module):
+    """Features as a model is to see them.
+
+        none:      x_ik
+        rows:      x_ik / Σ_k |x_ik|                  a row of zeros stays 0
+        standard:  (x_ik - mean_k) / spread_k         mean and spread of what `fit` saw
+                   x_ik / √(mean of x_ik²)            if it saw sparse features
+
+    The spread is the standard deviation; that of a column of equal numbers counts as 1.
+    Sparse features stay sparse, unless `fit` saw dense ones.
+    """
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, num_columns: int, how: str = "none") -> None:
+        super().__init__()
+        if how not in ("none", "rows", "standard"):
+            raise ValueError(f"`scaling` must be none, rows or standard, got {how!r}.")
+        self.how = how
+        if how == "standard":
+            self.register_buffer("mean", torch.zeros(num_columns))
+            self.register_buffer("spread", torch.ones(num_columns))
+
+    def reset_parameters(self) -> None:
+        """Forget what `fit` saw."""
+        if self.how == "standard":
+            self.mean.zero_()
+            self.spread.fill_(1)
+
+    @torch.no_grad()
+    def fit(self, parts: list[Features]) -> None:
+        """Take mean and spread from the features of some graphs, [N, K] each."""
+        if self.how != "standard":
+            return
+        self.reset_parameters()
+        x = parts[0] if len(parts) == 1 else concatenate(parts)
+        if isinstance(x, SparseFeatures):
+            square = x.value.double().square()[x.by_column.entry]
+            spread = (_sums(square, x.by_column.ptr) / max(len(x), 1)).sqrt()
+        else:
+            variance, mean = torch.var_mean(x.double(), dim=0, correction=0)
+            spread = variance.sqrt()
+            self.mean.copy_(mean)
+        # Equal numbers may differ from their mean by rounding.
+        varies = spread > 1e-7 * self.mean.abs()
+        self.spread.copy_(torch.where(varies, spread, 1))
+
+    def forward(self, x: Features) -> Features:
+        """The features, scaled; the same ones if there is nothing to do."""
+        if self.how != "standard":
+            return normalise_rows(x) if self.how == "rows" else x
+        if isinstance(x, SparseFeatures):
+            if not bool(self.mean.any()):
+                return _with_value(x, x.value / self.spread.to(x.value)[x.column])
+            x = x.to_dense()
+        return (x - self.mean.to(x)) / self.spread.to(x)
+
+    def extra_repr(self) -> str:
+        """The kind."""
+        return self.how

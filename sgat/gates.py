@@ -101,6 +101,12 @@ class HardConcrete:
         return (concrete * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
 
 
+WEIGHING = HardConcrete(1.0, -1e-6, 1 + 1e-6)
+"""Gates whose value at evaluation is σ(log α), up to rounding: none is closed."""
+
+
 def chosen_gates(config: ModelConfig) -> HardConcrete:
     """The gates that a config describes."""
+    if config.judged_edges == "weigh":
+        return WEIGHING
     return HardConcrete(config.temperature, config.gamma, config.zeta)

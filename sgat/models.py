@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import get_args
 
@@ -12,19 +11,29 @@ from torch import Tensor, nn
 
 from sgat import ops
 from sgat.config import ModelConfig
-from sgat.config.sections import Activation, FixedReadout, GateMode
+from sgat.config.sections import (
+    Activation,
+    FixedReadout,
+    GateMode,
+    JudgedUse,
+    Normalisation,
+    Scaling,
+)
 from sgat.conv import SGATConv, as_graph, noise_seed
-from sgat.features import Features, rows
-from sgat.gates import Gates, HardConcrete
+from sgat.features import Features, FeatureScaling
+from sgat.gates import WEIGHING, Gates, HardConcrete
 from sgat.graph import Graph
 from sgat.judging import EdgeJudge
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import Backend, OpenEdges, Seed
 from sgat.readouts.beliefs import BeliefReadout
+from sgat.readouts.deep import DeepReadout
 from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scorers import EvidenceScorer, choose_scorer
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
+Readout = DiffusionReadout | BeliefReadout | DeepReadout
+"""Read-outs that begin with the features of each node by itself."""
 
 
 class SGAT(NodeClassifier):
@@ -36,8 +45,9 @@ class SGAT(NodeClassifier):
     Read-outs: "linear" is that of the paper (sec. 4.2), `layers` attention layers with
     concatenated heads and then a linear classifier; "attention" that of the authors'
     code, where the heads of the last layer give class scores and are averaged. The
-    others send class scores along the edges instead of features: `DiffusionReadout`,
-    and `BeliefReadout` for graphs whose neighbours are often of another class.
+    others begin with each node by itself. Class scores travel along the edges with
+    `DiffusionReadout`, and with `BeliefReadout` for graphs whose neighbours are often
+    of another class; `DeepReadout` has layers with a path for the node itself.
 
     Defaults are those of `ModelConfig`. Of the options that it leaves to the data,
     read-out and scorer are the paper's here, and gates are not symmetric.
@@ -47,13 +57,17 @@ class SGAT(NodeClassifier):
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
         heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers. With "beliefs" it is the number of steps
-            that beliefs travel, perhaps 0; "diffusion" does not use it.
-        readout: "linear", "attention", "diffusion" or "beliefs".
+        layers: Number of attention layers, or of those of "deep". With "beliefs" it is
+            the number of steps that beliefs travel, perhaps 0; "diffusion" does not use
+            it.
+        readout: "linear", "attention", "diffusion", "beliefs" or "deep".
         steps: Number of steps that scores travel with "diffusion", perhaps 0.
         restart: Share of a node's own scores in every step of "diffusion".
+        normalisation: "none", "layer" or "batch" after each layer of "deep".
         output_heads: Heads of the output layer of the "attention" read-out.
         activation: "relu" (the paper) or "elu" (the authors' code).
+        scaling: "none", "rows" or "standard": how features are scaled before all else,
+            see `FeatureScaling`. Training fits it; judging takes features as they are.
         dropout: Share of features to drop before every projection in training.
         attention_dropout: Share of coefficients a_ij to drop in training.
         gate_mode: "inductive" scores edges from features and works on any graph;
@@ -61,7 +75,9 @@ class SGAT(NodeClassifier):
         num_edges: Number of edges of that graph; needed by "transductive" only.
         scorer: Source of inductive gates: a name of `sgat.scorers.SCORERS`, or a
             module; None for the additive scorer of the paper. With "evidence" gates go
-            by `Graph.log_odds`, see `judged`.
+            by `Graph.log_odds`, see `judged`; with "revised" training corrects them.
+        judged_edges: "remove", "weigh" or "all": what is done with these odds, see
+            `EvidenceScorer`. "weigh" has gates of its own.
         rank: Length of the vectors, or width, of a scorer chosen by name.
         gate_bias: Start of a learned scalar in every log α; None leaves it out. With
             "evidence" it stays where it starts, unless training has a budget (`keep`).
@@ -85,13 +101,16 @@ class SGAT(NodeClassifier):
         readout: FixedReadout = "linear",
         steps: int = ModelConfig.steps,
         restart: float = ModelConfig.restart,
+        normalisation: Normalisation = ModelConfig.normalisation,
         output_heads: int = ModelConfig.output_heads,
         activation: Activation = ModelConfig.activation,
+        scaling: Scaling = ModelConfig.scaling,
         dropout: float = ModelConfig.dropout,
         attention_dropout: float = ModelConfig.attention_dropout,
         gate_mode: GateMode = ModelConfig.gate_mode,
         num_edges: int | None = None,
         scorer: nn.Module | str | None = None,
+        judged_edges: JudgedUse = ModelConfig.judged_edges,
         rank: int = ModelConfig.rank,
         gate_bias: float | None = ModelConfig.gate_bias_start,
         symmetric: bool = False,
@@ -109,15 +128,17 @@ class SGAT(NodeClassifier):
             raise ValueError(f"`activation` must be relu or elu, got {activation!r}.")
         if readout not in get_args(FixedReadout):
             raise ValueError(
-                "`readout` must be linear, attention, diffusion or beliefs, got"
+                "`readout` must be linear, attention, diffusion, beliefs or deep, got"
                 f" {readout!r}."
             )
         self.activation = activation
         self.readout = readout
         hops = layers
-        if readout in ("diffusion", "beliefs"):
+        if readout in ("diffusion", "beliefs", "deep"):
             layers = 1
         num_hidden = layers - 1 if readout == "attention" else layers
+        if judged_edges == "weigh":
+            gates = WEIGHING
         scorer = choose_scorer(
             scorer,
             gate_mode,
@@ -125,10 +146,12 @@ class SGAT(NodeClassifier):
             channels=hidden_channels if num_hidden else out_channels,
             rank=rank,
             threshold=(gates or HardConcrete()).threshold,
+            judged_edges=judged_edges,
             init_gain=init_gain,
         )
         by_evidence = isinstance(scorer, EvidenceScorer)
         self.judge = EdgeJudge() if by_evidence else None
+        self.scaling = FeatureScaling(in_channels, scaling)
 
         width = in_channels
         convs = []
@@ -157,7 +180,7 @@ class SGAT(NodeClassifier):
         if by_evidence and self.gating.gate_bias is not None:
             # The judge has set the border; only a budget moves it.
             self.gating.gate_bias.requires_grad_(False)
-        self.classifier: nn.Linear | DiffusionReadout | BeliefReadout | None = None
+        self.classifier: nn.Linear | Readout | None = None
         if readout == "linear":
             self.classifier = nn.Linear(width, out_channels)
         elif readout == "diffusion":
@@ -168,6 +191,19 @@ class SGAT(NodeClassifier):
         elif readout == "beliefs":
             self.classifier = BeliefReadout(
                 width, out_channels, hops, init_gain=init_gain
+            )
+        elif readout == "deep":
+            self.classifier = DeepReadout(
+                width,
+                out_channels,
+                hops,
+                activation=ACTIVATIONS[activation],
+                normalisation=normalisation,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                bias=bias,
+                init_gain=init_gain,
+                backend=backend,
             )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.
@@ -190,7 +226,7 @@ class SGAT(NodeClassifier):
     @property
     def reach(self) -> int:
         """Number of steps that messages travel."""
-        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
+        if isinstance(self.classifier, Readout):
             return self.classifier.reach
         return len(self.convs)
 
@@ -210,11 +246,7 @@ class SGAT(NodeClassifier):
         scorer, bias = self.gating.scorer, self.gating.gate_bias
         if not isinstance(scorer, EvidenceScorer):
             return 1.0, -self.gating.gates.threshold
-        scale, added = (
-            float(scorer.scale),
-            0.0 if bias is None else float(bias.detach()),
-        )
-        return 1 / scale, -(float(scorer.shift) + scorer.threshold + added) / scale
+        return scorer.odds_line(0.0 if bias is None else float(bias.detach()))
 
     def probability_of(self, log_alpha: Tensor) -> Tensor:
         """Probability of each edge by its log-odds, see `odds_line`, [E]."""
@@ -223,12 +255,13 @@ class SGAT(NodeClassifier):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights, with torch's global generator if none is given."""
+        self.scaling.reset_parameters()
         if self.judge is not None:
             self.judge.reset_parameters()
         for conv in self.convs:
             assert isinstance(conv, SGATConv)
             conv.reset_parameters(generator)
-        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
+        if isinstance(self.classifier, Readout):
             self.classifier.reset_parameters(generator)
         elif self.classifier is not None:
             gain = self.gating.init_gain
@@ -250,19 +283,8 @@ class SGAT(NodeClassifier):
         if self.judge is None or graph.log_odds is not None:
             return graph
         # Shapes depend on the data, so a compiler must step around it.
-        judge = torch.compiler.disable(self._log_odds)
-        with torch.autocast(graph.device.type, enabled=False):
-            return dataclasses.replace(graph, log_odds=judge(x, graph))
-
-    def _log_odds(self, x: Features, graph: Graph) -> Tensor:
-        """Log-odds of the edges, each graph of a batch (`Graph.merge`) judged alone."""
-        assert self.judge is not None
-        found, start = [], 0
-        for part in graph.split():
-            stop = start + part.num_nodes
-            found.append(self.judge.log_odds(rows(x, start, stop), part))
-            start = stop
-        return torch.cat(found)
+        judged: Graph = torch.compiler.disable(self.judge.judged)(x, graph)
+        return judged
 
     def compute(
         self,
@@ -271,6 +293,7 @@ class SGAT(NodeClassifier):
         edge_weight: Tensor | None = None,
         *,
         seed: Seed | None = None,
+        is_scaled: bool = False,
     ) -> Output:
         """Class scores, penultimate features and open edges of one pass.
 
@@ -280,6 +303,8 @@ class SGAT(NodeClassifier):
                 or open edges, such as `prune` returns, which are not gated again.
             edge_weight: Weights A_ij ≥ 0 of the edges, [E].
             seed: Key of all noise in training mode; None draws one from torch.
+            is_scaled: Whether `x` went through `scaling` already; a graph must then be
+                judged already too, where gates go by evidence.
         """
         opened: OpenEdges | None = None
         if not isinstance(edge_index, Tensor | Graph):
@@ -287,46 +312,53 @@ class SGAT(NodeClassifier):
         graph = as_graph(edge_index, x.shape[0], edge_weight)
         if opened is None:
             graph = self.judged(x, graph)
+        x = x if is_scaled else self.scaling(x)
         seed = noise_seed(seed, self.training)
-        if isinstance(self.classifier, DiffusionReadout | BeliefReadout):
-            return self._from_scores(self.classifier, x, graph, opened, seed)
-        activation = ACTIVATIONS[self.activation]
-        hidden: Features = x
+        gating, price = self.gating, None
+        h = gating.project(x, gating.weight, graph, seed)
+        if opened is None:
+            opened, price = gating.gate(h, graph, seed)
+        if isinstance(self.classifier, Readout):
+            found = self._from_nodes(self.classifier, h, opened, seed)
+        else:
+            found = self._from_layers(x, h, opened, seed)
+        return Output(*found, opened, price)
+
+    def _from_layers(
+        self, x: Features, h: Tensor, opened: OpenEdges, seed: Seed | None
+    ) -> tuple[Tensor, Features]:
+        """Class scores and penultimate features of a pass through layers."""
+        hidden, graph = x, opened.graph
         num_hidden = len(self.convs) - (self.classifier is None)
         for number, conv in enumerate(self.convs):
-            logits, opened = conv(
-                hidden, graph, opened=opened, seed=seed, return_opened=True
-            )
+            assert isinstance(conv, SGATConv)
+            if number:
+                h = conv.project(hidden, conv.weight, graph, seed)
+            logits = conv.combine(h, hidden, opened, seed)
             if number < num_hidden:
-                hidden = activation(logits)
-        if self.classifier is not None:
+                hidden = ACTIVATIONS[self.activation](logits)
+        if isinstance(self.classifier, nn.Linear):
             weight, layer = self.classifier.weight.T, len(self.convs)
             logits = self.gating.project(hidden, weight, graph, seed, layer)
             logits = self.classifier.bias + logits
-        assert opened is not None
-        return Output(logits, hidden, opened)
+        return logits, hidden
 
-    def _from_scores(
-        self,
-        readout: DiffusionReadout | BeliefReadout,
-        x: Features,
-        graph: Graph,
-        opened: OpenEdges | None,
-        seed: Seed | None,
-    ) -> Output:
-        """A pass in which features stay with their node, and class scores travel."""
+    def _from_nodes(
+        self, readout: Readout, h: Tensor, opened: OpenEdges, seed: Seed | None
+    ) -> tuple[Tensor, Features]:
+        """The same of a pass that begins with each node by itself."""
         gating = self.gating
-        h = gating.project(x, gating.weight, graph, seed)
-        if opened is None:
-            opened = gating.open_edges(h, graph, seed)
         if gating.bias is not None:
             h = h + gating.bias
         hidden = ACTIVATIONS[self.activation](h)
-        own = gating.project(hidden, readout.weight, graph, seed, len(self.convs))
+        if isinstance(readout, DeepReadout):
+            logits, hidden = readout(hidden, opened, seed=seed)
+            return logits, hidden
+        own = gating.project(hidden, readout.weight, opened.graph, seed, 1)
         own = own + readout.bias
         # Scores travel in full precision, also under autocast.
         wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
-        return Output(readout(wide, opened, seed=seed), hidden, opened)
+        return readout(wide, opened, seed=seed), hidden
 
     @torch.no_grad()
     def prune(
@@ -352,15 +384,15 @@ class SGAT(NodeClassifier):
         """
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating
-        h = gating.project(x, gating.weight, graph, None)
-        return ops.prune(gating.open_edges(h, graph, None))
+        h = gating.project(self.scaling(x), gating.weight, graph, None)
+        return ops.prune(gating.gate(h, graph, None)[0])
 
     def log_alpha(
         self, x: Features, edge_index: Tensor | Graph, edge_weight: Tensor | None = None
     ) -> Tensor:
         """Gate location log α of every edge, in the order of the graph, [E]."""
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
-        return ops.log_alphas(graph, *self.gating.score(x, graph))
+        return ops.log_alphas(graph, *self.gating.score(self.scaling(x), graph))
 
     def score_edges(self, x: Features, graph: Graph) -> Tensor:
         """Gate location log α of every edge, [E]."""

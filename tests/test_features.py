@@ -6,7 +6,14 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from sgat.features import SparseFeatures, concatenate, normalise_rows, product, rows
+from sgat.features import (
+    FeatureScaling,
+    SparseFeatures,
+    concatenate,
+    normalise_rows,
+    product,
+    rows,
+)
 
 
 def bag_of_words(num_rows: int = 13, num_columns: int = 29) -> Tensor:
@@ -134,3 +141,67 @@ def test_rows_are_those_of_the_dense_matrix():
         found = rows(sparse, start, stop)
         assert found.shape == (stop - start, 2)
         assert torch.equal(found.to_dense(), dense[start:stop])
+
+
+def scaled_by(how: str, fitted: list, x) -> Tensor:
+    """The features that a scaling fitted to others makes of x, as a dense matrix."""
+    scaling = FeatureScaling(x.shape[1], how)
+    scaling.fit(fitted)
+    found = scaling(x)
+    return found.to_dense() if isinstance(found, SparseFeatures) else found
+
+
+def test_columns_get_mean_0_and_spread_1():
+    x = bag_of_words() * 7 + 0.1
+    found = scaled_by("standard", [x], x)
+    wide, equal = x.double(), (x == x[0]).all(0)
+    assert equal[3] and not equal.all()
+    expected = ((wide - wide.mean(0)) / wide.std(0, correction=0)).float()
+    expected[:, equal] = 0
+    torch.testing.assert_close(found, expected)
+    parts = scaled_by("standard", [x[:5], x[5:]], x)
+    torch.testing.assert_close(parts, expected)
+    other = scaled_by("standard", [x], x + 1)
+    assert torch.allclose(other[:, equal], torch.ones(()))
+
+
+def test_sparse_columns_get_mean_square_1_and_stay_sparse():
+    dense = bag_of_words()
+    x = SparseFeatures.from_dense(dense)
+    scaling = FeatureScaling(29, "standard")
+    order = x.by_column
+    scaling.fit([rows(x, 0, 4), rows(x, 4, 13)])
+    found = scaling(x)
+    assert isinstance(found, SparseFeatures) and torch.equal(found.column, x.column)
+    assert found.by_column is order
+    root = dense.square().mean(0).sqrt()
+    expected = dense / torch.where(root > 0, root, 1)
+    torch.testing.assert_close(found.to_dense(), expected)
+    torch.testing.assert_close(scaled_by("standard", [x], dense), expected)
+
+
+def test_sparse_features_follow_dense_ones_that_were_fitted():
+    fitted, new = bag_of_words(17) + 1, bag_of_words()
+    expected = scaled_by("standard", [fitted], new)
+    found = scaled_by("standard", [fitted], SparseFeatures.from_dense(new))
+    torch.testing.assert_close(found, expected)
+
+
+def test_other_scalings_know_no_columns():
+    x = bag_of_words()
+    assert torch.equal(scaled_by("rows", [x * 9], x), normalise_rows(x))
+    for form in (x, SparseFeatures.from_dense(x)):
+        assert FeatureScaling(29)(form) is form
+    for how in ("none", "rows"):
+        assert not FeatureScaling(29, how).state_dict()
+    with pytest.raises(ValueError, match="`scaling` must be none, rows or standard"):
+        FeatureScaling(29, "unit")
+
+
+def test_a_scaling_forgets():
+    x, scaling = bag_of_words() + 3, FeatureScaling(29, "standard")
+    scaling.fit([x])
+    assert not torch.equal(scaling(x), x)
+    scaling.reset_parameters()
+    assert torch.equal(scaling(x), x)
+    assert repr(scaling) == "FeatureScaling(standard)"

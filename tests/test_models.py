@@ -20,6 +20,7 @@ from sgat.scorers import (
     SCORERS,
     EvidenceScorer,
     FreeScorer,
+    RevisedScorer,
     Scores,
 )
 
@@ -59,6 +60,9 @@ def make_up_mind(model: SGAT) -> None:
     """Numbers for what a model starts without: evidence, and whom beliefs speak to."""
     if isinstance(model.classifier, BeliefReadout):
         model.classifier.compatible.normal_()
+    if isinstance(model.gating.scorer, RevisedScorer):
+        for part in model.gating.scorer.parameters():
+            part.normal_()
     if model.judge is not None:
         model.judge.log_odds = odds_by_features
 
@@ -75,8 +79,13 @@ MODELS = {
     "residual": {"residual": True, "layers": 3, "gate_bias": 5.0},
     **{name: {"scorer": name, "rank": 3} for name in SCORERS if name != "additive"},
     "evidence": {"scorer": "evidence", "gate_bias": 0.0},
+    "weighed": {"scorer": "evidence", "judged_edges": "weigh"},
+    "revised": {"scorer": "revised", "rank": 3, "gate_bias": 0.0},
     "diffusion": {"readout": "diffusion", "steps": 3},
     "beliefs": {"readout": "beliefs", "layers": 3},
+    "deep": {"readout": "deep", "layers": 3},
+    "deep, by batch": {"readout": "deep", "normalisation": "batch"},
+    "deep, as it is": {"readout": "deep", "normalisation": "none"},
     "recommended": {"scorer": "evidence", "readout": "diffusion", "gate_bias": 0.0},
     "recommended, classes mixed": {
         "scorer": "evidence",
@@ -184,7 +193,7 @@ def test_a_graph_is_judged_where_gates_go_by_its_odds(
     monkeypatch.setattr(model, "judge", NoJudge())
     assert torch.equal(model(x, judged), out)
     assert torch.equal(model(x, pruned), model(x, model.prune(x, judged)))
-    with pytest.raises(TypeError):
+    with pytest.raises(AttributeError):
         model(x, graph)
 
 
@@ -254,6 +263,7 @@ def test_reset_parameters_draws_new_weights_and_a_generator_repeats_them(model: 
     for name, value in states[0].items():
         assert torch.equal(states[1][name], value), name
         is_constant = name.endswith(("bias", "scale", "compatible"))
+        is_constant |= "scorer.pairs." in name and not name.endswith("query_weight")
         assert torch.equal(states[2][name], value) == is_constant, name
 
 
@@ -446,7 +456,8 @@ def test_the_pruned_graph_gives_the_predictions_of_the_gated_one_on_the_gpu(
 def test_pruning_removes_edges(graph: Graph, name: str, seed: int):
     model, graph = pruned_case(name, graph, "auto")
     kept = check_pruned(model, torch.randn(N, K), graph)
-    assert 0 < kept < graph.num_edges
+    assert 0 < kept <= graph.num_edges
+    assert (kept == graph.num_edges) == (name == "weighed")
 
 
 def test_a_pass_over_pruned_edges_scores_none(graph: Graph, x: Tensor, monkeypatch):
@@ -495,7 +506,7 @@ def gradients(model: nn.Module, *arguments, **options) -> list[Tensor]:
     ("scorer", "backend", "training"),
     [
         *(("additive", "reference", training) for training in (True, False)),
-        *((name, "auto", True) for name in (*SCORERS, "evidence")),
+        *((name, "auto", True) for name in (*SCORERS, "evidence", "revised")),
         ("additive", "auto", False),
         # Without noise all scores go one way.
         *(
@@ -519,6 +530,26 @@ def test_a_compiled_model_has_no_graph_breaks_and_equals_the_eager_one(
     assert len(found) == len(expected) > 5
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("fresh_compiler")
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", ["deep", "deep, by batch"])
+def test_a_compiled_deep_model_equals_the_eager_one(
+    graph: Graph, x: Tensor, name: str, training: bool, seed: int
+):
+    model = network(**MODELS[name]).train(training)
+    model(x, graph)
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    number = torch.tensor([5])
+    expected = gradients(model, x, graph, seed=number)
+    before = {name: part.clone() for name, part in model.state_dict().items()}
+    found = gradients(compiled, x, graph, seed=number)
+    assert len(found) == len(expected) > 5
+    for one, other in zip(found, expected, strict=True):
+        assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
+    moves = {n for n, part in model.state_dict().items() if (part != before[n]).any()}
+    assert bool(moves) == (training and name == "deep, by batch")
 
 
 @pytest.mark.usefixtures("fresh_compiler")
@@ -574,8 +605,14 @@ def test_inductor_gives_the_eager_model(
         ({"activation": "tanh"}, "`activation` must be relu or elu, got 'tanh'."),
         (
             {"readout": "mean"},
-            "`readout` must be linear, attention, diffusion or beliefs, got 'mean'.",
+            "`readout` must be linear, attention, diffusion, beliefs or deep, got"
+            " 'mean'.",
         ),
+        (
+            {"readout": "deep", "normalisation": "rows"},
+            "`normalisation` must be none, layer or batch, got 'rows'.",
+        ),
+        ({"readout": "deep", "layers": 0}, "`layers` must be at least 1, got 0."),
         (
             {"gate_mode": "open"},
             "`gate_mode` must be inductive or transductive, got 'open'.",
@@ -591,8 +628,9 @@ def test_inductor_gives_the_eager_model(
         (
             {"scorer": "taste"},
             "Unknown scorer 'taste'; choose one of additive, cosine, bilinear, gatv2,"
-            " structure, evidence.",
+            " structure, evidence, revised.",
         ),
+        ({"scaling": "unit"}, "`scaling` must be none, rows or standard, got 'unit'."),
         ({"dropout": 1.5}, "`dropout` must be in [0, 1), got 1.5."),
     ],
 )

@@ -24,12 +24,14 @@ from sgat.config.checked import (
 )
 from sgat.config.data import DataConfig
 
-FixedReadout = Literal["linear", "attention", "diffusion", "beliefs"]
+FixedReadout = Literal["linear", "attention", "diffusion", "beliefs", "deep"]
 Readout = Literal[FixedReadout, "auto"]
-Scorer = Literal[
-    "additive", "cosine", "bilinear", "gatv2", "structure", "evidence", "auto"
-]
+LearnedScorer = Literal["additive", "cosine", "bilinear", "gatv2", "structure"]
+Scorer = Literal[LearnedScorer, "evidence", "revised", "auto"]
 Activation = Literal["relu", "elu"]
+Normalisation = Literal["none", "layer", "batch"]
+Scaling = Literal["none", "rows", "standard"]
+JudgedUse = Literal["remove", "weigh", "all"]
 GateMode = Literal["inductive", "transductive"]
 RealMetric = Literal[
     "accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"
@@ -44,20 +46,27 @@ class ModelConfig(Settings):
     Attributes:
         hidden: Width of each attention head.
         heads: Number of attention heads.
-        layers: Number of attention layers. With the read-out beliefs it is the number
-            of steps that beliefs travel, and 0 is allowed. The read-out diffusion uses
-            `steps` instead.
+        layers: Number of attention layers; 2 to 10 suit the read-out deep. With the
+            read-out beliefs it is the number of steps that beliefs travel, and 0 is
+            allowed. The read-out diffusion uses `steps` instead.
         readout: How nodes get their class scores. linear (the paper): a classifier on
             top of the layers. attention: one more attention layer, often better with
             few labels. diffusion: scores averaged along the edges. beliefs: for graphs
-            whose neighbours often differ in class. auto: diffusion where edges tend to
-            join nodes of one class, else beliefs; attention in place of diffusion with
-            several labels per node or another scorer than evidence.
+            whose neighbours often differ in class. deep: layers of messages with a path
+            of its own for the node itself, and `normalisation`. auto: diffusion where
+            edges tend to join nodes of one class, else beliefs; attention in place of
+            diffusion with several labels per node or another scorer than evidence.
         steps: Number of steps that class scores travel with the read-out diffusion.
         restart: Share of a node's own scores in every step of diffusion.
+        normalisation: Normalisation after each layer of the read-out deep. layer: over
+            the numbers of a node. batch: over the nodes. none: leave it out.
         output_heads: Number of heads of the read-out attention.
         activation: Activation of the layers: relu (the paper) or elu (the authors'
             code).
+        scaling: How the model scales features. none: as they are. rows: rows are
+            divided by their sum of absolute values. standard: columns get the mean 0
+            and the spread 1; of sparse features, which stay sparse, the mean square 1.
+            The numbers are those of the training graphs; edges are judged before.
         dropout: Share of features dropped in training.
         attention_dropout: Share of attention coefficients dropped in training.
         gate_mode: How gates are made. inductive: from features, for any graph.
@@ -68,7 +77,10 @@ class ModelConfig(Settings):
             all nodes rank their neighbours alike. auto: evidence up to 10 million
             edges, additive beyond. Learned in training: cosine (similarity of both
             ends), bilinear and gatv2 (any relation of both ends), structure (degrees,
-            common neighbours).
+            common neighbours). revised: evidence that training corrects.
+        judged_edges: Use of the odds of the scorer evidence. remove: edges more likely
+            wrong than real go. weigh: all stay, and messages count by the probability
+            that their edge is real. all: all stay as they are, judged all the same.
         rank: Length of the vectors of the scorers cosine and bilinear, width of gatv2.
         gate_bias: Learn one scalar that is part of every gate. With the scorer evidence
             it stays at its start, unless `keep` moves it.
@@ -90,12 +102,15 @@ class ModelConfig(Settings):
     readout: Readout = "auto"
     steps: CountOrZero = 10
     restart: Share = 0.15
+    normalisation: Normalisation = "layer"
     output_heads: Count = 1
     activation: Activation = "elu"
+    scaling: Scaling = "none"
     dropout: ShareDropped = 0.5
     attention_dropout: ShareDropped = 0.5
     gate_mode: GateMode = "inductive"
     scorer: Scorer = "auto"
+    judged_edges: JudgedUse = "remove"
     rank: Rank = 16
     gate_bias: bool = True
     gate_bias_start: float = 0.0

@@ -13,6 +13,7 @@ from torch import Tensor
 from sgat.data.node_data import ROLES, NodeData
 from sgat.explaining.edge_effects import both_ways, logits_without
 from sgat.models import SGAT
+from sgat.readouts.deep import DeepReadout
 from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scored import ScoredGraph
 from sgat.training import metrics
@@ -61,7 +62,7 @@ class NodeExplanation:
     verdict: Verdict
     label: Any  # its class, None without; or the list of its labels
     split: str | None  # train, val, test, or None
-    own_share: float | None  # None with the read-out "beliefs", where it is no share
+    own_share: float | None  # None with "beliefs" and "deep", where it is no share
     reach: int  # number of steps that messages travel; at 0 it receives none
     alone: Verdict  # prediction if the node received no messages
     dropped: int  # kept edges that were dropped in turn: of the most attention
@@ -192,7 +193,9 @@ def label_of(data: NodeData, y: Tensor) -> Any:
     return data.classes[int(y)] if int(y) >= 0 else None
 
 
-def _own_share(model: SGAT, loop_attention: float) -> float:
+def _own_share(model: SGAT, loop_attention: float) -> float | None:
+    if isinstance(model.classifier, DeepReadout):
+        return None
     if isinstance(model.classifier, DiffusionReadout):
         return model.classifier.own_share(loop_attention)
     return loop_attention

@@ -293,7 +293,8 @@ def removal_curve(
     """Evaluate a trained model with more and more of its edges removed.
 
     All log α are moved alike until so many edges fall below the threshold, which is
-    what training does to keep exactly a share: gates of the edges left move with them.
+    what training does to keep exactly a share: gates of the edges left move with them,
+    unless they are never drawn (`judged_edges` weigh or all).
     No weight is trained again. Edges that tie stay or go together.
 
     The share counts the edges of all graphs together. `seen` is their data on the
@@ -321,8 +322,11 @@ def removal_curve(
     points = [dataclasses.replace(made, is_trained=True)]
     for step in range(steps + 1 if num_edges and steps else 0):
         shift = bias_shift(log_alpha, round((1 - step / steps) * num_edges), gates)
-        moved = (log_alpha + shift).split(sizes)
-        logits = [_logits(model, *pair) for pair in zip(seen, moved, strict=True)]
+        moved = log_alpha + shift
+        if not model.gating.draws_gates:
+            moved = torch.where(gates.is_kept(moved), log_alpha, moved)
+        pairs = zip(seen, moved.split(sizes), strict=True)
+        logits = [_logits(model, *pair) for pair in pairs]
         scores = [_score(seen, logits, role, metric) for role in ("val", "test")]
         points.append(point(scores, shift))
     return sorted(points, key=lambda point: (point.removed, point.threshold))

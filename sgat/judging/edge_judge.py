@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sgat.features import Features, SparseFeatures, concatenate
+from sgat.features import Features, SparseFeatures, concatenate, rows
 from sgat.graph import Graph
 from sgat.judging.known_nodes import Example, KnownNodes, known_labels
 from sgat.judging.verdict import Progress, assess
@@ -167,6 +167,16 @@ class EdgeJudge(nn.Module):
             return torch.full((graph.num_edges,), MOST_ODDS, device=graph.device)
         label = KnownNodes(self.known_fingerprint, self.known_label).labels(x)
         return _odds(_judged(graph, x, label, seed=int(self.seed)))
+
+    def judged(self, x: Features, graph: Graph) -> Graph:
+        """The graph with its log-odds, each graph of a batch (`Graph.merge`) alone."""
+        found, start = [], 0
+        with torch.autocast(graph.device.type, enabled=False):
+            for part in graph.split():
+                stop = start + part.num_nodes
+                found.append(self.log_odds(rows(x, start, stop), part))
+                start = stop
+        return dataclasses.replace(graph, log_odds=torch.cat(found))
 
 
 def _odds(judged: JudgedGraph) -> Tensor:

@@ -75,7 +75,7 @@ def node_scores(model: SGAT, x: Features) -> NodeScores | None:
     if not isinstance(model.gating.scorer, BY_NODES):
         return None
     empty = Graph.from_edges(torch.empty(2, 0, dtype=torch.long), x.shape[0])
-    scores = model.gating.score(x, empty)
+    scores = model.gating.score(model.scaling(x), empty)
     dst, src = (part.float().numpy(force=True) for part in (scores.dst, scores.src))
     if scores.query is None or scores.key is None:
         return NodeScores(dst, src)

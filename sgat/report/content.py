@@ -12,6 +12,13 @@ from sgat.report.page import number, percent
 from sgat.scored import ScoredGraph
 from sgat.training import metrics
 
+ASKED = {
+    "remove": "asked to close those that look like noise",
+    "weigh": "asked to weigh them by how likely they are real",
+    "all": "asked to use all of them, likely real or not",
+}
+"""What is asked of gates by evidence, by the setting `judged_edges`."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Content:
@@ -57,12 +64,12 @@ def lead(content: Content) -> str:
 
 def _goal(content: Content) -> str:
     """What the classifier learned, and what was asked of it."""
-    summary, scorer = content.summary, content.config.model.scorer
+    summary, model = content.summary, content.config.model
     keep = summary["keep"]
     if keep is not None:
         asked = f"asked to keep {percent(keep)} of the edges"
-    elif scorer == "evidence":
-        asked = "asked to close those that look like noise"
+    elif model.scorer in ("evidence", "revised"):
+        asked = ASKED[model.judged_edges]
     else:
         asked = f"with a price of {number(summary['l0_weight'])} for an open edge"
     if not summary["reach"]:

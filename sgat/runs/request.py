@@ -58,7 +58,7 @@ class Request:
             config = find_config(self.config)
         elif self.name is not None:
             config = default_config(self.name)
-            if self.model.get("scorer") in ("evidence", "auto"):
+            if self.model.get("scorer") in ("evidence", "revised", "auto"):
                 # The shipped price is of another scorer, and moves no such gates.
                 config = config.replace(train={"l0_weight": TrainConfig.l0_weight})
         else:

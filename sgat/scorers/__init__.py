@@ -10,11 +10,12 @@ from typing import get_args
 
 from torch import nn
 
-from sgat.config.sections import GateMode
+from sgat.config.sections import GateMode, JudgedUse
 from sgat.scorers.evidence import EvidenceScorer
 from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.pairs import BilinearScorer, CosineScorer
 from sgat.scorers.paper import AdditiveScorer, FreeScorer
+from sgat.scorers.revised import RevisedScorer
 from sgat.scorers.scores import Scores, symmetrised
 from sgat.scorers.structure import StructureScorer
 
@@ -26,6 +27,7 @@ __all__ = [
     "EvidenceScorer",
     "FreeScorer",
     "GATv2Scorer",
+    "RevisedScorer",
     "Scores",
     "StructureScorer",
     "choose_scorer",
@@ -39,7 +41,7 @@ SCORERS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "gatv2": lambda width, rank, gain: GATv2Scorer(width, rank, init_gain=gain),
     "structure": lambda width, rank, gain: StructureScorer(width, init_gain=gain),
 }
-"""Makers of scorers that look at a layer's features; "evidence" looks at none."""
+"""Makers of scorers without a judge; those with one are "evidence" and "revised"."""
 
 
 def choose_scorer(
@@ -50,25 +52,34 @@ def choose_scorer(
     channels: int,
     rank: int,
     threshold: float,
+    judged_edges: JudgedUse = "remove",
     init_gain: float = 1.0,
 ) -> nn.Module | None:
     """The scorer of a model; None for the additive one, which a layer makes itself.
 
-    `scorer` is a module, "evidence", a key of `SCORERS` or None. The transductive mode
-    takes a free score for each of `num_edges` edges, and no scorer. `rank` is that of
-    "cosine" and "bilinear", and the width of "gatv2".
+    `scorer` is a module, "evidence", "revised", a key of `SCORERS` or None. The
+    transductive mode takes a free score for each of `num_edges` edges, and no scorer.
+    `rank` is that of "cosine", "bilinear" and "revised", and the width of "gatv2".
     """
     if gate_mode not in get_args(GateMode):
         raise ValueError(
             f"`gate_mode` must be inductive or transductive, got {gate_mode!r}."
         )
     if scorer == "evidence":
-        scorer = EvidenceScorer(threshold=threshold)
+        scorer = EvidenceScorer(threshold=threshold, judged_edges=judged_edges)
+    elif scorer == "revised":
+        given = {"threshold": threshold, "init_gain": init_gain}
+        scorer = RevisedScorer(channels, rank, judged_edges=judged_edges, **given)
+    elif judged_edges != "remove":
+        raise ValueError(
+            "`judged_edges` must be remove unless gates go by evidence, got"
+            f" {judged_edges!r} with the scorer {scorer or 'additive'}."
+        )
     elif scorer == "additive":
         scorer = None
     elif isinstance(scorer, str):
         if scorer not in SCORERS:
-            names = ", ".join((*SCORERS, "evidence"))
+            names = ", ".join((*SCORERS, "evidence", "revised"))
             raise ValueError(f"Unknown scorer {scorer!r}; choose one of {names}.")
         scorer = SCORERS[scorer](channels, rank, init_gain)
     if gate_mode == "inductive":

@@ -3,7 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from sgat.config.sections import JudgedUse
 from sgat.graph import Graph
+from sgat.ops import SURELY_OPEN
 from sgat.scorers.scores import Scores
 
 LEAST_MARGIN = 2.0
@@ -21,21 +23,34 @@ class EvidenceScorer(nn.Module):
     threshold of evaluation, so that it keeps the edges more likely real than wrong:
     scale is 1 and shift 0, unless a share of the edges is to be kept (`spread`).
     Training leaves both as they are.
+
+    This is "remove" of `judged_edges`. Else no edge is removed and no gate is drawn.
+    With "weigh" the shift is -τ, so that the gates `sgat.gates.WEIGHING` are P(real);
+    with "all" it is so large that all gates are 1.
     """
 
     scale: Tensor
     shift: Tensor
 
-    def __init__(self, *, threshold: float) -> None:
+    def __init__(self, *, threshold: float, judged_edges: JudgedUse = "remove") -> None:
         super().__init__()
         self.threshold = threshold
+        self.start = {"remove": 0.0, "weigh": -threshold, "all": 2 * SURELY_OPEN}[
+            judged_edges
+        ]
+        self.draws_gates = judged_edges == "remove"
         self.register_buffer("scale", torch.ones(()))
-        self.register_buffer("shift", torch.zeros(()))
+        self.register_buffer("shift", torch.tensor(self.start))
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Take the odds as they are; nothing is drawn."""
         self.scale.fill_(1)
-        self.shift.zero_()
+        self.shift.fill_(self.start)
+
+    def odds_line(self, bias: float) -> tuple[float, float]:
+        """Numbers (a, b) with a · log α + b the log-odds; `bias` is in every log α."""
+        scale = float(self.scale)
+        return 1 / scale, -(float(self.shift) + self.threshold + bias) / scale
 
     def spread(self, log_odds: Tensor, keep: float | None) -> None:
         """Spread the odds, as far as a share to keep needs it.
@@ -47,7 +62,7 @@ class EvidenceScorer(nn.Module):
             scale = max(1, LEAST_MARGIN / (mean odds of the best share - their least))
             shift = (1 - scale) · mean odds of all
         """
-        self.reset_parameters()
+        EvidenceScorer.reset_parameters(self)
         if keep is None or not len(log_odds):
             return
         found = log_odds.double()

@@ -6,12 +6,14 @@ and replay it. Only dealing several graphs into batches anew each epoch waits.
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from sgat import ops
 from sgat.config import TrainConfig
 from sgat.conv import SGATConv
 from sgat.data.node_data import NodeData, merge
@@ -78,6 +80,7 @@ class Epochs:
                 self._gating.gate_bias.requires_grad_()
         self.estimator: GateGradient | None = None
         self.optimiser = self._optimiser()
+        graphs = [self._scaled(data) for data in graphs]
         self.training = [data for data in graphs if bool(data.train.any())]
         # Graphs that only test are not looked at before the end.
         self.seen = [data for data in graphs if bool((data.train | data.val).any())]
@@ -217,6 +220,13 @@ class Epochs:
             batches.append((torch.tensor(key), data, Role(data, data.train)))
         return batches
 
+    def _scaled(self, data: NodeData) -> NodeData:
+        """The data with features scaled once, not in every pass; judged before."""
+        if not isinstance(self.model, SGAT):
+            return data
+        x = self.model.scaling(data.x)
+        return data if x is data.x else dataclasses.replace(data, x=x)
+
     def _compute(
         self, data: NodeData, seed: Tensor | None, opened: OpenEdges | None = None
     ) -> Output:
@@ -224,10 +234,10 @@ class Epochs:
         if self.config.precision == "bfloat16":
             context = torch.autocast(self.device.type, torch.bfloat16)
         with context:
-            if opened is None:
+            if not isinstance(self.model, SGAT):
                 return self.model.compute(data.x, data.graph, seed=seed)
-            assert isinstance(self.model, SGAT)
-            return self.model.compute(data.x, opened, seed=seed)
+            edges = data.graph if opened is None else opened
+            return self.model.compute(data.x, edges, seed=seed, is_scaled=True)
 
     def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
         def loss_of(found: Output) -> Tensor:
@@ -254,8 +264,8 @@ class Epochs:
         else:
             share, price = opened.penalty / num_edges, self._now(self.prices)
             loss = data_loss + price.to(opened.penalty) * opened.penalty
-        if output.extra_loss is not None:
-            loss = loss + output.extra_loss
+        extra: float | Tensor = 0.0 if output.extra_loss is None else output.extra_loss
+        loss = loss + extra
         if self.budget is None or data.graph.num_edges == 0:
             loss.backward()
             self.optimiser.step()
@@ -263,8 +273,8 @@ class Epochs:
             bias = self._gating.gate_bias
             assert bias is not None
             price = self.budget.multiplier / num_edges
-            loss = data_loss + self.budget.multiplier.to(share) * share
-            slope = self.budget.backward(data_loss, share, bias)
+            loss = data_loss + extra + self.budget.multiplier.to(share) * share
+            slope = self.budget.backward(data_loss + extra, share, bias)
             self.optimiser.step()
             target = self._now(self.targets)
             self.budget.step(bias, share.detach(), target, slope)
@@ -306,8 +316,11 @@ class Epochs:
             return
         gating = self._gating
         bias = gating.gate_bias
-        assert bias is not None and isinstance(self.model, SGAT)
-        parts = [self.model.log_alpha(data.x, data.graph) for data in self.seen]
+        assert bias is not None
+        parts = [
+            ops.log_alphas(data.graph, *gating.score(data.x, data.graph))
+            for data in self.seen
+        ]
         num_kept = (
             self._now(self.num_kept_tensor) if epoch is None else self.num_kept[epoch]
         )

@@ -1,6 +1,7 @@
 """Fresh models: settings completed by the data, weights drawn, every graph judged once.
 
-Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py.
+Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py,
+test_judged_use.py and test_scaled_data.py.
 """
 
 import dataclasses
@@ -16,7 +17,7 @@ from sgat.gates import chosen_gates
 from sgat.judging import EDGE_LIMIT, Example, edges_ignore_classes, is_assortative
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
-from sgat.scorers import EvidenceScorer
+from sgat.scorers import EvidenceScorer, RevisedScorer
 
 Build = Callable[[NodeData], NodeClassifier]
 """Makes another model than SGAT for data of these sizes; weights are drawn later."""
@@ -103,13 +104,16 @@ def build_sgat(
         readout=config.readout,
         steps=config.steps,
         restart=config.restart,
+        normalisation=config.normalisation,
         output_heads=config.output_heads,
         activation=config.activation,
+        scaling=config.scaling,
         dropout=config.dropout,
         attention_dropout=config.attention_dropout,
         gate_mode=config.gate_mode,
         num_edges=num_edges,
         scorer=config.scorer,
+        judged_edges=config.judged_edges,
         rank=config.rank,
         gate_bias=config.gate_bias_start if config.gate_bias else None,
         symmetric=bool(config.symmetric),
@@ -156,10 +160,15 @@ def _check_sgat(
             " transductive gates know the edges of one graph only."
         )
     has_price = train.keep is None and train.l0_weight not in (0, TrainConfig.l0_weight)
-    if has_price and model.scorer == "evidence":
+    if has_price and model.scorer in ("evidence", "revised"):
         raise ValueError(
             "`l0_weight` must be left out where gates go by evidence, which no price"
             f" moves, got {train.l0_weight:g}; use `keep`, or the scorer additive."
+        )
+    if train.keep is not None and model.judged_edges != "remove":
+        raise ValueError(
+            "`judged_edges` must be remove with `keep`, which removes edges, got"
+            f" {model.judged_edges}."
         )
     if train.keep is not None and not model.gate_bias:
         raise ValueError(
@@ -177,15 +186,21 @@ def observe(
 ) -> list[NodeData]:
     """The data as a model is to see it: judged, where gates go by evidence.
 
-    The judge is fitted to the graphs with training nodes, and the scale of the scores
-    to the share of the edges to `keep`.
+    The scaling of the features and the judge are fitted to the graphs with training
+    nodes, and the scale of the scores to the share of the edges to `keep`. Features
+    stay as they are; the model scales them.
     """
-    if not isinstance(model, SGAT) or model.judge is None:
+    if not isinstance(model, SGAT):
+        return list(graphs)
+    model.scaling.fit([data.x for data in graphs if bool(data.train.any())])
+    if model.judge is None:
         return list(graphs)
     odds = model.judge.fit(examples(graphs), seed=seed)
     scorer = model.gating.scorer
     assert isinstance(scorer, EvidenceScorer)
     scorer.spread(torch.cat(odds), keep)
+    if isinstance(scorer, RevisedScorer):
+        scorer.learn_from(sum(int(data.train.sum()) for data in graphs))
     left = iter(odds)
     return [
         _with_odds(data, next(left))

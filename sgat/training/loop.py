@@ -272,17 +272,22 @@ class Training:
         epochs.number.fill_(self.epoch)
 
     def _load(self, weights: dict[str, Tensor], path: Path) -> None:
-        """Load weights, and judge anew if the judge is not the one fitted here.
+        """Load weights; judge and scale anew if it was not fitted so here.
 
         Another machine may have rounded otherwise.
         """
-        judge = self.model.judge if isinstance(self.model, SGAT) else None
-        fitted = {} if judge is None else copy.deepcopy(judge.state_dict())
+        if not isinstance(self.model, SGAT):
+            files.load_weights(self.model, weights, path)
+            return
+        judge, scaling = self.model.judge, self.model.scaling
+        fitted = [scaling] if judge is None else [scaling, judge]
+        before = [copy.deepcopy(part.state_dict()) for part in fitted]
         files.load_weights(self.model, weights, path)
-        if judge is not None and not all(
-            torch.equal(part, fitted[name]) for name, part in judge.state_dict().items()
+        if not all(
+            torch.equal(value, known[name])
+            for part, known in zip(fitted, before, strict=True)
+            for name, value in part.state_dict().items()
         ):
-            assert isinstance(self.model, SGAT)
             self.graphs = [judge_anew(self.model, data) for data in self.graphs]
             self.epochs = Epochs(self.model, self.graphs, self.config)
 

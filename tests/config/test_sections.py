@@ -40,8 +40,8 @@ def test_every_default_survives_toml(tmp_path):
         ("[model]\nrank = 65", "`rank` must be from 1 to 64, got 65."),
         (
             "[model]\nreadout = 'x'",
-            "`readout` must be one of linear, attention, diffusion, beliefs, auto, got"
-            " 'x'.",
+            "`readout` must be one of linear, attention, diffusion, beliefs, deep,"
+            " auto, got 'x'.",
         ),
         ("[model]\nrestart = 1.5", "`restart` must be in [0, 1], got 1.5."),
         ("[model]\nsteps = -1", "`steps` must be at least 0, got -1."),

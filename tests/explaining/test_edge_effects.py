@@ -59,7 +59,7 @@ def chances(logits, told):
     {
         "awkward_graph": list(GRAPHS),
         "layers": [1, 2, 3],
-        "readout": ["linear", "attention", "diffusion", "beliefs"],
+        "readout": ["linear", "attention", "diffusion", "beliefs", "deep"],
     },
     indirect=["awkward_graph"],
 )
@@ -111,7 +111,7 @@ def test_no_sets_give_no_scores(seed):
     {
         "awkward_graph": list(GRAPHS),
         "layers": [1, 2, 3],
-        "readout": ["linear", "attention", "diffusion", "beliefs"],
+        "readout": ["linear", "attention", "diffusion", "beliefs", "deep"],
     },
     indirect=["awkward_graph"],
 )

@@ -211,12 +211,14 @@ def test_an_unknown_node_is_answered_with_a_similar_one(fitted):
             find_node(numbered, wrong)
 
 
-def test_where_beliefs_travel_a_node_does_not_hear_itself():
-    model = {"readout": "beliefs", "layers": 2}
+@pytest.mark.parametrize("readout", ["beliefs", "deep"])
+def test_where_the_node_is_no_share_of_its_messages_none_is_named(readout):
+    model = {"readout": readout, "layers": 2}
     clf = sgat.SGATClassifier(**{**QUICK, "epochs": 20}, model=model)
     clf.fit(block_graph(num_nodes=61))
-    draw = torch.Generator().manual_seed(0)
-    torch.nn.init.normal_(clf.model_.classifier.compatible, generator=draw)
+    if readout == "beliefs":
+        draw = torch.Generator().manual_seed(0)
+        torch.nn.init.normal_(clf.model_.classifier.compatible, generator=draw)
     data, node = clf.graphs_[0], busiest(clf)
     scored = score_graphs(clf.model_, clf.graphs_)
     found = explain_node(clf.model_, scored, node, top=1000)

@@ -4,12 +4,13 @@ import dataclasses
 
 import pytest
 
-from sgat.report.content import lead, tiles
+from sgat.report.content import ASKED, lead, tiles
 
 
 @pytest.mark.parametrize(
     ("keep", "scorer", "reach", "told"),
     [
+        (None, "revised", 2, "asked to close those that look like noise."),
         (0.25, "evidence", 2, "learned which edges to use, asked to keep 25.0 %"),
         (None, "evidence", 2, "asked to close those that look like noise."),
         (None, "additive", 2, "with a price of 1e−06 for an open edge."),
@@ -55,3 +56,15 @@ def test_the_metric_is_named_and_uneven_classes_have_more_numbers(hostile_run):
     )
     assert next(title for title, *_ in tiles(plain)) == "Test accuracy"
     assert not any("largest class" in more for *_, more in tiles(plain))
+
+
+@pytest.mark.parametrize("use", ["weigh", "all"])
+def test_the_lead_says_what_was_done_with_judged_edges(use, hostile_run):
+    content = hostile_run.content()
+    model = {"scorer": "evidence", "judged_edges": use}
+    changed = dataclasses.replace(
+        content,
+        config=content.config.replace(model=model),
+        summary=content.summary | {"keep": None, "reach": 2},
+    )
+    assert f"learned which edges to use, {ASKED[use]}." in lead(changed)

@@ -20,7 +20,7 @@ def test_a_shipped_config_holds_unless_another_is_named():
     assert config.model.temperature == 0.66 and config.data.name == "cora"
 
 
-@pytest.mark.parametrize("scorer", ["evidence", "auto"])
+@pytest.mark.parametrize("scorer", ["evidence", "revised", "auto"])
 def test_the_price_that_is_shipped_for_another_scorer_does_not_hold(scorer):
     texas, model = {"name": "texas"}, {"scorer": scorer}
     assert Request(texas).settings().train.l0_weight > 0

@@ -14,12 +14,13 @@ from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import Training
 
 SMALL = paper_model(hidden=7)
+DEEP = paper_model(hidden=7, readout="deep", normalisation="batch")
 
 
-def prepared(config=None, graphs=None, device="cpu"):
+def prepared(config=None, graphs=None, device="cpu", network=SMALL):
     graphs = [data.to(device) for data in graphs or [block_graph()]]
     first = graphs[0]
-    model = build_sgat(SMALL, first.num_features, first.num_classes, 0)
+    model = build_sgat(network, first.num_features, first.num_classes, 0)
     model.reset_parameters(torch.Generator().manual_seed(0))
     return Epochs(model.to(device), graphs, config or TrainConfig(epochs=9))
 
@@ -122,12 +123,13 @@ def test_the_bias_of_evaluation_is_put_back():
     assert bias.item() == before
 
 
-def test_bfloat16_learns_like_float32():
+@pytest.mark.parametrize("network", [SMALL, DEEP])
+def test_bfloat16_learns_like_float32(network):
     rows = [
         [row(epochs, number)["data_loss"] for number in range(9)]
         for epochs in (
-            prepared(),
-            prepared(TrainConfig(epochs=9, precision="bfloat16")),
+            prepared(network=network),
+            prepared(TrainConfig(epochs=9, precision="bfloat16"), network=network),
         )
     ]
     assert rows[0] != rows[1]
@@ -135,6 +137,7 @@ def test_bfloat16_learns_like_float32():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("network", [SMALL, DEEP])
 @pytest.mark.parametrize(
     "settings",
     [
@@ -146,9 +149,10 @@ def test_bfloat16_learns_like_float32():
         {"metric": "balanced_accuracy"},
     ],
 )
-def test_replayed_epochs_are_those_that_run_as_usual(settings):
+def test_replayed_epochs_are_those_that_run_as_usual(settings, network):
     config = TrainConfig(epochs=12, device="cuda", **settings)
-    usual, replayed = (prepared(config, device="cuda") for _ in range(2))
+    given = {"device": "cuda", "network": network}
+    usual, replayed = (prepared(config, **given) for _ in range(2))
     rows = torch.stack([usual.run(number) for number in range(12)])
     first = torch.stack([replayed.run(number) for number in range(2)])
     captured = CapturedEpochs(replayed, 10)
@@ -161,6 +165,7 @@ def test_replayed_epochs_are_those_that_run_as_usual(settings):
 @pytest.mark.gpu
 # The mode itself warns that it is a prototype.
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+@pytest.mark.parametrize("network", [SMALL, DEEP])
 @pytest.mark.parametrize(
     "settings",
     [
@@ -173,8 +178,9 @@ def test_replayed_epochs_are_those_that_run_as_usual(settings):
         {"metric": "balanced_accuracy"},
     ],
 )
-def test_an_epoch_never_waits_for_the_gpu(settings):
-    epochs = prepared(TrainConfig(epochs=9, device="cuda", **settings), device="cuda")
+def test_an_epoch_never_waits_for_the_gpu(settings, network):
+    config = TrainConfig(epochs=9, device="cuda", **settings)
+    epochs = prepared(config, device="cuda", network=network)
     epochs.run(0)
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
