@@ -1,10 +1,11 @@
 """Result: a trained model, the data it saw and the record of every epoch."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
@@ -36,6 +37,33 @@ class Snapshot(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
+class Trial:
+    """One candidate in one round of a search, and its score on validation nodes.
+
+    `seconds` are those of the training, and depend on the machine.
+    """
+
+    name: str
+    settings: dict[str, Any]  # those that differ from the defaults, or from those given
+    rung: int  # number of the round, from 1
+    epochs: int
+    score: float | None  # mean over the folds; None if training diverged
+    loss: float | None  # likewise
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """What was taken, and why; several members give the mean of their probabilities."""
+
+    names: tuple[str, ...]
+    why: str  # one sentence
+    members: tuple[ModelConfig, ...]  # all settings of each, the best first
+    train: TrainConfig  # of the best
+    tried: tuple[Trial, ...] = ()  # in the order of the trainings; none without search
+
+
+@dataclasses.dataclass(frozen=True)
 class Result:
     """A trained model and how it got there.
 
@@ -47,6 +75,7 @@ class Result:
         best_epoch: The epoch the model was taken from, from 1.
         snapshots: Scores and predictions on the first graph at some epochs.
         interrupted: Whether training was stopped before its end and can be resumed.
+        chosen: What was taken of several candidates; None where nobody chose.
     """
 
     model: NodeClassifier
@@ -55,6 +84,7 @@ class Result:
     best_epoch: int
     snapshots: list[Snapshot]
     interrupted: bool = False
+    chosen: Chosen | None = None
 
     @property
     def sgat(self) -> SGAT:
