@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sgat.conv import as_graph
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import SGAT
@@ -17,31 +17,17 @@ from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import OpenEdges, Seed
 
 
-def mean_logits(logits: Sequence[Tensor], *, is_multilabel: bool) -> Tensor:
-    """Class scores whose probabilities are the mean of those of others, [N, C].
-
-    The log of the mean for classes; its log-odds for labels.
-    """
-    stacked = torch.stack([part.float() for part in logits])
-    if is_multilabel:
-        positive = nn.functional.logsigmoid(stacked).logsumexp(0)
-        return positive - nn.functional.logsigmoid(-stacked).logsumexp(0)
-    return stacked.log_softmax(-1).logsumexp(0) - math.log(len(logits))
-
-
 class Committee(SGAT):
     """Networks trained on the same data that answer with the mean of what they say.
 
-    All about edges, their scores and gates, is that of the first member, and so is any
-    attribute that is not named here. Given a graph, every member goes by gates of its
-    own; given open edges, all members use these.
+    Class scores are the log of the mean probability, or its log-odds where nodes have
+    several labels. The first member gates the edges for all: scores and gates of edges,
+    and every attribute that is not named here, are its own.
 
     Args:
         members: The networks, the best first.
         is_multilabel: Whether a node can have several labels.
     """
-
-    members: nn.ModuleList
 
     def __init__(self, members: Sequence[SGAT], *, is_multilabel: bool) -> None:
         NodeClassifier.__init__(self)
@@ -80,14 +66,16 @@ class Committee(SGAT):
         seed: Seed | None = None,
     ) -> Output:
         """Class scores of the mean; features and open edges of the first member."""
-        if isinstance(edge_index, Tensor | Graph):
-            # The members have the same judge.
-            graph = as_graph(edge_index, x.shape[0], edge_weight)
-            edge_index, edge_weight = self.judged(x, graph), None
-        outputs = [
-            member.compute(x, edge_index, edge_weight, seed=seed)
-            for member in self._networks
+        first, *others = self._networks
+        output = first.compute(x, edge_index, edge_weight, seed=seed)
+        assert output.opened is not None
+        logits = [output.logits]
+        logits += [
+            other.compute(x, output.opened, seed=seed).logits for other in others
         ]
-        logits = [output.logits for output in outputs]
-        mean = mean_logits(logits, is_multilabel=self.is_multilabel)
-        return outputs[0]._replace(logits=mean)
+        each = torch.stack(logits).float()
+        if self.is_multilabel:
+            mean = F.logsigmoid(each).logsumexp(0) - F.logsigmoid(-each).logsumexp(0)
+        else:
+            mean = each.log_softmax(-1).logsumexp(0) - math.log(len(each))
+        return output._replace(logits=mean)

@@ -30,7 +30,9 @@ def small_graph(**options):
 
 
 def quick(**options):
-    return SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
+    return SGATClassifier(
+        **({"hidden": 5, "epochs": 8, "keep": 0.5, "fast": True} | options)
+    )
 
 
 @pytest.fixture(scope="module")

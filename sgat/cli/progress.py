@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from sgat.data.fetch import Progress
+    from sgat.training.choosing import Step
     from sgat.training.result import EpochRecord
 
 Count = Callable[[int, int], None]
@@ -164,16 +165,38 @@ def cells(record: EpochRecord) -> tuple[str, ...]:
     )
 
 
+class Shown:
+    """A training on show: call it after every epoch, `begin` before each candidate."""
+
+    def __init__(
+        self,
+        show: Callable[[EpochRecord], None] = lambda record: None,
+        begin: Callable[[Step], None] = lambda step: None,
+    ) -> None:
+        self.show = show
+        self.begin = begin
+
+    def __call__(self, record: EpochRecord) -> None:
+        """Show an epoch."""
+        self.show(record)
+
+
+def step_line(step: Step) -> str:
+    """A candidate that is about to be trained, in words."""
+    return (
+        f"round {step.rung} of {step.rungs}, training {step.number} of {step.total}:"
+        f" {step.name}, {step.epochs} epochs"
+    )
+
+
 @contextlib.contextmanager
-def training_progress(
-    epochs: int, *, quiet: bool
-) -> Iterator[Callable[[EpochRecord], None]]:
-    """Yield the function to call after every epoch."""
+def training_progress(epochs: int, *, quiet: bool) -> Iterator[Shown]:
+    """Yield what to call after every epoch, and before every candidate of a search."""
     if quiet:
-        yield lambda record: None
+        yield Shown()
     elif sys.stderr.isatty():
-        with _epoch_bar(epochs) as show:
-            yield show
+        with _epoch_bar(epochs) as shown:
+            yield shown
     else:
         reason = threading.Timer(
             PATIENCE, lambda: print(NOT_YET, file=sys.stderr, flush=True)
@@ -186,8 +209,12 @@ def training_progress(
             reason.cancel()
             show(record)
 
+        def begin(step: Step) -> None:
+            reason.cancel()
+            print(step_line(step), file=sys.stderr, flush=True)
+
         try:
-            yield tell
+            yield Shown(tell, begin)
         finally:
             reason.cancel()
             reason.join()
@@ -211,7 +238,7 @@ def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
 
 
 @contextlib.contextmanager
-def _epoch_bar(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
+def _epoch_bar(epochs: int) -> Iterator[Shown]:
     """A bar, and above it the lines that are written elsewhere."""
     from rich.progress import TimeRemainingColumn
 
@@ -226,4 +253,7 @@ def _epoch_bar(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
             done = record.epoch
             bar.update(task, description="training", completed=done, total=epochs)
 
-        yield show
+        def begin(step: Step) -> None:
+            bar.reset(task, total=None, description=step_line(step))
+
+        yield Shown(show, begin)

@@ -1,8 +1,8 @@
 """Search: candidates are trained, and the validation nodes decide which one is taken.
 
 Successive halving: the first round trains every candidate for some of the epochs, the
-next ones train the best of them for more, and the last trains what is left in full. A
-training begins anew in each round, so its score is a number that a file can keep.
+next one the best of them for more, and the last trains in full what is left. Trainings
+begin anew in each round, so that one which is done is no more than its score.
 """
 
 import dataclasses
@@ -12,17 +12,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from sgat.committee import Committee, mean_logits
+from sgat.committee import Committee
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
-from sgat.ops import noise
+from sgat.models import SGAT
 from sgat.training import files, metrics
 from sgat.training.candidates import Candidate, candidates, differing
+from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
 from sgat.training.result import Chosen, EpochRecord, Result, Trial
@@ -34,12 +35,14 @@ LEAST = 3
 FINALISTS = 2
 """Candidates that are trained in full."""
 FEW = 100
-"""Validation nodes below which the rounds but the last are scored on folds."""
+"""Validation nodes below which all rounds but the last score on folds."""
 FOLDS = 3
 FOLD_SHARES = (0.1, 0.25)
-"""The shares with folds, where each candidate trains once for every fold."""
+"""The shares with folds, where a candidate trains once for each."""
+LAST = len(SHARES) + 1
+"""Number of the round that trains in full."""
 LEDGER, STATE = "search.json", "state.safetensors"
-"""Files of a run under way: the scores so far, and the state of one training."""
+"""Files of a run under way: scores of the search, and the state of one training."""
 
 
 class Step(NamedTuple):
@@ -47,51 +50,46 @@ class Step(NamedTuple):
 
     name: str  # of the candidate
     rung: int
-    rungs: int
     number: int  # of the training in its round
     total: int  # trainings of the round
     epochs: int
+    rungs: int = LAST
 
 
 class Ledger:
-    """Scores of finished trainings by name; in a file, if there is a place for one."""
+    """Scores of finished trainings by key; in a file, if there is a place for one."""
 
-    def __init__(
-        self, path: Path | None, head: dict[str, Any], *, resume: bool
-    ) -> None:
-        """Read the file to go on with; `head` says what the scores are of."""
+    def __init__(self, path: Path | None, about: dict[str, Any], resume: bool) -> None:
+        """Take over the file to go on with; `about` says what the scores are of."""
         self.path = path
-        self.head = head
-        self.entries: dict[str, dict[str, Any]] = {}
+        self.about = {"format": files.MODEL_FORMAT, **about}
+        self.scores: dict[str, dict[str, Any]] = {}
         if path is not None and resume and path.exists():
             stored = files.read_json(path)
-            files.check_format(
-                stored.get("format"), path, "start anew without `resume`"
-            )
-            if stored.get("data") != head["data"]:
+            if {name: stored.get(name) for name in self.about} != self.about:
                 raise ValueError(
-                    f"The data has changed since {path} was written; start a new run."
+                    f"The data or the candidates have changed since {path} was written;"
+                    " start a new run."
                 )
-            if stored.get("names") == head["names"]:
-                self.entries = stored["entries"]
+            self.scores = stored["scores"]
         self._write()
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
         """Keep a score."""
-        self.entries[key] = entry
+        self.scores[key] = entry
         self._write()
 
     def _write(self) -> None:
         if self.path is not None:
-            content = {**self.head, "entries": self.entries}
+            content = {**self.about, "scores": self.scores}
             write_text(self.path, json.dumps(content, indent=1) + "\n")
 
 
 class Search:
     """The training of the best of some candidates, or of the only one.
 
-    There is one candidate where the read-out is named, with `fast`, and without
-    validation nodes. Edges are judged once, for all.
+    There is one where the read-out is named, with `fast`, and without validation nodes:
+    `why` says so. Edges are judged once, for all.
     """
 
     def __init__(
@@ -108,8 +106,8 @@ class Search:
         else:
             self.table = candidates(model, train, graphs)
         first = self.table[0]
-        self._first = Training(graphs, first.model, first.train)
-        self.observed = self._first.observed
+        self.first = Training(graphs, first.model, first.train)
+        self.observed = self.first.observed
         self.splits = [self.observed.graphs]
         if num_val < FEW and not self.why:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
@@ -127,7 +125,7 @@ class Search:
         on_epoch: Callable[[EpochRecord], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> Result:
-        """Train, and choose by the validation nodes; the result has a `chosen`.
+        """Train, and choose by the validation nodes; the result says what was `chosen`.
 
         Args:
             folder: Where to keep what is done, so that a run that was cut off can go
@@ -143,152 +141,92 @@ class Search:
         how: dict[str, Any] = {"resume": resume, "on_epoch": on_epoch}
         if self.is_single:
             path = None if folder is None else folder / STATE
-            result = self._first.run(checkpoint_path=path, **how)
-            (only,) = self.table
-            chosen = Chosen((only.name,), self.why, (only.model,), only.train)
-            return dataclasses.replace(result, chosen=chosen)
-        names = [each.name for each in self.table]
-        head = {"format": files.MODEL_FORMAT, "data": self._first.fingerprint}
-        path = None if folder is None else folder / LEDGER
-        ledger = Ledger(path, {**head, "names": names}, resume=resume)
+            result = self.first.run(checkpoint_path=path, **how)
+            return dataclasses.replace(result, chosen=_taken(self.table, self.why))
         tell = on_step or (lambda step: None)
+        settings = [json.dumps(differing(each, self.train)) for each in self.table]
+        about = {"data": self.first.fingerprint, "candidates": settings}
+        ledger = Ledger(None if folder is None else folder / LEDGER, about, resume)
         left, tried = self.table, list[Trial]()
         shares = SHARES if len(self.splits) == 1 else FOLD_SHARES
-        most = (max(LEAST, math.ceil(len(left) / 3)), FINALISTS)
+        most = max(LEAST, math.ceil(len(left) / 3)), FINALISTS
         for rung, (share, number) in enumerate(zip(shares, most, strict=True), 1):
             if len(left) > number:
-                trials = [
-                    self._short(each, rung, share, (place, len(left)), ledger, tell)
-                    for place, each in enumerate(left, 1)
-                ]
-                tried += trials
+                trials = self._round(left, rung, share, ledger, tell)
                 left = [left[place] for place in ranked(trials)[:number]]
-        return self._in_full(left, tried, folder, how, tell)
+                tried += trials
+        finals = self._in_full(left, folder, how, tell)
+        # With folds, few nodes validate the trainings in full: the folds have a say.
+        folded = {trial.name: trial.score for trial in tried[-most[0] :]}
+        weight = len(self.splits) if len(self.splits) > 1 else 0
+        joined = [_joined(trial, folded.get(trial.name), weight) for trial, _ in finals]
+        order = ranked(joined)
+        best = [finals[place][1] for place in order]
+        named = {each.name: each for each in left}
+        listed = [named[finals[place][0].name] for place in order]
+        model, size, why, means = best_or_mean(best, listed)
+        if size == 1:
+            why = f"{why}, of the {len(left)} of {len(self.table)} trained in full"
+        tried += [*(trial for trial, _ in finals), *means]
+        chosen = _taken(listed[:size], why, tried)
+        return dataclasses.replace(best[0], model=model, chosen=chosen)
 
-    def _short(
+    def _round(
         self,
-        candidate: Candidate,
+        left: Sequence[Candidate],
         rung: int,
         share: float,
-        place: tuple[int, int],
         ledger: Ledger,
         tell: Callable[[Step], None],
-    ) -> Trial:
-        """Train a candidate for a share of the epochs, on each split."""
-        train = shortened(candidate.train, share)
-        scores = []
-        for fold, graphs in enumerate(self.splits):
-            key = f"{rung}/{candidate.name}/{fold}"
-            if key not in ledger.entries:
-                step = (rung, len(SHARES) + 1, *place, train.epochs)
-                tell(Step(candidate.name, *step))
-                training = Training(
-                    graphs, candidate.model, train, observed=self.observed
-                )
-                ledger.put(key, _entry(training))
-            scores.append(ledger.entries[key])
-        means = {
-            name: None
-            if any(part[name] is None for part in scores)
-            else sum(part[name] for part in scores) / len(scores)
-            for name in ("score", "loss")
-        }
-        seconds = sum(part["seconds"] for part in scores)
-        settings = differing(candidate, self.train)
-        about = (candidate.name, settings, rung, train.epochs)
-        return Trial(*about, **means, seconds=seconds)
+    ) -> list[Trial]:
+        """Train candidates for a share of the epochs, on each split."""
+        trials, number, total = [], 0, len(left) * len(self.splits)
+        for candidate in left:
+            train, scores = shortened(candidate.train, share), []
+            for fold, graphs in enumerate(self.splits):
+                number += 1
+                key = f"{rung}/{candidate.name}/{fold}"
+                if key not in ledger.scores:
+                    tell(Step(candidate.name, rung, number, total, train.epochs))
+                    options = candidate.model, train
+                    training = Training(graphs, *options, observed=self.observed)
+                    ledger.put(key, _entry(training))
+                scores.append(ledger.scores[key])
+            score, loss = (_mean([s[key] for s in scores]) for key in ("score", "loss"))
+            seconds = sum(part["seconds"] for part in scores)
+            about = candidate.name, differing(candidate, self.train), rung, train.epochs
+            trials.append(Trial(*about, score, loss, seconds))
+        return trials
 
     def _in_full(
         self,
         left: Sequence[Candidate],
-        tried: list[Trial],
         folder: Path | None,
         how: dict[str, Any],
         tell: Callable[[Step], None],
-    ) -> Result:
-        """Train what is left on the given split, and take the best or a mean."""
-        rung, finals, results = len(SHARES) + 1, list[Trial](), list[Result]()
+    ) -> list[tuple[Trial, Result]]:
+        """Train candidates on the given split; those that diverge are left out."""
+        finals = list[tuple[Trial, Result]]()
         for number, candidate in enumerate(left, 1):
-            epochs = candidate.train.epochs
-            tell(Step(candidate.name, rung, rung, number, len(left), epochs))
-            place = f"state-{self.table.index(candidate)}.safetensors"
-            path = None if folder is None else folder / place
             options = candidate.model, candidate.train
-            training = Training(self.observed.graphs, *options, observed=self.observed)
+            tell(Step(candidate.name, LAST, number, len(left), options[1].epochs))
+            name = f"state-{self.table.index(candidate)}.safetensors"
+            graphs = self.observed.graphs
+            training = Training(graphs, *options, observed=self.observed)
             try:
+                path = None if folder is None else folder / name
                 result = training.run(checkpoint_path=path, **how)
             except DivergedError:
-                if number == len(left) and not results:
+                if number == len(left) and not finals:
                     raise
                 continue
             if result.interrupted:
                 raise KeyboardInterrupt
-            about = candidate.name, differing(candidate, self.train), rung
-            best = result.best.val, result.best.val_loss, training.seconds
-            finals.append(Trial(*about, len(result.records), *best))
-            members = (candidate.model,)
-            chosen = Chosen((candidate.name,), "", members, candidate.train)
-            results.append(dataclasses.replace(result, chosen=chosen))
-        order = ranked(_with_folds(finals, tried, len(self.splits)))
-        results = [results[place] for place in order]
-        result, means = self._best_or_mean(results, len(self.table))
-        tried = [*tried, *finals, *means]
-        assert result.chosen is not None
-        chosen = dataclasses.replace(result.chosen, tried=tuple(tried))
-        return dataclasses.replace(result, chosen=chosen)
-
-    @torch.no_grad()
-    def _best_or_mean(
-        self, results: Sequence[Result], number: int
-    ) -> tuple[Result, list[Trial]]:
-        """The best result, or the mean of several if that is clearly better.
-
-        The loss of the mean must be lower by more than one standard error of the
-        difference over the validation nodes, and its score must not be lower.
-        """
-        best = results[0]
-        assert best.chosen is not None
-        graphs = [data for data in self.observed.graphs if bool(data.val.any())]
-        y = torch.cat([data.y[data.val] for data in graphs])
-        logits = [
-            torch.cat([each.model(data.x, data.graph)[data.val] for data in graphs])
-            for each in results
-        ]
-        score, losses = float(metrics.score(logits[0], y)), _node_losses(logits[0], y)
-        why = (
-            f"it has the best validation score, {score:.1%}, of the {len(results)}"
-            f" trained in full out of {number}"
-        )
-        taken, gain, trials = 1, 0.0, list[Trial]()
-        for size in sorted({2, len(results)} & set(range(2, len(results) + 1))):
-            mean = mean_logits(logits[:size], is_multilabel=y.dim() == 2)
-            found, lost = float(metrics.score(mean, y)), _node_losses(mean, y)
-            names = [each.chosen.names[0] for each in results[:size] if each.chosen]
-            about = (f"mean of {' and '.join(names)}", {}, len(SHARES) + 1)
-            trials.append(Trial(*about, 0, found, float(lost.mean()), 0.0))
-            less = losses - lost
-            error = float(less.std()) / math.sqrt(len(less)) if len(less) > 1 else 0.0
-            if found >= score and float(less.mean()) > max(error, gain):
-                taken, gain = size, float(less.mean())
-                why = (
-                    f"the mean of the best {size} has a validation loss of"
-                    f" {float(lost.mean()):.3f}, below the {float(losses.mean()):.3f}"
-                    f" of the best alone by more than chance, and a score of"
-                    f" {found:.1%}, not below its {score:.1%}"
-                )
-        if taken == 1:
-            chosen = dataclasses.replace(best.chosen, why=why)
-            return dataclasses.replace(best, chosen=chosen), trials
-        several = [each.chosen for each in results[:taken] if each.chosen]
-        members = [each.sgat for each in results[:taken]]
-        chosen = dataclasses.replace(
-            best.chosen,
-            names=tuple(each.names[0] for each in several),
-            members=tuple(each.members[0] for each in several),
-            why=why,
-        )
-        model = Committee(members, is_multilabel=y.dim() == 2).eval()
-        return dataclasses.replace(best, model=model, chosen=chosen), trials
+            best, length = result.best, len(result.records)
+            about = candidate.name, differing(candidate, self.train), LAST, length
+            trial = Trial(*about, best.val, best.val_loss, training.seconds)
+            finals.append((trial, result))
+        return finals
 
 
 def _why_single(model: ModelConfig, train: TrainConfig, num_val: int) -> str:
@@ -296,10 +234,17 @@ def _why_single(model: ModelConfig, train: TrainConfig, num_val: int) -> str:
     if model.readout != "auto":
         return "the read-out was given"
     if train.fast:
-        return "one candidate was asked for, and the training labels and edges name it"
-    if not num_val:
-        return "there are no validation nodes, so the training labels and edges name it"
-    return ""
+        return "one candidate was asked for, and training labels and edges name it"
+    return (
+        "" if num_val else "without validation nodes training labels and edges name it"
+    )
+
+
+def _taken(
+    members: Sequence[Candidate], why: str, tried: Sequence[Trial] = ()
+) -> Chosen:
+    names, models = zip(*((each.name, each.model) for each in members), strict=True)
+    return Chosen(names, why, models, members[0].train, tuple(tried))
 
 
 def shortened(train: TrainConfig, share: float) -> TrainConfig:
@@ -308,92 +253,93 @@ def shortened(train: TrainConfig, share: float) -> TrainConfig:
     warmup = train.warmup
     if warmup is not None:
         warmup = min(round(share * warmup), epochs - 1)
-    changes: dict[str, Any] = {"epochs": epochs, "warmup": warmup, "snapshots": 0}
-    return dataclasses.replace(train, **changes)
+    return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
 
 
-def folds(
-    graphs: Sequence[NodeData], number: int, *, seed: int
-) -> list[list[NodeData]]:
-    """Splits of the training and validation nodes; each node validates once.
-
-    Nodes of each class are dealt out in turn. Test nodes are left alone.
-    """
-    generator = np.random.default_rng(noise.derive(seed, 2))
-    pools = [(data.train | data.val).nonzero().squeeze(1).cpu() for data in graphs]
-    y = torch.cat([data.y[pool] for data, pool in zip(graphs, pools, strict=True)])
-    number = min(number, len(y))
-    order = generator.permutation(len(y))
-    if y.dim() == 1:
-        order = order[np.argsort(y.cpu().numpy()[order], kind="stable")]
-    dealt = torch.empty(len(y), dtype=torch.long)
-    dealt[torch.from_numpy(order)] = torch.arange(len(y)) % number
-    parts = dealt.split([len(pool) for pool in pools])
-    return [
-        [
-            _with_roles(data, pool, part == fold)
-            for data, pool, part in zip(graphs, pools, parts, strict=True)
-        ]
-        for fold in range(number)
-    ]
+def _entry(training: Training) -> dict[str, Any]:
+    """Train, and report score and loss of the selected epoch, and the seconds."""
+    score, loss = None, None
+    try:
+        result = training.run()
+        if result.interrupted:
+            raise KeyboardInterrupt
+        score, loss = result.best.val, result.best.val_loss
+    except DivergedError:
+        pass
+    return {"score": score, "loss": loss, "seconds": training.seconds}
 
 
-def _with_roles(data: NodeData, pool: Tensor, held_out: Tensor) -> NodeData:
-    masks = {}
-    for role, chosen in (("train", ~held_out), ("val", held_out)):
-        mask = torch.zeros(data.num_nodes, dtype=torch.bool)
-        mask[pool[chosen]] = True
-        masks[role] = mask.to(data.train.device)
-    return dataclasses.replace(data, **masks)
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _joined(trial: Trial, before: float | None, weight: int) -> Trial:
+    """A trial whose score is its mean with one of before that counts `weight` times."""
+    if trial.score is None or before is None:
+        return trial
+    score = (trial.score + weight * before) / (weight + 1)
+    return dataclasses.replace(trial, score=score)
 
 
 def ranked(trials: Sequence[Trial]) -> list[int]:
     """Places of trials, the best first: by score, then by loss, then as they stand."""
 
+    def last_if_unknown(value: float | None) -> float:
+        return math.inf if value is None or math.isnan(value) else value
+
     def key(place: int) -> tuple[float, float]:
-        score, loss = trials[place].score, trials[place].loss
-        worst = math.inf
-        return (
-            worst if score is None or math.isnan(score) else -score,
-            worst if loss is None or math.isnan(loss) else loss,
-        )
+        trial = trials[place]
+        score = None if trial.score is None else -trial.score
+        return last_if_unknown(score), last_if_unknown(trial.loss)
 
     return sorted(range(len(trials)), key=key)
 
 
-def _with_folds(
-    finals: Sequence[Trial], tried: Sequence[Trial], number: int
-) -> list[Trial]:
-    """The trials in full, scored by the mean over the given split and the folds."""
-    if number == 1:
-        return list(finals)
-    last = {trial.name: trial for trial in tried}
-    joined = []
-    for trial in finals:
-        before = last.get(trial.name)
-        if before is not None and before.score is not None and trial.score is not None:
-            score = (trial.score + number * before.score) / (number + 1)
-            trial = dataclasses.replace(trial, score=score)
-        joined.append(trial)
-    return joined
+@torch.no_grad()
+def best_or_mean(
+    results: Sequence[Result], names: Sequence[Candidate]
+) -> tuple[SGAT, int, str, list[Trial]]:
+    """The best model, or the mean of the best two or of all if that is clearly better.
 
+    The loss of the mean must be lower by more than one standard error of the difference
+    over the validation nodes, and its score must not be lower.
 
-def _entry(training: Training) -> dict[str, Any]:
-    """Train, and report the score and loss of the selected epoch."""
-    try:
-        result = training.run()
-    except DivergedError:
-        return {"score": None, "loss": None, "seconds": training.seconds}
-    if result.interrupted:
-        raise KeyboardInterrupt
-    best = result.best
-    return {"score": best.val, "loss": best.val_loss, "seconds": training.seconds}
+    Returns:
+        The model, the number of its members, why, and the means that were tried.
+    """
+    graphs = [data for data in results[0].graphs if bool(data.val.any())]
+    y = torch.cat([data.y[data.val] for data in graphs])
+
+    def tried(model: SGAT) -> tuple[float, Tensor]:
+        parts = [model(data.x, data.graph)[data.val] for data in graphs]
+        logits = torch.cat(parts).double()
+        return float(metrics.score(logits, y)), _node_losses(logits, y)
+
+    best, size, gain, trials = results[0].sgat, 1, 0.0, list[Trial]()
+    score, losses = tried(best)
+    why = f"it has the best validation score, {score:.1%}"
+    for number in sorted({2, len(results)} if len(results) > 1 else ()):
+        members = [each.sgat for each in results[:number]]
+        mean = Committee(members, is_multilabel=y.dim() == 2).eval()
+        found, lost = tried(mean)
+        less, loss = losses - lost, float(lost.mean())
+        together = " + ".join(each.name for each in names[:number])
+        trials.append(Trial(f"mean of {together}", {}, LAST, 0, found, loss, 0.0))
+        error = float(less.std(correction=0)) / math.sqrt(len(less))
+        if found >= score and float(less.mean()) > max(error, gain):
+            best, size, gain = mean, number, float(less.mean())
+            why = (
+                f"their mean has a validation loss of {loss:.3f}, clearly below the"
+                f" {float(losses.mean()):.3f} of the best alone, and a score of"
+                f" {found:.1%}, not below its {score:.1%}"
+            )
+    return best, size, why, trials
 
 
 def _node_losses(logits: Tensor, y: Tensor) -> Tensor:
-    """Loss of each node, [N] float64."""
-    wide = logits.double()
-    if y.dim() == 2:
-        found = torch.nn.functional.binary_cross_entropy_with_logits
-        return found(wide, y.double(), reduction="none").mean(1)
-    return torch.nn.functional.cross_entropy(wide, y, reduction="none")
+    """Loss of each node, [N]."""
+    if y.dim() == 1:
+        return F.cross_entropy(logits, y, reduction="none")
+    each = F.binary_cross_entropy_with_logits(logits, y.to(logits), reduction="none")
+    return each.mean(1)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from sgat.config import ModelConfig, TrainConfig
+from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
@@ -61,6 +61,10 @@ class Chosen:
     members: tuple[ModelConfig, ...]  # all settings of each, the best first
     train: TrainConfig  # of the best
     tried: tuple[Trial, ...] = ()  # in the order of the trainings; none without search
+
+    def settings(self, given: Config) -> Config:
+        """The settings of a run with those that were taken."""
+        return dataclasses.replace(given, model=self.members[0], train=self.train)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,8 +41,8 @@ def test_a_scorer_that_is_named_stays():
 def test_every_way_in_has_the_same_defaults():
     given = sgat.SGATClassifier().get_params()
     by_python = from_arguments(given, where="here")
-    by_files = request_for({"edges": "e.csv", "label": "y"}).settings()
-    by_name = request_for({"name": "ppi"}).settings()
+    by_files = request_for({"edges": "e.csv", "label": "y", "fast": False}).settings()
+    by_name = request_for({"name": "ppi", "fast": False}).settings()
     for config in (by_python, by_files, by_name):
         assert config.model == ModelConfig() and config.train == TrainConfig()
     assert (ModelConfig().scorer, ModelConfig().readout) == ("auto", "auto")
