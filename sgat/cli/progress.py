@@ -184,7 +184,7 @@ class Shown:
 def step_line(step: Step) -> str:
     """A candidate that is about to be trained, in words."""
     return (
-        f"round {step.rung} of {step.rungs}, training {step.number} of {step.total}:"
+        f"round {step.rung} of {step.rungs}, candidate {step.number} of {step.total}:"
         f" {step.name}, {step.epochs} epochs"
     )
 

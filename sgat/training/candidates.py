@@ -32,21 +32,21 @@ CLASSES, EVIDENCE = frozenset({"classes"}), frozenset({"evidence"})
 WIDE: dict[str, Any] = {"hidden": 128, "dropout": 0.2, "activation": "relu"}
 TABLE = (
     Variant("diffusion", {"readout": "diffusion"}),
-    Variant("diffusion, 2 steps", {"readout": "diffusion", "steps": 2}),
+    Variant("near diffusion", {"readout": "diffusion", "steps": 2}),
     Variant("attention", {"readout": "attention"}),
     Variant(
-        "attention, wide",
+        "wide attention",
         {"readout": "attention", "residual": True, **WIDE},
         {"weight_decay": 0.0},
     ),
     Variant(
-        "layers, wide",
+        "wide layers",
         {"readout": "linear", "residual": True, "layers": 3, **WIDE},
         {"weight_decay": 0.0},
     ),
     Variant("beliefs", {"readout": "beliefs"}, needs=CLASSES),
     Variant(
-        "beliefs, wide",
+        "wide beliefs",
         {"readout": "beliefs", **WIDE},
         {"weight_decay": 5e-5},
         needs=CLASSES,

@@ -46,12 +46,12 @@ LEDGER, STATE = "search.json", "state.safetensors"
 
 
 class Step(NamedTuple):
-    """A training of a search that is about to begin; numbers count from 1."""
+    """A candidate that is about to be trained in a search; numbers count from 1."""
 
-    name: str  # of the candidate
+    name: str
     rung: int
-    number: int  # of the training in its round
-    total: int  # trainings of the round
+    number: int  # of the candidate in its round
+    total: int  # candidates of the round
     epochs: int
     rungs: int = LAST
 
@@ -72,14 +72,14 @@ class Ledger:
                     " start a new run."
                 )
             self.scores = stored["scores"]
-        self._write()
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
         """Keep a score."""
         self.scores[key] = entry
-        self._write()
+        self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the file."""
         if self.path is not None:
             content = {**self.about, "scores": self.scores}
             write_text(self.path, json.dumps(content, indent=1) + "\n")
@@ -132,7 +132,7 @@ class Search:
                 on to the same bits; None keeps nothing.
             resume: Go on with what is in the folder.
             on_epoch: Called with each epoch of the trainings in full.
-            on_step: Called before each training of a search.
+            on_step: Called before each candidate of a search is trained.
 
         Raises:
             KeyboardInterrupt: On Ctrl-C in a search, after the epoch under way. A
@@ -152,24 +152,30 @@ class Search:
         most = max(LEAST, math.ceil(len(left) / 3)), FINALISTS
         for rung, (share, number) in enumerate(zip(shares, most, strict=True), 1):
             if len(left) > number:
-                trials = self._round(left, rung, share, ledger, tell)
+                try:
+                    trials = self._round(left, rung, share, ledger, tell)
+                except KeyboardInterrupt:
+                    ledger.write()  # so that there is a run to go on with
+                    raise
                 left = [left[place] for place in ranked(trials)[:number]]
                 tried += trials
         finals = self._in_full(left, folder, how, tell)
         # With folds, few nodes validate the trainings in full: the folds have a say.
-        folded = {trial.name: trial.score for trial in tried[-most[0] :]}
+        folded = {trial.name: trial.score for trial in tried}
         weight = len(self.splits) if len(self.splits) > 1 else 0
-        joined = [_joined(trial, folded.get(trial.name), weight) for trial, _ in finals]
+        joined = [
+            _joined(trial, folded.get(trial.name), weight) for _, trial, _ in finals
+        ]
         order = ranked(joined)
-        best = [finals[place][1] for place in order]
-        named = {each.name: each for each in left}
-        listed = [named[finals[place][0].name] for place in order]
-        model, size, why, means = best_or_mean(best, listed)
+        left, _, results = zip(*(finals[place] for place in order), strict=True)
+        model, size, why, means = best_or_mean(results, left)
         if size == 1:
-            why = f"{why}, of the {len(left)} of {len(self.table)} trained in full"
-        tried += [*(trial for trial, _ in finals), *means]
-        chosen = _taken(listed[:size], why, tried)
-        return dataclasses.replace(best[0], model=model, chosen=chosen)
+            over = " over folds and the given split" if weight else ""
+            found = f"the best validation score{over}, {joined[order[0]].score:.1%}"
+            why = f"it has {found}, of {len(self.table)} candidates"
+        tried += [*(trial for _, trial, _ in finals), *means]
+        chosen = _taken(left[:size], why, tried)
+        return dataclasses.replace(results[0], model=model, chosen=chosen)
 
     def _round(
         self,
@@ -180,14 +186,14 @@ class Search:
         tell: Callable[[Step], None],
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split."""
-        trials, number, total = [], 0, len(left) * len(self.splits)
-        for candidate in left:
+        trials = []
+        for number, candidate in enumerate(left, 1):
             train, scores = shortened(candidate.train, share), []
-            for fold, graphs in enumerate(self.splits):
-                number += 1
-                key = f"{rung}/{candidate.name}/{fold}"
+            keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(self.splits))]
+            if not ledger.scores.keys() >= set(keys):
+                tell(Step(candidate.name, rung, number, len(left), train.epochs))
+            for key, graphs in zip(keys, self.splits, strict=True):
                 if key not in ledger.scores:
-                    tell(Step(candidate.name, rung, number, total, train.epochs))
                     options = candidate.model, train
                     training = Training(graphs, *options, observed=self.observed)
                     ledger.put(key, _entry(training))
@@ -204,9 +210,9 @@ class Search:
         folder: Path | None,
         how: dict[str, Any],
         tell: Callable[[Step], None],
-    ) -> list[tuple[Trial, Result]]:
+    ) -> list[tuple[Candidate, Trial, Result]]:
         """Train candidates on the given split; those that diverge are left out."""
-        finals = list[tuple[Trial, Result]]()
+        finals = list[tuple[Candidate, Trial, Result]]()
         for number, candidate in enumerate(left, 1):
             options = candidate.model, candidate.train
             tell(Step(candidate.name, LAST, number, len(left), options[1].epochs))
@@ -225,7 +231,7 @@ class Search:
             best, length = result.best, len(result.records)
             about = candidate.name, differing(candidate, self.train), LAST, length
             trial = Trial(*about, best.val, best.val_loss, training.seconds)
-            finals.append((trial, result))
+            finals.append((candidate, trial, result))
         return finals
 
 
@@ -306,7 +312,8 @@ def best_or_mean(
     over the validation nodes, and its score must not be lower.
 
     Returns:
-        The model, the number of its members, why, and the means that were tried.
+        The model, the number of its members, why a mean was taken, and the means that
+        were tried.
     """
     graphs = [data for data in results[0].graphs if bool(data.val.any())]
     y = torch.cat([data.y[data.val] for data in graphs])
@@ -318,7 +325,7 @@ def best_or_mean(
 
     best, size, gain, trials = results[0].sgat, 1, 0.0, list[Trial]()
     score, losses = tried(best)
-    why = f"it has the best validation score, {score:.1%}"
+    why = ""
     for number in sorted({2, len(results)} if len(results) > 1 else ()):
         members = [each.sgat for each in results[:number]]
         mean = Committee(members, is_multilabel=y.dim() == 2).eval()

@@ -70,7 +70,7 @@ def test_what_differs_is_named():
     (wide,) = (
         each
         for each in candidates(ModelConfig(), TRAIN, [block_graph()])
-        if each.name == "attention, wide"
+        if each.name == "wide attention"
     )
     found = differing(wide, TRAIN)
     assert found["readout"] == "attention" and found["weight_decay"] == 0

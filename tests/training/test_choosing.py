@@ -120,7 +120,7 @@ def test_few_validation_nodes_are_scored_on_folds():
     steps = []
     found = searched.run(on_step=steps.append)
     first = [step for step in steps if step.rung == 1]
-    assert len(first) == first[0].total == choosing.FOLDS * len(searched.table)
+    assert len(first) == first[0].total == len(searched.table)
     assert [step.number for step in first] == list(range(1, len(first) + 1))
     assert torch.equal(found.graphs[0].val, data.val)
     by_name = {t.name: t for t in found.chosen.tried if t.rung == 2}
@@ -185,6 +185,16 @@ def test_a_stop_is_a_keyboard_interrupt_that_can_go_on(
         search([small_graph()], folder=tmp_path)
     assert (tmp_path / choosing.LEDGER).exists()
     assert_same(search([small_graph()], folder=tmp_path, resume=True), whole)
+
+
+def test_an_error_in_the_first_training_leaves_nothing(tmp_path, monkeypatch):
+    def fail(self, **options):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Training, "run", fail)
+    with pytest.raises(OSError, match="No space"):
+        search([small_graph()], folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_data_or_settings_are_no_way_to_go_on(tmp_path):
