@@ -87,7 +87,7 @@ def fit(
                 pruned=request.pruned,
                 tensorboard=tensorboard,
                 on_epoch=show,
-                on_step=show.begin,
+                on_step=show,
             )
     except KeyboardInterrupt:
         if folder.is_under_way:

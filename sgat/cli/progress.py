@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sgat.training.choosing import Step
     from sgat.training.result import EpochRecord
 
+Show = Callable[["EpochRecord | Step"], None]
+"""Called with each epoch that is done, and each candidate of a search to be trained."""
 Count = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
 PAUSE = 2.0
@@ -165,22 +167,6 @@ def cells(record: EpochRecord) -> tuple[str, ...]:
     )
 
 
-class Shown:
-    """A training on show: call it after every epoch, `begin` before each candidate."""
-
-    def __init__(
-        self,
-        show: Callable[[EpochRecord], None] = lambda record: None,
-        begin: Callable[[Step], None] = lambda step: None,
-    ) -> None:
-        self.show = show
-        self.begin = begin
-
-    def __call__(self, record: EpochRecord) -> None:
-        """Show an epoch."""
-        self.show(record)
-
-
 def step_line(step: Step) -> str:
     """A candidate that is about to be trained, in words."""
     return (
@@ -190,13 +176,13 @@ def step_line(step: Step) -> str:
 
 
 @contextlib.contextmanager
-def training_progress(epochs: int, *, quiet: bool) -> Iterator[Shown]:
-    """Yield what to call after every epoch, and before every candidate of a search."""
+def training_progress(epochs: int, *, quiet: bool) -> Iterator[Show]:
+    """Yield the function to call after every epoch, and before every candidate."""
     if quiet:
-        yield Shown()
+        yield lambda record: None
     elif sys.stderr.isatty():
-        with _epoch_bar(epochs) as shown:
-            yield shown
+        with _epoch_bar(epochs) as show:
+            yield show
     else:
         reason = threading.Timer(
             PATIENCE, lambda: print(NOT_YET, file=sys.stderr, flush=True)
@@ -205,22 +191,18 @@ def training_progress(epochs: int, *, quiet: bool) -> Iterator[Shown]:
         reason.start()
         show = _epoch_lines(epochs)
 
-        def tell(record: EpochRecord) -> None:
+        def tell(news: EpochRecord | Step) -> None:
             reason.cancel()
-            show(record)
-
-        def begin(step: Step) -> None:
-            reason.cancel()
-            print(step_line(step), file=sys.stderr, flush=True)
+            show(news)
 
         try:
-            yield Shown(tell, begin)
+            yield tell
         finally:
             reason.cancel()
             reason.join()
 
 
-def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
+def _epoch_lines(epochs: int) -> Show:
     every = max(epochs // 10, 1)
     widths = (6, 9, 11, 11, 9, 9)
 
@@ -228,17 +210,20 @@ def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
         pairs = zip(texts, widths, strict=True)
         return " ".join(text.rjust(width) for text, width in pairs)
 
-    def show(record: EpochRecord) -> None:
-        if record.epoch == 1:
+    def show(news: EpochRecord | Step) -> None:
+        if isinstance(news, tuple):
+            print(step_line(news), file=sys.stderr, flush=True)
+            return
+        if news.epoch == 1:
             print(line(COLUMNS), file=sys.stderr)
-        if record.epoch == 1 or record.epoch % every == 0 or record.epoch == epochs:
-            print(line(cells(record)), file=sys.stderr, flush=True)
+        if news.epoch == 1 or news.epoch % every == 0 or news.epoch == epochs:
+            print(line(cells(news)), file=sys.stderr, flush=True)
 
     return show
 
 
 @contextlib.contextmanager
-def _epoch_bar(epochs: int) -> Iterator[Shown]:
+def _epoch_bar(epochs: int) -> Iterator[Show]:
     """A bar, and above it the lines that are written elsewhere."""
     from rich.progress import TimeRemainingColumn
 
@@ -248,12 +233,12 @@ def _epoch_bar(epochs: int) -> Iterator[Shown]:
         task = bar.add_task("getting ready", total=None, epochs=epochs)
         write = _epoch_lines(epochs)
 
-        def show(record: EpochRecord) -> None:
-            write(record)
-            done = record.epoch
-            bar.update(task, description="training", completed=done, total=epochs)
+        def show(news: EpochRecord | Step) -> None:
+            write(news)
+            if isinstance(news, tuple):
+                bar.reset(task, description="training", total=None)
+            else:
+                done = news.epoch
+                bar.update(task, description="training", completed=done, total=epochs)
 
-        def begin(step: Step) -> None:
-            bar.reset(task, total=None, description=step_line(step))
-
-        yield Shown(show, begin)
+        yield show

@@ -19,7 +19,7 @@ from sgat.report.graph_view import (
 )
 from sgat.report.judged import run_section
 from sgat.report.page import SIGN, assemble, json_block
-from sgat.report.sections import degree_card, score_cards, training_cards, tried_rows
+from sgat.report.sections import degree_card, score_cards, training_cards
 
 MOST_LEGEND = 40
 """Classes in the legend; colours and shapes come back after these."""
@@ -142,7 +142,6 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         shape=shape_path,
         colours=COLOURS,
         training=training,
-        tried=tried_rows(summary),
         score_title=title,
         labels=labels,
         judged=judged,

@@ -92,22 +92,6 @@ def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card
     ]
 
 
-def tried_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Candidates of the search that chose the model, a row each; none without one."""
-    return [
-        (
-            trial["name"],
-            ", ".join(f"{name} {value}" for name, value in trial["settings"].items()),
-            str(trial["rung"]),
-            number(trial["epochs"]),
-            percent(trial["score"]),
-            number(trial["loss"]),
-            number(round(trial["seconds"], 1)),
-        )
-        for trial in summary.get("tried", ())
-    ]
-
-
 def score_cards(
     log_alpha: Sequence[Array],
     threshold: float,

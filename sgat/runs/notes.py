@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sgat.config import Config, ModelConfig
+from sgat.config import ModelConfig
 from sgat.data.node_data import NodeData
 from sgat.judging import EDGE_LIMIT
 from sgat.training.fresh_model import is_large
@@ -27,22 +27,11 @@ def scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, ..
     )
 
 
-def readout_note(
-    asked: Config, made: ModelConfig, graphs: Sequence[NodeData]
-) -> tuple[str, ...]:
-    """Notes that no candidates were tried for want of nodes, and on unused edges."""
-    if asked.model.readout != "auto":
+def readout_note(asked: ModelConfig, made: ModelConfig) -> tuple[str, ...]:
+    """A note that the model uses no edges."""
+    if asked.readout != "auto" or made.layers > 0:
         return ()
-    notes: tuple[str, ...] = ()
-    if not (asked.train.fast or any(bool(data.val.any()) for data in graphs)):
-        notes = (
-            "there are no validation nodes to choose a model by, so the training labels"
-            f" and the edges name the read-out: {made.readout}",
-        )
-    if made.layers > 0:
-        return notes
     return (
-        *notes,
         "edges say nothing about the classes of the nodes they join, so the model uses"
         " the features of each node alone; `readout` attention uses edges all the same",
     )

@@ -77,7 +77,9 @@ def run(
     notes = loaded.notes + scorer_note(settings.model, loaded.graphs)
     if search.is_single:
         (only,) = search.table
-        notes += readout_note(settings, only.model, loaded.graphs)
+        if settings.model.readout == "auto" and not settings.train.fast:
+            notes += (f"the read-out is {only.name}: {search.why}",)
+        notes += readout_note(settings.model, only.model)
         # The weights mean nothing without it, so it is written down.
         settings = dataclasses.replace(settings, model=only.model)
     made = missing_folders(folder.path)

@@ -20,58 +20,30 @@ class Candidate:
 
 
 class Variant(NamedTuple):
-    """A candidate as changes to settings; `needs` are words of `facts`."""
+    """A candidate as changes to settings."""
 
     name: str
     model: dict[str, Any]
     train: dict[str, Any] = {}  # noqa: RUF012  # never changed
-    needs: frozenset[str] = frozenset()
+    needs: str = ""  # words that must hold of the task, see `candidates`
 
 
-CLASSES, EVIDENCE = frozenset({"classes"}), frozenset({"evidence"})
 WIDE: dict[str, Any] = {"hidden": 128, "dropout": 0.2, "activation": "relu"}
+FEATURES: dict[str, Any] = {"residual": True, **WIDE}
+LOOSE = {"weight_decay": 0.0}
 TABLE = (
     Variant("diffusion", {"readout": "diffusion"}),
     Variant("near diffusion", {"readout": "diffusion", "steps": 2}),
     Variant("attention", {"readout": "attention"}),
+    Variant("wide attention", {"readout": "attention", **FEATURES}, LOOSE),
+    Variant("wide layers", {"readout": "linear", "layers": 3, **FEATURES}, LOOSE),
+    Variant("beliefs", {"readout": "beliefs"}, needs="classes"),
+    Variant("wide beliefs", {"readout": "beliefs", **WIDE}, LOOSE, "classes"),
     Variant(
-        "wide attention",
-        {"readout": "attention", "residual": True, **WIDE},
-        {"weight_decay": 0.0},
-    ),
-    Variant(
-        "wide layers",
-        {"readout": "linear", "residual": True, "layers": 3, **WIDE},
-        {"weight_decay": 0.0},
-    ),
-    Variant("beliefs", {"readout": "beliefs"}, needs=CLASSES),
-    Variant(
-        "wide beliefs",
-        {"readout": "beliefs", **WIDE},
-        {"weight_decay": 5e-5},
-        needs=CLASSES,
-    ),
-    Variant(
-        "features alone",
-        {"readout": "beliefs", "layers": 0},
-        needs=CLASSES | EVIDENCE,
+        "features alone", {"readout": "beliefs", "layers": 0}, {}, "classes evidence"
     ),
 )
 """All that is tried; among equals the first is taken."""
-
-
-def facts(model: ModelConfig, train: TrainConfig, data: NodeData) -> frozenset[str]:
-    """What holds of a task, in words that a row can need.
-
-    classes: a node has one class, not several labels. evidence: edges are judged.
-    free: no share of the edges to keep is given.
-    """
-    found = {
-        "classes": not data.is_multilabel,
-        "evidence": model.scorer == "evidence",
-        "free": train.keep is None,
-    }
-    return frozenset(word for word, holds in found.items() if holds)
 
 
 def candidates(
@@ -80,37 +52,40 @@ def candidates(
     """The candidates for these graphs, the one that `fast` would take first.
 
     A setting other than the default was chosen, so no row changes it; rows that become
-    equal count once.
+    equal count once. A row can need that nodes have one class each ("classes"), that
+    edges are judged ("evidence"), and that no share of them is asked for ("free").
     """
     rule = resolved(model, graphs)
+    holds = {
+        "classes": not graphs[0].is_multilabel,
+        "evidence": rule.scorer == "evidence",
+        "free": train.keep is None,
+    }
     base = dataclasses.replace(rule, readout="attention", layers=model.layers)
-    known = facts(rule, train, graphs[0])
-    found = [Candidate(str(rule.readout), rule, train)]
+    found: dict[tuple[ModelConfig, TrainConfig], str] = {}
     for row in TABLE:
-        if row.needs <= known:
-            free = _unchosen(row.model, model) | {"readout": row.model["readout"]}
-            changed = dataclasses.replace(base, **free)
+        if all(holds[word] for word in row.needs.split()):
+            changes = _unchosen(row.model, model) | {"readout": row.model["readout"]}
             other = dataclasses.replace(train, **_unchosen(row.train, train))
-            found.append(Candidate(row.name, changed, other))
-    # The name is that of the table, the place that of the first.
-    names = {(each.model, each.train): each.name for each in reversed(found[1:])}
-    kept = dict.fromkeys((each.model, each.train) for each in found)
-    return [Candidate(names.get(pair, found[0].name), *pair) for pair in kept]
+            found.setdefault((dataclasses.replace(base, **changes), other), row.name)
+    first = rule, train
+    name = found.pop(first, str(rule.readout))
+    return [
+        Candidate(name, *first),
+        *(Candidate(n, *pair) for pair, n in found.items()),
+    ]
 
 
 def _unchosen(changes: dict[str, Any], settings: Settings) -> dict[str, Any]:
     """The changes to settings that have their defaults."""
-    default = type(settings)()
-    return {
-        name: value
-        for name, value in changes.items()
-        if getattr(settings, name) == getattr(default, name)
-    }
+    default = vars(type(settings)())
+    given = vars(settings)
+    return {key: new for key, new in changes.items() if given[key] == default[key]}
 
 
 def differing(candidate: Candidate, train: TrainConfig) -> dict[str, Any]:
     """The settings of a candidate that differ from the defaults, or from `train`."""
-    pairs = ((candidate.model, ModelConfig()), (candidate.train, train))
+    pairs = (candidate.model, ModelConfig()), (candidate.train, train)
     return {
         name: value
         for settings, other in pairs

@@ -56,35 +56,6 @@ class Step(NamedTuple):
     rungs: int = LAST
 
 
-class Ledger:
-    """Scores of finished trainings by key; in a file, if there is a place for one."""
-
-    def __init__(self, path: Path | None, about: dict[str, Any], resume: bool) -> None:
-        """Take over the file to go on with; `about` says what the scores are of."""
-        self.path = path
-        self.about = {"format": files.MODEL_FORMAT, **about}
-        self.scores: dict[str, dict[str, Any]] = {}
-        if path is not None and resume and path.exists():
-            stored = files.read_json(path)
-            if {name: stored.get(name) for name in self.about} != self.about:
-                raise ValueError(
-                    f"The data or the candidates have changed since {path} was written;"
-                    " start a new run."
-                )
-            self.scores = stored["scores"]
-
-    def put(self, key: str, entry: dict[str, Any]) -> None:
-        """Keep a score."""
-        self.scores[key] = entry
-        self.write()
-
-    def write(self) -> None:
-        """Write the file."""
-        if self.path is not None:
-            content = {**self.about, "scores": self.scores}
-            write_text(self.path, json.dumps(content, indent=1) + "\n")
-
-
 class Search:
     """The training of the best of some candidates, or of the only one.
 
@@ -99,8 +70,13 @@ class Search:
         check(graphs)
         self.train = train
         num_val = sum(int(data.val.sum()) for data in graphs)
-        self.why = _why_single(model, train, num_val)
-        if self.why:
+        self.why = "the read-out was given"
+        if model.readout == "auto" and train.fast:
+            self.why = "one candidate was asked for; training labels and edges name it"
+        elif model.readout == "auto":
+            missing = "without validation nodes training labels and edges name it"
+            self.why = "" if num_val else missing
+        if self.is_single:
             only = resolved(model, graphs)
             self.table = [Candidate(str(only.readout), only, train)]
         else:
@@ -109,8 +85,9 @@ class Search:
         self.first = Training(graphs, first.model, first.train)
         self.observed = self.first.observed
         self.splits = [self.observed.graphs]
-        if num_val < FEW and not self.why:
+        if num_val < FEW and not self.is_single:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
+        self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
 
     @property
     def is_single(self) -> bool:
@@ -140,66 +117,89 @@ class Search:
         """
         how: dict[str, Any] = {"resume": resume, "on_epoch": on_epoch}
         if self.is_single:
-            path = None if folder is None else folder / STATE
+            path = folder and folder / STATE
             result = self.first.run(checkpoint_path=path, **how)
             return dataclasses.replace(result, chosen=_taken(self.table, self.why))
+        ledger = folder and folder / LEDGER
+        if ledger and resume and ledger.exists():
+            self._read(ledger)
         tell = on_step or (lambda step: None)
-        settings = [json.dumps(differing(each, self.train)) for each in self.table]
-        about = {"data": self.first.fingerprint, "candidates": settings}
-        ledger = Ledger(None if folder is None else folder / LEDGER, about, resume)
         left, tried = self.table, list[Trial]()
-        shares = SHARES if len(self.splits) == 1 else FOLD_SHARES
+        has_folds = len(self.splits) > 1
+        shares = FOLD_SHARES if has_folds else SHARES
         most = max(LEAST, math.ceil(len(left) / 3)), FINALISTS
-        for rung, (share, number) in enumerate(zip(shares, most, strict=True), 1):
-            if len(left) > number:
-                try:
+        try:
+            for rung, (share, number) in enumerate(zip(shares, most, strict=True), 1):
+                if len(left) > number:
                     trials = self._round(left, rung, share, ledger, tell)
-                except KeyboardInterrupt:
-                    ledger.write()  # so that there is a run to go on with
-                    raise
-                left = [left[place] for place in ranked(trials)[:number]]
-                tried += trials
+                    left = [left[place] for place in ranked(trials)[:number]]
+                    tried += trials
+        except KeyboardInterrupt:
+            self._write(ledger)  # so that there is a run to go on with
+            raise
         finals = self._in_full(left, folder, how, tell)
         # With folds, few nodes validate the trainings in full: the folds have a say.
-        folded = {trial.name: trial.score for trial in tried}
-        weight = len(self.splits) if len(self.splits) > 1 else 0
-        joined = [
-            _joined(trial, folded.get(trial.name), weight) for _, trial, _ in finals
-        ]
-        order = ranked(joined)
-        left, _, results = zip(*(finals[place] for place in order), strict=True)
+        scored = [trial for _, trial, _ in finals]
+        if has_folds:
+            scored = [_joined(each, tried, len(self.splits)) for each in scored]
+        order = ranked(scored)
+        left = [finals[place][0] for place in order]
+        results = [finals[place][2] for place in order]
         model, size, why, means = best_or_mean(results, left)
         if size == 1:
-            over = " over folds and the given split" if weight else ""
-            found = f"the best validation score{over}, {joined[order[0]].score:.1%}"
+            over = " over folds and the given split" if has_folds else ""
+            found = f"the best validation score{over}, {scored[order[0]].score:.1%}"
             why = f"it has {found}, of {len(self.table)} candidates"
         tried += [*(trial for _, trial, _ in finals), *means]
         chosen = _taken(left[:size], why, tried)
         return dataclasses.replace(results[0], model=model, chosen=chosen)
+
+    def _about(self) -> dict[str, Any]:
+        """What the scores are of."""
+        settings = [json.dumps(differing(each, self.train)) for each in self.table]
+        about = {"data": self.first.fingerprint, "candidates": settings}
+        return {"format": files.MODEL_FORMAT, **about}
+
+    def _read(self, ledger: Path) -> None:
+        stored = files.read_json(ledger)
+        if any(stored.get(name) != value for name, value in self._about().items()):
+            raise ValueError(
+                f"The data or the candidates have changed since {ledger} was written;"
+                " start a new run."
+            )
+        self.scores = stored["scores"]
+
+    def _write(self, ledger: Path | None) -> None:
+        if ledger is not None:
+            content = {**self._about(), "scores": self.scores}
+            write_text(ledger, json.dumps(content, indent=1) + "\n")
 
     def _round(
         self,
         left: Sequence[Candidate],
         rung: int,
         share: float,
-        ledger: Ledger,
+        ledger: Path | None,
         tell: Callable[[Step], None],
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split."""
         trials = []
         for number, candidate in enumerate(left, 1):
-            train, scores = shortened(candidate.train, share), []
+            train = shortened(candidate.train, share)
             keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(self.splits))]
-            if not ledger.scores.keys() >= set(keys):
+            if not set(keys) <= self.scores.keys():
                 tell(Step(candidate.name, rung, number, len(left), train.epochs))
             for key, graphs in zip(keys, self.splits, strict=True):
-                if key not in ledger.scores:
+                if key not in self.scores:
                     options = candidate.model, train
                     training = Training(graphs, *options, observed=self.observed)
-                    ledger.put(key, _entry(training))
-                scores.append(ledger.scores[key])
-            score, loss = (_mean([s[key] for s in scores]) for key in ("score", "loss"))
-            seconds = sum(part["seconds"] for part in scores)
+                    self.scores[key] = _entry(training)
+                    self._write(ledger)
+            parts = [self.scores[key] for key in keys]
+            score, loss = (
+                _mean([p[name] for p in parts]) for name in ("score", "loss")
+            )
+            seconds = sum(part["seconds"] for part in parts)
             about = candidate.name, differing(candidate, self.train), rung, train.epochs
             trials.append(Trial(*about, score, loss, seconds))
         return trials
@@ -216,11 +216,12 @@ class Search:
         for number, candidate in enumerate(left, 1):
             options = candidate.model, candidate.train
             tell(Step(candidate.name, LAST, number, len(left), options[1].epochs))
-            name = f"state-{self.table.index(candidate)}.safetensors"
+            path = (
+                folder and folder / f"state-{self.table.index(candidate)}.safetensors"
+            )
             graphs = self.observed.graphs
             training = Training(graphs, *options, observed=self.observed)
             try:
-                path = None if folder is None else folder / name
                 result = training.run(checkpoint_path=path, **how)
             except DivergedError:
                 if number == len(left) and not finals:
@@ -235,17 +236,6 @@ class Search:
         return finals
 
 
-def _why_single(model: ModelConfig, train: TrainConfig, num_val: int) -> str:
-    """Why nothing is searched, a sentence; empty if something is."""
-    if model.readout != "auto":
-        return "the read-out was given"
-    if train.fast:
-        return "one candidate was asked for, and training labels and edges name it"
-    return (
-        "" if num_val else "without validation nodes training labels and edges name it"
-    )
-
-
 def _taken(
     members: Sequence[Candidate], why: str, tried: Sequence[Trial] = ()
 ) -> Chosen:
@@ -256,9 +246,7 @@ def _taken(
 def shortened(train: TrainConfig, share: float) -> TrainConfig:
     """The settings of a training for a share of the epochs, without snapshots."""
     epochs = max(1, round(share * train.epochs))
-    warmup = train.warmup
-    if warmup is not None:
-        warmup = min(round(share * warmup), epochs - 1)
+    warmup = train.warmup and min(round(share * train.warmup), epochs - 1)
     return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
 
 
@@ -280,31 +268,28 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if len(known) == len(values) else None
 
 
-def _joined(trial: Trial, before: float | None, weight: int) -> Trial:
-    """A trial whose score is its mean with one of before that counts `weight` times."""
-    if trial.score is None or before is None:
-        return trial
-    score = (trial.score + weight * before) / (weight + 1)
-    return dataclasses.replace(trial, score=score)
+def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
+    """A trial in full whose score is the mean of its own and of the folds before."""
+    last = [each.score for each in before if each.name == trial.name][-1:]
+    return dataclasses.replace(trial, score=_mean([trial.score, *last * folds]))
 
 
 def ranked(trials: Sequence[Trial]) -> list[int]:
     """Places of trials, the best first: by score, then by loss, then as they stand."""
 
-    def last_if_unknown(value: float | None) -> float:
-        return math.inf if value is None or math.isnan(value) else value
-
-    def key(place: int) -> tuple[float, float]:
-        trial = trials[place]
-        score = None if trial.score is None else -trial.score
-        return last_if_unknown(score), last_if_unknown(trial.loss)
+    def key(place: int) -> list[float]:
+        signed = (trials[place].score, -1), (trials[place].loss, 1)
+        # NaN is not equal to itself.
+        return [
+            v * sign if v is not None and v == v else math.inf for v, sign in signed
+        ]
 
     return sorted(range(len(trials)), key=key)
 
 
 @torch.no_grad()
 def best_or_mean(
-    results: Sequence[Result], names: Sequence[Candidate]
+    results: Sequence[Result], named: Sequence[Candidate]
 ) -> tuple[SGAT, int, str, list[Trial]]:
     """The best model, or the mean of the best two or of all if that is clearly better.
 
@@ -323,15 +308,14 @@ def best_or_mean(
         logits = torch.cat(parts).double()
         return float(metrics.score(logits, y)), _node_losses(logits, y)
 
-    best, size, gain, trials = results[0].sgat, 1, 0.0, list[Trial]()
+    best, size, why, gain, trials = results[0].sgat, 1, "", 0.0, list[Trial]()
     score, losses = tried(best)
-    why = ""
     for number in sorted({2, len(results)} if len(results) > 1 else ()):
         members = [each.sgat for each in results[:number]]
         mean = Committee(members, is_multilabel=y.dim() == 2).eval()
         found, lost = tried(mean)
         less, loss = losses - lost, float(lost.mean())
-        together = " + ".join(each.name for each in names[:number])
+        together = " + ".join(each.name for each in named[:number])
         trials.append(Trial(f"mean of {together}", {}, LAST, 0, found, loss, 0.0))
         error = float(less.std(correction=0)) / math.sqrt(len(less))
         if found >= score and float(less.mean()) > max(error, gain):

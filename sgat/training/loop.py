@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -123,9 +122,10 @@ class Training:
         self.model = fresh_model(self.model_config, graphs, train, build).to(device)
         named = name_in_noise(graphs) if observed is None else graphs
         given = [data.to(device) for data in named]
-        judge = None if observed is None else observed.judge
-        options: dict[str, Any] = {"keep": train.keep, "judge": judge}
-        self.graphs = observe(self.model, given, seed=train.seed, **options)
+        judge = observed.judge if observed else None
+        self.graphs = observe(
+            self.model, given, seed=train.seed, keep=train.keep, judge=judge
+        )
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0

@@ -56,15 +56,15 @@ def test_a_search_shows_which_candidate_trains(is_terminal, capsys, monkeypatch)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     with progress.training_progress(30, quiet=False) as show:
-        show.begin(Step("wide layers", 2, 1, 3, 12))
-        show.begin(Step("beliefs", 3, 2, 2, 30))
+        show(Step("wide layers", 2, 1, 3, 12))
+        show(Step("beliefs", 3, 2, 2, 30))
         show(RECORD)
     text = capsys.readouterr().err
     if not is_terminal:
         assert "round 2 of 3, candidate 1 of 3: wide layers, 12 epochs\n" in text
     assert "round 3 of 3, candidate 2 of 2: beliefs, 30 epochs" in text
     with progress.training_progress(30, quiet=True) as show:
-        show.begin(Step("beliefs", 3, 2, 2, 30))
+        show(Step("beliefs", 3, 2, 2, 30))
     assert capsys.readouterr().err == ""
 
 

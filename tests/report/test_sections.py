@@ -12,7 +12,6 @@ from sgat.report.sections import (
     degree_card,
     score_cards,
     training_cards,
-    tried_rows,
 )
 
 CURVE = [
@@ -100,11 +99,3 @@ def test_curves_over_epochs_have_the_recorded_values():
 
 def test_a_run_without_records_says_so():
     assert training_cards(pd.DataFrame(), 1, "accuracy") == []
-
-
-def test_candidates_are_rows_and_old_runs_have_none():
-    trial = {"name": "beliefs", "settings": {"hidden": 8, "readout": "beliefs"}}
-    trial |= {"rung": 1, "epochs": 30, "score": None, "loss": 0.5, "seconds": 1.26}
-    (row,) = tried_rows({"tried": [trial]})
-    assert row == ("beliefs", "hidden 8, readout beliefs", "1", "30", "–", "0.5", "1.3")
-    assert tried_rows({}) == []

@@ -1,10 +1,7 @@
-import dataclasses
-
 import pytest
-import torch
 from support.small_data import block_graph
 
-from sgat.config import Config, ModelConfig
+from sgat.config import ModelConfig
 from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 
 
@@ -39,28 +36,10 @@ def test_kept_edges_that_are_nearly_closed_are_told(keep, gate, is_told):
     [("auto", 0, True), ("auto", 2, False), ("beliefs", 0, False)],
 )
 def test_nodes_without_messages_are_told_unless_asked_for(readout, layers, is_told):
-    asked = Config(model=ModelConfig(readout=readout))
-    made = ModelConfig(readout="beliefs", layers=layers)
-    notes = readout_note(asked, made, [block_graph()])
+    asked = ModelConfig(readout=readout)
+    notes = readout_note(asked, ModelConfig(readout="beliefs", layers=layers))
     assert len(notes) == is_told
     assert not is_told or "the features of each node alone" in notes[0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "is_told"),
-    [
-        ({}, True),
-        ({"model": {"readout": "beliefs"}}, False),
-        ({"train": {"fast": True}}, False),
-    ],
-)
-def test_a_run_without_validation_nodes_says_that_nothing_was_tried(settings, is_told):
-    data = block_graph()
-    data = dataclasses.replace(data, val=torch.zeros_like(data.val))
-    made = ModelConfig(readout="beliefs")
-    notes = readout_note(Config().replace(**settings), made, [data])
-    assert len(notes) == is_told
-    assert not is_told or "no validation nodes to choose a model by" in notes[0]
 
 
 @pytest.mark.parametrize(("scorer", "is_told"), [("auto", True), ("additive", False)])
