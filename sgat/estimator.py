@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -16,14 +15,14 @@ from torch import Tensor
 from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments, to_arguments
 from sgat.data.given_data import GivenData
-from sgat.data.node_data import NodeData, check
+from sgat.data.node_data import NodeData
 from sgat.pruning import Rules, apply_rules
 from sgat.scored import ScoredGraph, edge_table, node_score, score_graphs
 from sgat.training import saved_model
+from sgat.training.choosing import Search
 from sgat.training.files import read_parquet, read_records
-from sgat.training.fresh_model import resolved
-from sgat.training.loop import chosen_device, fit
-from sgat.training.result import EpochRecord
+from sgat.training.loop import chosen_device
+from sgat.training.result import EpochRecord, Trial
 from sgat.training.saved_model import SavedModel
 
 
@@ -48,20 +47,16 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         heads: Number of heads.
         layers: Number of attention layers. With the read-out "beliefs" it is the number
             of steps that beliefs travel; "diffusion" has `model={"steps": 10}`.
-        scorer: What gates depend on. "evidence" compares every edge with pairs that no
-            edge joins, before training, and closes the gates of edges that are rather
-            wrong than real. "additive" is the paper's gate, which only training opens
-            and closes. "auto" is "evidence" up to ten million edges and "additive"
-            beyond. See `sgat.scorers` for others.
-        readout: How nodes get their class scores. "auto" lets the data choose.
-            "diffusion" averages scores along the edges, where edges tend to join nodes
-            of one class. "beliefs" keeps nodes and neighbours apart, for other graphs;
-            0 layers where edges say nothing about the classes. "attention" replaces
-            "diffusion" where nodes have several labels or the scorer is not "evidence".
-            "deep": layers with a path for the node itself. "linear" is the paper's.
+        scorer: What gates depend on. "evidence" judges every edge before training and
+            closes the gates of those rather wrong than real; "additive" is the paper's
+            gate, which only training moves. "auto" is "evidence" up to ten million
+            edges and "additive" beyond. See `sgat.scorers` for others.
+        readout: How nodes get their class scores. "auto" trains a few candidates and
+            lets the validation nodes choose. "diffusion" averages scores along edges
+            within classes, "beliefs" keeps nodes and neighbours apart; "deep",
+            "attention" and "linear", the paper's, are layers that send features.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer.
-        l0_weight: λ, the price of an expected open edge; not used with `keep` or with
-            the scorer "evidence", whose gates no price moves.
+        l0_weight: λ, the price of an open edge; not with `keep` or "evidence".
         epochs: Passes over the training graphs.
         lr: Learning rate.
         weight_decay: L2 penalty on the parameters.
@@ -71,21 +66,22 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         patience: Stop after so many epochs without a better validation score.
         validation: Share of the labelled nodes to hold out where there is no split.
         seed: Seed of everything that is drawn; the same seed gives the same result.
+        fast: Train one candidate that training labels and edges name, and no others.
         device: "auto", "cpu", "cuda" or any other name torch knows.
         model: Further entries of `sgat.ModelConfig`, such as {"activation": "relu"}.
         train: Further entries of `sgat.TrainConfig`, such as {"ties": "first"}.
 
     Attributes:
-        model_: The trained `SGAT`, in evaluation mode.
+        model_: The trained `SGAT`, or `Committee` of several, in evaluation mode.
+        tried_: One row per candidate and round of the search; empty without one.
         classes_: Class names in the order of the columns of `predict_proba`.
-        edges_: One row per edge of the training graphs, without self-loops: src, dst,
-            weight and scores (and graph, if there are several).
+        edges_: One row per edge of the training graphs without self-loops: src, dst,
+            weight, log_alpha, probability, gate, kept, attention if used (and graph).
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
         noise_share_: Estimated share of wrong edges; None unless gates go by evidence.
         config_: All settings.
-        scored_: The training data as `sgat.scored.ScoredGraph`, with the scores of its
-            edges and the predictions of its nodes.
+        scored_: The training data with its scores, as `sgat.scored.ScoredGraph`.
         graphs_: The training data alone, as `NodeData`.
     """
 
@@ -107,6 +103,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         patience: int | None = TrainConfig.patience,
         validation: float = 0.2,
         seed: int = TrainConfig.seed,
+        fast: bool = TrainConfig.fast,
         device: str = TrainConfig.device,
         model: dict[str, Any] | None = None,
         train: dict[str, Any] | None = None,
@@ -127,6 +124,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.patience = patience
         self.validation = validation
         self.seed = seed
+        self.fast = fast
         self.device = device
         self.model = model
         self.train = train
@@ -169,16 +167,17 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         given = GivenData(data, edges, edge_weight, options)
         roles = {"train": train, "val": val, "test": test}
         graphs = given.read(y, **roles, validation=self.validation, seed=self.seed)
-        check(graphs)
-        config = dataclasses.replace(config, model=resolved(config.model, graphs))
-        result = fit(graphs, config.model, config.train, on_epoch=on_epoch)
+        result = Search(graphs, config.model, config.train).run(on_epoch=on_epoch)
         if result.interrupted:
             raise KeyboardInterrupt
-        history = pd.DataFrame([dataclasses.asdict(r) for r in result.records])
-        header = saved_model.model_header(graphs[0], result.best_epoch)
+        chosen = result.chosen
+        assert chosen is not None
+        history = pd.DataFrame(result.records)
+        header = saved_model.model_header(graphs[0], result.best_epoch, chosen.members)
         scored = score_graphs(result.sgat, graphs, result.graphs)
-        saved = SavedModel(config, result.sgat, header)
-        self._set_fitted(saved, history, edge_table(scored), scored, given)
+        saved = SavedModel(chosen.settings(config), result.sgat, header)
+        tables = history, edge_table(scored)
+        self._set_fitted(saved, *tables, scored, given, chosen.tried)
         return self
 
     @classmethod
@@ -208,6 +207,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         edges: Any,
         scored: Sequence[ScoredGraph] = (),
         given: GivenData | None = None,
+        tried: Sequence[Trial] = (),
     ) -> None:
         header = saved.header
         self.config_ = saved.config
@@ -221,6 +221,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.edges_ = edges
         # Evidence that has seen no edge says 0.
         self.noise_share_ = saved.model.noise_share if len(edges) else None
+        self.tried_ = pd.DataFrame(list(tried))
         self.scored_ = list(scored)
         self._fitted_on = given
 

@@ -32,7 +32,9 @@ def small_graph(**options):
 
 
 def quick(**options):
-    return SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
+    return SGATClassifier(
+        **({"hidden": 5, "epochs": 8, "keep": 0.5, "fast": True} | options)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -369,3 +371,16 @@ def test_numpy_numbers_and_devices_are_settings():
     )
     classifier.fit(small_graph())
     assert is_classifier(classifier)
+
+
+def test_validation_chooses_and_says_what_was_tried(tmp_path):
+    settings = {"hidden": 3, "epochs": 6, "device": "cpu", "seed": 3}
+    found = SGATClassifier(**settings).fit(small_graph())
+    assert found.tried_["rung"].tolist()[:8] == [1] * 8
+    assert {"name", "settings", "score", "loss", "seconds"} <= set(found.tried_)
+    assert found.config_.model.readout != "auto" and found.model_.reach is not None
+    found.save(tmp_path / "r")
+    loaded = sgat.load(tmp_path / "r")
+    assert (loaded.predict(small_graph()) == found.predict()).all()
+    assert loaded.tried_.empty
+    assert quick().fit(small_graph()).tried_.empty

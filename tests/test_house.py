@@ -14,7 +14,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("graph", "features", "config", "data", "gates", "ops", "judging", "scorers"),
-    *("readouts", "node_classifier", "conv", "models", "training", "scored"),
+    *(
+        "readouts",
+        "node_classifier",
+        "conv",
+        "models",
+        "committee",
+        "training",
+        "scored",
+    ),
     *("pruning", "estimator", "explaining", "report", "runs", "cli", "__main__"),
 )
 """Modules and packages of `sgat`; each imports only rooms before it."""

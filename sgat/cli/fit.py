@@ -52,8 +52,9 @@ def fit(
 
     Writes a folder with the model, predictions for every node and a score for every
     edge. An option that is not given is taken from --config, else from the settings
-    shipped for the data set, else from the defaults. The paper's method is `--scorer
-    additive --readout linear`.
+    shipped for the data set, else from the defaults. With `--readout auto` a few
+    candidates are trained and the validation nodes choose; `--fast` trains one. The
+    paper's method is `--scorer additive --readout linear`.
     """
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
@@ -86,6 +87,7 @@ def fit(
                 pruned=request.pruned,
                 tensorboard=tensorboard,
                 on_epoch=show,
+                on_step=show,
             )
     except KeyboardInterrupt:
         if folder.is_under_way:
@@ -140,6 +142,9 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
         lines.append(f"{what:<19} {summary['validation']:.2%}")
     if summary.get("noise_share") is not None:
         lines.append(f"estimated noise     {summary['noise_share']:.1%} of the edges")
+    if summary["tried"]:
+        names, why = " + ".join(summary["chosen"]["names"]), summary["chosen"]["why"]
+        lines.append(f"chosen              {names}: {why}")
     lines += [
         f"edges removed       {removed:,} of {total:,} ({summary['removed_share']:.1%};"
         f" gates drawn in training: {summary['removed_share_sampled']:.1%})",

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from sgat.data.fetch import Progress
+    from sgat.training.choosing import Step
     from sgat.training.result import EpochRecord
 
+Show = Callable[["EpochRecord | Step"], None]
+"""Called with each epoch that is done, and each candidate of a search to be trained."""
 Count = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
 PAUSE = 2.0
@@ -164,11 +167,17 @@ def cells(record: EpochRecord) -> tuple[str, ...]:
     )
 
 
+def step_line(step: Step) -> str:
+    """A candidate that is about to be trained, in words."""
+    return (
+        f"round {step.rung} of {step.rungs}, candidate {step.number} of {step.total}:"
+        f" {step.name}, {step.epochs} epochs"
+    )
+
+
 @contextlib.contextmanager
-def training_progress(
-    epochs: int, *, quiet: bool
-) -> Iterator[Callable[[EpochRecord], None]]:
-    """Yield the function to call after every epoch."""
+def training_progress(epochs: int, *, quiet: bool) -> Iterator[Show]:
+    """Yield the function to call after every epoch, and before every candidate."""
     if quiet:
         yield lambda record: None
     elif sys.stderr.isatty():
@@ -182,9 +191,9 @@ def training_progress(
         reason.start()
         show = _epoch_lines(epochs)
 
-        def tell(record: EpochRecord) -> None:
+        def tell(news: EpochRecord | Step) -> None:
             reason.cancel()
-            show(record)
+            show(news)
 
         try:
             yield tell
@@ -193,7 +202,7 @@ def training_progress(
             reason.join()
 
 
-def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
+def _epoch_lines(epochs: int) -> Show:
     every = max(epochs // 10, 1)
     widths = (6, 9, 11, 11, 9, 9)
 
@@ -201,17 +210,20 @@ def _epoch_lines(epochs: int) -> Callable[[EpochRecord], None]:
         pairs = zip(texts, widths, strict=True)
         return " ".join(text.rjust(width) for text, width in pairs)
 
-    def show(record: EpochRecord) -> None:
-        if record.epoch == 1:
+    def show(news: EpochRecord | Step) -> None:
+        if isinstance(news, tuple):
+            print(step_line(news), file=sys.stderr, flush=True)
+            return
+        if news.epoch == 1:
             print(line(COLUMNS), file=sys.stderr)
-        if record.epoch == 1 or record.epoch % every == 0 or record.epoch == epochs:
-            print(line(cells(record)), file=sys.stderr, flush=True)
+        if news.epoch == 1 or news.epoch % every == 0 or news.epoch == epochs:
+            print(line(cells(news)), file=sys.stderr, flush=True)
 
     return show
 
 
 @contextlib.contextmanager
-def _epoch_bar(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
+def _epoch_bar(epochs: int) -> Iterator[Show]:
     """A bar, and above it the lines that are written elsewhere."""
     from rich.progress import TimeRemainingColumn
 
@@ -221,9 +233,12 @@ def _epoch_bar(epochs: int) -> Iterator[Callable[[EpochRecord], None]]:
         task = bar.add_task("getting ready", total=None, epochs=epochs)
         write = _epoch_lines(epochs)
 
-        def show(record: EpochRecord) -> None:
-            write(record)
-            done = record.epoch
-            bar.update(task, description="training", completed=done, total=epochs)
+        def show(news: EpochRecord | Step) -> None:
+            write(news)
+            if isinstance(news, tuple):
+                bar.reset(task, description="training", total=None)
+            else:
+                done = news.epoch
+                bar.update(task, description="training", completed=done, total=epochs)
 
         yield show

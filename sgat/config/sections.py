@@ -53,9 +53,8 @@ class ModelConfig(Settings):
             top of the layers. attention: one more attention layer, often better with
             few labels. diffusion: scores averaged along the edges. beliefs: for graphs
             whose neighbours often differ in class. deep: layers of messages with a path
-            of its own for the node itself, and `normalisation`. auto: diffusion where
-            edges tend to join nodes of one class, else beliefs; attention in place of
-            diffusion with several labels per node or another scorer than evidence.
+            of its own for the node itself, and `normalisation`. auto: a few candidates
+            are trained and the validation nodes decide, see `fast`.
         steps: Number of steps that class scores travel with the read-out diffusion.
         restart: Share of a node's own scores in every step of diffusion.
         normalisation: Normalisation after each layer of the read-out deep. layer: over
@@ -157,6 +156,9 @@ class TrainConfig(Settings):
         ties: Epoch that is best among equal validation scores: latest or first.
         batch_size: Graphs per step when there are several; by default all.
         seed: Seed of splits, weights, gates, dropout and batches.
+        fast: With the read-out auto, train one candidate and no others: diffusion where
+            edges tend to join nodes of one class, else beliefs; attention in place of
+            diffusion with several labels per node or another scorer than evidence.
         precision: Precision of projections and messages: float32 or bfloat16.
         device: Device to train on: auto, cpu, cuda, cuda:1, …
         snapshots: Number of epochs whose edge scores are stored for the report.
@@ -176,6 +178,7 @@ class TrainConfig(Settings):
     ties: Literal["latest", "first"] = "latest"
     batch_size: Count | None = None
     seed: Seed = 0
+    fast: bool = False
     precision: Literal["float32", "bfloat16"] = "float32"
     device: str = "auto"
     snapshots: CountOrZero = 0

@@ -142,6 +142,7 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         shape=shape_path,
         colours=COLOURS,
         training=training,
+        score_title=title,
         labels=labels,
         judged=judged,
         confusion=None if several else confusion(scored),

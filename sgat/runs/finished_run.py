@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from sgat.report.content import Content
 from sgat.runs.folder import RunFolder
 from sgat.runs.stored_graph import StoredGraph
 from sgat.scored import ScoredGraph, score_graphs
-from sgat.training.files import read_records
+from sgat.training.files import read_json, read_records
 from sgat.training.saved_model import SavedModel, read_model
 
 
@@ -129,14 +128,3 @@ def finished_folder(path: str | Path) -> RunFolder:
             " data is; use `sgat.load` in Python, or train with `sgat fit`."
         )
     return folder
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The table in a JSON file of a run; an error if it is missing or damaged."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, FileNotFoundError) as error:
-        raise ValueError(f"{path} is damaged: {error}.") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} is damaged: it holds no table.")
-    return content

@@ -27,6 +27,7 @@ from pathlib import Path
 from sgat.config import Config
 from sgat.data.files.atomic import write_text
 from sgat.report.page import is_report
+from sgat.training.choosing import LEDGER
 from sgat.training.saved_model import is_model
 
 
@@ -58,6 +59,12 @@ class RunFolder:
     tensorboard = _File("tensorboard")
     report = _File("report.html")
     checkpoint = _File("checkpoint/state.safetensors")
+
+    @property
+    def progress(self) -> list[Path]:
+        """The files from which a run under way can go on."""
+        states = self.draft.path.glob("state*.safetensors")
+        return [*sorted(states), *filter(is_there, [self.draft.path / LEDGER])]
 
     @property
     def events(self) -> list[Path]:
@@ -139,14 +146,14 @@ class RunFolder:
 
     def drop_draft(self, made: Sequence[Path] = ()) -> None:
         """Remove the run under way, and the folders `made` for it if they are empty."""
-        for file in (self.checkpoint, *self.draft.path.glob(".*.tmp")):
+        for file in (*self.progress, *self.draft.path.glob(".*.tmp")):
             file.unlink(missing_ok=True)
         self.draft.clear()
         for folder in (self.draft.path, *made):
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
-    def publish(self) -> None:
+    def publish(self, config: Config) -> None:
         """Put the results of the run under way in the place of the earlier ones.
 
         The summary goes first and comes last, and the settings stay in the draft until
@@ -156,7 +163,7 @@ class RunFolder:
         earlier, results = self.files, draft.files
         if is_report(self.report):
             self.report.unlink()
-        write_text(self.config, draft.config.read_text(encoding="utf-8"))
+        write_text(self.config, config.to_toml())
         for file in reversed(earlier):
             if file != self.config:
                 file.unlink()

@@ -30,10 +30,10 @@ from sgat.pruning.prune_table import prune_table, scratch_folder
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
 from sgat.pruning.task import PruneTask
-from sgat.runs.finished_run import finished_folder, open_run, read_json
+from sgat.runs.finished_run import finished_folder, open_run
 from sgat.runs.folder import RunFolder
 from sgat.scorers import FreeScorer
-from sgat.training.files import read_parquet
+from sgat.training.files import read_json, read_parquet
 from sgat.training.saved_model import read_model
 
 TEXT_FORMATS = ("csv", "tsv")

@@ -7,7 +7,7 @@ from typing import Any
 from sgat.config import Config, DataConfig, TrainConfig, default_config, find_config
 from sgat.data.files.atomic import check_place, is_same_file
 from sgat.runs.folder import RunFolder
-from sgat.training.files import check_format, load_state
+from sgat.training.files import check_format, load_state, read_json
 
 OF_NAMED = ("normalise_features", "largest_component", "root")
 """Settings that go with the name of a data set."""
@@ -166,10 +166,9 @@ def _check_draft(folder: RunFolder) -> None:
     """Find out before the data is read that a run under way cannot go on."""
     for path in (folder.path, folder.draft.path):
         check_place(path, "out")
-    if folder.checkpoint.exists():
-        written = load_state(folder.checkpoint).get("format")
-        advice = "use `overwrite` to start anew"
-        check_format(written, folder.checkpoint, advice)
+    for path in folder.progress:
+        read = load_state if path.suffix == ".safetensors" else read_json
+        check_format(read(path).get("format"), path, "use `overwrite` to start anew")
 
 
 def _free_folder(data: DataConfig) -> Path:

@@ -66,6 +66,7 @@ def summarise(
     gates = torch.cat([part.edges.gate[part.edges.kept] for part in scored])
     name = metrics.score_name(graphs[0].is_multilabel, metric)
     is_judged = result.sgat.judge is not None
+    chosen = result.chosen
     has_price = config.train.keep is None and result.sgat.reach > 0 and not is_judged
     return {
         "data": graphs[0].name if config.data.name is None else config.data.name,
@@ -90,6 +91,10 @@ def summarise(
         "noise_share": result.sgat.noise_share if edges else None,
         "keep": config.train.keep,
         "l0_weight": config.train.l0_weight if has_price else None,
+        "chosen": chosen and {"names": list(chosen.names), "why": chosen.why},
+        "tried": [dataclasses.asdict(trial) for trial in chosen.tried]
+        if chosen
+        else [],
         "epochs": len(result.records),
         "best_epoch": result.best_epoch,
         "seed": config.train.seed,
@@ -112,7 +117,8 @@ def write_results(
 
     Where the data came from `files`, the edges are written as their rows.
     """
-    header = model_header(scored[0].data, result.best_epoch)
+    members = result.chosen.members if result.chosen else ()
+    header = model_header(scored[0].data, result.best_epoch, members)
     draft = folder.draft
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
@@ -132,5 +138,5 @@ def write_results(
     write_text(draft.removal, json.dumps(removal) + "\n")
     summary["run"] = str(folder.path)
     write_text(draft.summary, json.dumps(summary, indent=2) + "\n")
-    folder.publish()
+    folder.publish(config)
     return summary

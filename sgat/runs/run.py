@@ -22,7 +22,7 @@ from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
-from sgat.training.loop import Training
+from sgat.training.choosing import Search, Step
 from sgat.training.result import EpochRecord
 from sgat.training.saved_model import missing_folders
 
@@ -47,6 +47,7 @@ def run(
     pruned: Path | None = None,
     tensorboard: bool = False,
     on_epoch: Callable[[EpochRecord], None] | None = None,
+    on_step: Callable[[Step], None] | None = None,
 ) -> RunOutcome:
     """Train as the settings say and write the folder.
 
@@ -72,25 +73,39 @@ def run(
     tensorboard = tensorboard or (resume and folder.draft.tensorboard.is_dir())
     if tensorboard:
         check_tensorboard(folder)
-    training = Training(loaded.graphs, settings.model, settings.train)
+    search = Search(loaded.graphs, settings.model, settings.train)
     notes = loaded.notes + scorer_note(settings.model, loaded.graphs)
-    notes += readout_note(settings.model, training.model_config)
-    # The weights mean nothing without it, so it is written down.
-    settings = dataclasses.replace(settings, model=training.model_config)
+    if search.is_single:
+        (only,) = search.table
+        if settings.model.readout == "auto" and not settings.train.fast:
+            notes += (f"the read-out is {only.name}: {search.why}",)
+        notes += readout_note(settings.model, only.model)
+        # The weights mean nothing without it, so it is written down.
+        settings = dataclasses.replace(settings, model=only.model)
     made = missing_folders(folder.path)
     try:
         if not resume:
             folder.start(settings)
-        with log_epochs(folder.draft, settings, on_epoch, wanted=tensorboard) as tell:
-            result = training.run(
-                checkpoint_path=folder.checkpoint, resume=resume, on_epoch=tell
+        # Of a search, the log has the epochs of what was taken.
+        told = on_epoch if search.is_single else None
+        with log_epochs(folder.draft, settings, told, wanted=tensorboard) as tell:
+            result = search.run(
+                folder=folder.draft.path,
+                resume=resume,
+                on_epoch=tell if search.is_single else on_epoch,
+                on_step=on_step,
             )
+            if tell is not None and not search.is_single:
+                for record in result.records:
+                    tell(record)
     except BaseException:
-        if not folder.checkpoint.exists():
+        if not folder.progress:
             folder.drop_draft(made)
         raise
     if result.interrupted:
         return RunOutcome(None, len(result.records), [], notes)
+    assert result.chosen is not None
+    settings = result.chosen.settings(settings)
     scored = score_graphs(result.sgat, loaded.graphs, result.graphs)
     if pruned is not None:
         write_pruned_file(loaded, scored[0].edges, pruned)

@@ -47,6 +47,17 @@ def read_records(path: Path) -> Any:
         raise _damaged(path, error) from None
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """The table in a JSON file of a run; an error if it is missing or damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, FileNotFoundError) as error:
+        raise ValueError(f"{path} is damaged: {error}.") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is damaged: it holds no table.")
+    return content
+
+
 def write_parquet(path: Path, table: Any) -> None:
     """Write a table as a Parquet file, in full or not at all."""
     import pyarrow.parquet as pq

@@ -1,12 +1,12 @@
 """Fresh models: settings completed by the data, weights drawn, every graph judged once.
 
-Tested by tests/training/test_fresh_model.py, test_choosing.py, test_judged_data.py,
-test_judged_use.py and test_scaled_data.py.
+Tested by tests/training/test_fresh_model.py, test_chosen_readout.py,
+test_judged_data.py, test_judged_use.py and test_scaled_data.py.
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,13 +14,26 @@ from torch import Tensor
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.gates import chosen_gates
-from sgat.judging import EDGE_LIMIT, Example, edges_ignore_classes, is_assortative
+from sgat.judging import (
+    EDGE_LIMIT,
+    EdgeJudge,
+    Example,
+    edges_ignore_classes,
+    is_assortative,
+)
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.scorers import EvidenceScorer, RevisedScorer
 
 Build = Callable[[NodeData], NodeClassifier]
 """Makes another model than SGAT for data of these sizes; weights are drawn later."""
+
+
+class Observed(NamedTuple):
+    """Graphs as a model sees them, on its device, and the judge of their edges."""
+
+    graphs: list[NodeData]
+    judge: EdgeJudge | None  # None where gates go by something else than evidence
 
 
 def examples(graphs: Sequence[NodeData]) -> list[Example]:
@@ -183,24 +196,33 @@ def observe(
     *,
     seed: int,
     keep: float | None = None,
+    judge: EdgeJudge | None = None,
 ) -> list[NodeData]:
     """The data as a model is to see it: judged, where gates go by evidence.
 
     The scaling of the features and the judge are fitted to the graphs with training
     nodes, and the scale of the scores to the share of the edges to `keep`. Features
-    stay as they are; the model scales them.
+    stay as they are; the model scales them. A `judge` that has judged the graphs before
+    is taken over, and nothing is judged again.
     """
     if not isinstance(model, SGAT):
         return list(graphs)
     model.scaling.fit([data.x for data in graphs if bool(data.train.any())])
     if model.judge is None:
         return list(graphs)
-    odds = model.judge.fit(examples(graphs), seed=seed)
+    if judge is None:
+        odds = model.judge.fit(examples(graphs), seed=seed)
+    else:
+        model.judge.load_state_dict(judge.state_dict())
+        known = (data.graph.log_odds for data in graphs if bool(data.train.any()))
+        odds = [part for part in known if part is not None]
     scorer = model.gating.scorer
     assert isinstance(scorer, EvidenceScorer)
     scorer.spread(torch.cat(odds), keep)
     if isinstance(scorer, RevisedScorer):
         scorer.learn_from(sum(int(data.train.sum()) for data in graphs))
+    if judge is not None:
+        return list(graphs)
     left = iter(odds)
     return [
         _with_odds(data, next(left))

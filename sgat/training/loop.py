@@ -22,7 +22,14 @@ from sgat.node_classifier import NodeClassifier
 from sgat.training import files
 from sgat.training.calibration import calibrate
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
-from sgat.training.fresh_model import Build, fresh_model, judge_anew, observe, resolved
+from sgat.training.fresh_model import (
+    Build,
+    Observed,
+    fresh_model,
+    judge_anew,
+    observe,
+    resolved,
+)
 from sgat.training.result import EpochRecord, Result, Snapshot
 
 REPLAYED = 25
@@ -84,6 +91,10 @@ def chosen_device(name: str) -> torch.device:
     return device
 
 
+class DivergedError(ValueError):
+    """The loss of a training is no number any more."""
+
+
 class Training:
     """A training run: epochs, their records, and checkpoints.
 
@@ -98,15 +109,24 @@ class Training:
         train: TrainConfig,
         *,
         build: Build | None = None,
+        observed: Observed | None = None,
     ) -> None:
-        """Check the data, build the model and its optimiser; see `fit`."""
+        """Check the data, build the model and its optimiser; see `fit`.
+
+        With `observed`, of another training on the same data, `graphs` are its graphs,
+        perhaps with other roles of their nodes, and nothing is worked out again.
+        """
         check(graphs)
         self.config = train
         device = chosen_device(train.device)
         self.model_config = resolved(model, graphs)
         self.model = fresh_model(self.model_config, graphs, train, build).to(device)
-        given = [data.to(device) for data in name_in_noise(graphs)]
-        self.graphs = observe(self.model, given, seed=train.seed, keep=train.keep)
+        named = name_in_noise(graphs) if observed is None else graphs
+        given = [data.to(device) for data in named]
+        judge = observed.judge if observed else None
+        self.graphs = observe(
+            self.model, given, seed=train.seed, keep=train.keep, judge=judge
+        )
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
         self.best_epoch = 0
@@ -114,6 +134,12 @@ class Training:
         self.seconds = 0.0
         self._num_warm = 0
         self._captured: CapturedEpochs | None = None
+
+    @property
+    def observed(self) -> Observed:
+        """The graphs and their judge, for other trainings on the same data."""
+        judge = self.model.judge if isinstance(self.model, SGAT) else None
+        return Observed(self.graphs, judge)
 
     @property
     def epoch(self) -> int:
@@ -194,7 +220,7 @@ class Training:
     def _record(self, row: dict[str, float]) -> EpochRecord:
         epoch = self.epoch + 1
         if not math.isfinite(row["loss"]):
-            raise ValueError(
+            raise DivergedError(
                 f"Training diverged: the loss is {row['loss']} in epoch {epoch};"
                 f" lower `lr` (now {self.config.lr})."
             )

@@ -1,10 +1,11 @@
 """Result: a trained model, the data it saw and the record of every epoch."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from sgat.config import Config, ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
@@ -37,6 +38,37 @@ class Snapshot(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
+class Trial:
+    """One candidate in one round of a search, and its score on validation nodes.
+
+    `seconds` are those of the training, and depend on the machine.
+    """
+
+    name: str
+    settings: dict[str, Any]  # those that differ from the defaults, or from those given
+    rung: int  # number of the round, from 1
+    epochs: int
+    score: float | None  # mean over the folds; None if training diverged
+    loss: float | None  # likewise
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """What was taken, and why; several members give the mean of their probabilities."""
+
+    names: tuple[str, ...]
+    why: str  # one sentence
+    members: tuple[ModelConfig, ...]  # all settings of each, the best first
+    train: TrainConfig  # of the best
+    tried: tuple[Trial, ...] = ()  # in the order of the trainings; none without search
+
+    def settings(self, given: Config) -> Config:
+        """The settings of a run with those that were taken."""
+        return dataclasses.replace(given, model=self.members[0], train=self.train)
+
+
+@dataclasses.dataclass(frozen=True)
 class Result:
     """A trained model and how it got there.
 
@@ -50,6 +82,7 @@ class Result:
         calibration: Temperature of the class scores, which the model has; None if it
             was interrupted.
         interrupted: Whether training was stopped before its end and can be resumed.
+        chosen: What was taken of several candidates; None where nobody chose.
     """
 
     model: NodeClassifier
@@ -59,6 +92,7 @@ class Result:
     snapshots: list[Snapshot]
     calibration: Calibration | None = None
     interrupted: bool = False
+    chosen: Chosen | None = None
 
     @property
     def sgat(self) -> SGAT:

@@ -7,10 +7,12 @@ them too: the settings, the weights, the records of the epochs and the scored ed
 import contextlib
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sgat.config import Config
+from sgat.committee import Committee
+from sgat.config import Config, ModelConfig
 from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
@@ -34,8 +36,13 @@ class SavedModel:
     header: dict[str, Any]  # see `model_header`
 
 
-def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
-    """All that is needed besides the settings to build the network again."""
+def model_header(
+    data: NodeData, best_epoch: int, members: Sequence[ModelConfig] = ()
+) -> dict[str, Any]:
+    """All that is needed besides the settings to build the network again.
+
+    `members` are those of a committee; the settings are of the first.
+    """
     return {
         "format": files.MODEL_FORMAT,
         "classes": list(data.classes),
@@ -44,6 +51,7 @@ def model_header(data: NodeData, best_epoch: int) -> dict[str, Any]:
         "num_edges": data.graph.num_edges,
         "edges_sha256": data.graph.fingerprint,
         "best_epoch": best_epoch,
+        "members": [dataclasses.asdict(other) for other in members[1:]],
     }
 
 
@@ -100,12 +108,14 @@ def read_model(folder: Path) -> SavedModel:
     path = folder / MODEL
     tensors, header = files.load_tensors(path)
     files.check_format(header.get("format"), path, "train it again")
-    model = build_sgat(
-        config.model,
-        header["num_features"],
-        len(header["classes"]),
-        header["num_edges"],
-    )
+    sizes = header["num_features"], len(header["classes"]), header["num_edges"]
+    model = build_sgat(config.model, *sizes)
+    if header.get("members"):
+        others = [
+            ModelConfig.from_dict(other, where=str(path)) for other in header["members"]
+        ]
+        members = [model, *(build_sgat(other, *sizes) for other in others)]
+        model = Committee(members, is_multilabel=header["multilabel"])
     files.load_weights(model, tensors, path)
     return SavedModel(config, model.eval(), header)
 

@@ -18,7 +18,7 @@ def trained(tmp_path_factory):
     """A folder with the small files, one id hostile, and a run of three epochs."""
     folder = tmp_path_factory.mktemp("trained")
     files = write_small_files(folder)
-    options = ["--epochs", "3", "--keep", "0.5", "--out", "mine", "--quiet"]
+    options = ["--fast", "--epochs", "3", "--keep", "0.5", "--out", "mine", "--quiet"]
     with contextlib.chdir(folder):
         for name in ("edges.csv", "nodes.csv"):
             table = pd.read_csv(name)

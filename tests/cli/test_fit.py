@@ -16,7 +16,7 @@ from sgat.cli import main
 from sgat.config import Config
 from sgat.scorers import SCORERS
 
-QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
+QUICK = ["--fast", "--epochs", "5", "--snapshots", "0", "--quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ def test_own_files_come_back_with_their_ids_order_and_columns(csv_files, capsys)
 
 
 def test_a_choice_made_for_the_user_is_told(csv_files, capsys):
-    assert main(["fit", *csv_files, "--epochs", "2"]) == 0
+    assert main(["fit", *csv_files, "--fast", "--epochs", "2"]) == 0
     assert "nodes are split stratified-60-20-20" in capsys.readouterr().err
 
 
@@ -168,7 +168,7 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
 def test_a_killed_run_resumes_to_the_same_bits(is_named, csv_files, tmp_path):
     """Kill the process at a moment nobody chose, then resume it."""
     data = ["karate"] if is_named else csv_files
-    options = [*data, "--epochs", "200", "--quiet", "--snapshots", "0"]
+    options = [*data, "--fast", "--epochs", "200", "--quiet", "--snapshots", "0"]
     assert main(["fit", *options, "--out", "whole"]) == 0
     command = ["fit", *options, "--checkpoint-every", "3", "--out", "killed"]
     state = tmp_path / "killed" / "checkpoint" / "state.safetensors"
@@ -423,7 +423,7 @@ def test_a_fault_of_ours_keeps_its_traceback(monkeypatch):
     def fault(*arguments, **options):
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr("sgat.runs.run.Training", fault)
+    monkeypatch.setattr("sgat.runs.run.Search", fault)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         main(["fit", "karate"])
 
@@ -547,17 +547,17 @@ def test_data_choose_gates_and_read_out_unless_settings_say_which(csv_files):
 
 def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
     monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 29)
-    assert main(["fit", *csv_files, "--epochs", "2", "--out", "r"]) == 0
+    assert main(["fit", *csv_files, "--fast", "--epochs", "2", "--out", "r"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
     assert len(told) == 1 and told[0].startswith("note: the gates are additive")
     assert "there are 30" in told[0]
     assert Config.from_toml(Path("r/config.toml")).model.scorer == "additive"
     # What is asked for by name is done.
     again = ["--scorer", "evidence", "--out", "e"]
-    assert main(["fit", *csv_files, "--epochs", "2", *again]) == 0
+    assert main(["fit", *csv_files, "--fast", "--epochs", "2", *again]) == 0
     assert "additive" not in capsys.readouterr().err
     monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 30)
-    assert main(["fit", *csv_files, "--epochs", "2", "--out", "s"]) == 0
+    assert main(["fit", *csv_files, "--fast", "--epochs", "2", "--out", "s"]) == 0
     assert "additive" not in capsys.readouterr().err
     assert Config.from_toml(Path("s/config.toml")).model.scorer == "evidence"
 

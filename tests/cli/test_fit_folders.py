@@ -16,7 +16,7 @@ import sgat
 from sgat.cli import main
 from sgat.training.files import MODEL_FORMAT, load_tensors, save_tensors
 
-QUICK = ["--epochs", "5", "--snapshots", "0", "--quiet"]
+QUICK = ["--fast", "--epochs", "5", "--snapshots", "0", "--quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +184,7 @@ def test_an_interrupted_overwriting_run_resumes_and_keeps_the_old_results(
     assert main(["fit", "karate", *QUICK, "--out", "my runs/r"]) == 0
     run = tmp_path / "my runs" / "r"
     before = content(run)
-    command = ["fit", *csv_files, "--overwrite", "--checkpoint-every", "5"]
+    command = ["fit", *csv_files, "--fast", "--overwrite", "--checkpoint-every", "5"]
     command += ["--out", "my runs/r", "--epochs", "100000", "--pruned", "small.csv"]
     state = run / "checkpoint" / "state.safetensors"
     with started(command, state) as process:
@@ -260,7 +260,7 @@ def test_a_run_that_cannot_be_written_to_is_not_resumed(
 
 
 def test_a_saved_classifier_is_no_run_to_resume(capsys, tmp_path):
-    settings = {"hidden": 3, "epochs": 1, "device": "cpu"}
+    settings = {"hidden": 3, "epochs": 1, "device": "cpu", "fast": True}
     sgat.SGATClassifier(**settings).fit(block_graph()).save(tmp_path / "r")
     before = content(tmp_path)
     refused(RESUME, "r holds no run to resume.", capsys)

@@ -13,7 +13,16 @@ def trained(tmp_path_factory):
     """A folder with the small files and a run of three epochs on them."""
     folder = tmp_path_factory.mktemp("trained")
     files = write_small_files(folder)
-    options = ["--epochs", "3", "--out", "mine", "--snapshots", "0", "--quiet"]
+    options = [
+        "--fast",
+        "--epochs",
+        "3",
+        "--out",
+        "mine",
+        "--snapshots",
+        "0",
+        "--quiet",
+    ]
     with contextlib.chdir(folder):
         assert main(["fit", *files, *options]) == 0
     return folder
@@ -121,7 +130,16 @@ def test_what_cannot_be_done_is_one_sentence(
 
 def test_a_named_data_set_has_no_columns(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    options = ["--epochs", "2", "--snapshots", "0", "--out", "club", "--quiet"]
+    options = [
+        "--fast",
+        "--epochs",
+        "2",
+        "--snapshots",
+        "0",
+        "--out",
+        "club",
+        "--quiet",
+    ]
     assert main(["fit", "karate", *options]) == 0
     assert main(["predict", "club", "--out", "p.csv"]) == 0
     assert len(pd.read_csv("p.csv")) == 34

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from sgat.cli import _Notes, progress
+from sgat.training.choosing import Step
 from sgat.training.result import EpochRecord
 
 RECORD = EpochRecord(
@@ -47,6 +48,24 @@ def test_a_terminal_gets_a_bar_and_the_lines_of_epochs(epochs, capsys, monkeypat
     text = capsys.readouterr().err
     assert text.count("validation") == 1 and f"{epochs}/{epochs} epochs" in text
     assert text.count("0.4000") == {1: 1, 5: 5, 300: 11}[epochs]
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_search_shows_which_candidate_trains(is_terminal, capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    with progress.training_progress(30, quiet=False) as show:
+        show(Step("wide layers", 2, 1, 3, 12))
+        show(Step("beliefs", 3, 2, 2, 30))
+        show(RECORD)
+    text = capsys.readouterr().err
+    if not is_terminal:
+        assert "round 2 of 3, candidate 1 of 3: wide layers, 12 epochs\n" in text
+    assert "round 3 of 3, candidate 2 of 2: beliefs, 30 epochs" in text
+    with progress.training_progress(30, quiet=True) as show:
+        show(Step("beliefs", 3, 2, 2, 30))
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("seconds", [0.0, 600.0])

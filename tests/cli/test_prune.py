@@ -44,7 +44,7 @@ def trained(tmp_path_factory):
     )
     nodes.to_csv(folder / "nodes.csv", index=False)
     files = ["--edges", str(folder / "edges.csv"), "--nodes", str(folder / "nodes.csv")]
-    quick = ["--label", "y", "--keep", "0.5", "--epochs", "5", "--quiet"]
+    quick = ["--fast", "--label", "y", "--keep", "0.5", "--epochs", "5", "--quiet"]
     # Gates whose parts per node a database puts together.
     quick += ["--scorer", "additive", "--readout", "linear"]
     run = ["--out", str(folder / "mine"), "--snapshots", "0"]
@@ -335,7 +335,7 @@ def test_a_package_that_is_missing_is_named(capsys, monkeypatch):
 
 def test_transductive_gates_prune_their_own_edges_and_no_others(capsys):
     files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
-    quick = ["--epochs", "2", "--quiet", "--snapshots", "0", "--out", "free"]
+    quick = ["--fast", "--epochs", "2", "--quiet", "--snapshots", "0", "--out", "free"]
     assert main(["fit", *files, *quick, "--gate-mode", "transductive"]) == 0
     options = ["--out", "small.csv", "--measure", "--json", "--quiet"]
     capsys.readouterr()
@@ -351,7 +351,7 @@ def test_transductive_gates_prune_their_own_edges_and_no_others(capsys):
 
 
 def test_features_of_a_named_data_set_have_no_columns(capsys):
-    quick = ["--epochs", "2", "--quiet", "--snapshots", "0", "--out", "club"]
+    quick = ["--fast", "--epochs", "2", "--quiet", "--snapshots", "0", "--out", "club"]
     assert main(["fit", "karate", *quick]) == 0
     capsys.readouterr()
     options = ["--out", "b.csv", "--nodes", "nodes.csv", "--quiet"]
@@ -361,7 +361,7 @@ def test_features_of_a_named_data_set_have_no_columns(capsys):
 
 def test_rows_without_direction_follow_the_run():
     files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
-    quick = ["--epochs", "3", "--keep", "0.4", "--quiet", "--snapshots", "0"]
+    quick = ["--fast", "--epochs", "3", "--keep", "0.4", "--quiet", "--snapshots", "0"]
     options = ["--undirected", "--out", "both"]
     assert main(["fit", *files, *quick, *options]) == 0
     assert main(["prune", "both", "--edges", "edges.csv", "--out", "small.csv"]) == 0

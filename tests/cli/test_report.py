@@ -7,7 +7,7 @@ import pytest
 from sgat.cli import main
 from sgat.report.page import is_report
 
-QUICK = ["--epochs", "2", "--snapshots", "0", "--quiet"]
+QUICK = ["--fast", "--epochs", "2", "--snapshots", "0", "--quiet"]
 
 
 @pytest.fixture(scope="module")

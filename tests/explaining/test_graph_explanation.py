@@ -8,7 +8,7 @@ from support.small_data import block_graph
 import sgat
 from sgat.explaining.graph_explanation import explain_graph
 
-QUICK = {"hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
+QUICK = {"fast": True, "hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,14 @@ import sgat
 from sgat.explaining.graph_explanation import important_edges
 from sgat.ops import reference
 
-QUICK = {"hidden": 5, "epochs": 30, "keep": 0.5, "device": "cpu", "seed": 0}
+QUICK = {
+    "fast": True,
+    "hidden": 5,
+    "epochs": 30,
+    "keep": 0.5,
+    "device": "cpu",
+    "seed": 0,
+}
 
 
 def removable(data, scores):

@@ -13,7 +13,7 @@ from sgat.explaining.node_explanation import explain_node, find_node
 from sgat.ops import reference
 from sgat.scored import score_graphs
 
-QUICK = {"hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
+QUICK = {"fast": True, "hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")

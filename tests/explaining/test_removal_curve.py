@@ -10,7 +10,7 @@ from sgat.explaining.removal import removal_curve
 from sgat.scored import score_graphs
 from sgat_lab.trials.evaluation import evaluate
 
-QUICK = {"hidden": 8, "epochs": 8, "keep": 0.5, "device": "cpu"}
+QUICK = {"fast": True, "hidden": 8, "epochs": 8, "keep": 0.5, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")

@@ -306,7 +306,7 @@ def test_rules_that_mean_nothing_are_refused(given_rules, message):
 
 
 def fitted(data, *, scorer="additive", **options):
-    settings = {"hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu"}
+    settings = {"hidden": 5, "epochs": 4, "keep": 0.5, "device": "cpu", "fast": True}
     return sgat.SGATClassifier(**settings, scorer=scorer).fit(data, **options)
 
 

@@ -135,3 +135,15 @@ def test_the_kept_edges_are_written(tmp_path):
     assert table["src"].tolist() == data.graph.src[::3].tolist()
     assert table["dst"].tolist() == data.graph.dst[::3].tolist()
     assert set(table["weight"]) == {0.5}
+
+
+@pytest.mark.parametrize(("fast", "is_told"), [(False, True), (True, False)])
+def test_without_validation_nodes_nothing_is_searched_and_that_is_told(
+    fast, is_told, tmp_path
+):
+    train = {"epochs": 2, "device": "cpu", "fast": fast}
+    settings = Config().replace(data={"name": "karate"}, train=train)
+    outcome = run(RunFolder(tmp_path / "r"), settings)
+    assert outcome.summary["tried"] == []
+    found = [note for note in outcome.notes if "without validation nodes" in note]
+    assert len(found) == is_told

@@ -2,105 +2,367 @@ import dataclasses
 
 import pytest
 import torch
-from support.settings import request_for
-from support.small_data import block_graph, several_graphs
+from support.small_data import block_graph, neighbours_decide, several_graphs
 
-import sgat
-from sgat import judging
+from sgat.committee import Committee
 from sgat.config import ModelConfig, TrainConfig
-from sgat.config.arguments import from_arguments
-from sgat.data.node_data import NodeData
-from sgat.pruning import table_scores
-from sgat.training.fresh_model import chosen_scorer, is_large, resolved
-from sgat.training.loop import fit
+from sgat.judging import EdgeJudge
+from sgat.scored import node_score, score_graphs
+from sgat.training import choosing
+from sgat.training.candidates import Candidate
+from sgat.training.choosing import LAST, Search, best_or_mean, ranked, shortened
+from sgat.training.loop import DivergedError, Training, fit
+from sgat.training.result import EpochRecord, Result, Trial
+
+TRAIN = TrainConfig(epochs=20, device="cpu", checkpoint_every=4)
+MODEL = ModelConfig(hidden=5)
 
 
-@pytest.mark.parametrize("most", [-1, 0, 1])
-def test_edges_of_all_graphs_count(most, monkeypatch):
-    graphs = several_graphs()
-    edges = sum(data.graph.num_edges for data in graphs)
-    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", edges + most)
-    assert is_large(graphs) == (most < 0)
-    wanted = "additive" if most < 0 else "evidence"
-    assert chosen_scorer(ModelConfig(), graphs) == wanted
-    found = resolved(ModelConfig(), graphs)
-    assert found.scorer == wanted and found.readout == "attention"
+def small_graph():
+    """More validation nodes than are few."""
+    return block_graph(num_nodes=223, fractions=(0.3, 0.5, 0.2))
 
 
-def test_gates_of_single_edges_take_no_scorer():
-    model = ModelConfig(scorer="auto", gate_mode="transductive")
-    assert chosen_scorer(model, [block_graph()]) == "additive"
+def search(graphs, model=MODEL, train=TRAIN, **options):
+    return Search(graphs, model, train).run(**options)
 
 
-def test_a_scorer_that_is_named_stays():
-    graphs = [block_graph()]
-    for name in ("additive", "cosine", "evidence"):
-        assert resolved(ModelConfig(scorer=name), graphs).scorer == name
+def weights(result):
+    return result.model.state_dict()
 
 
-def test_every_way_in_has_the_same_defaults():
-    given = sgat.SGATClassifier().get_params()
-    by_python = from_arguments(given, where="here")
-    by_files = request_for({"edges": "e.csv", "label": "y"}).settings()
-    by_name = request_for({"name": "ppi"}).settings()
-    for config in (by_python, by_files, by_name):
-        assert config.model == ModelConfig() and config.train == TrainConfig()
-    assert (ModelConfig().scorer, ModelConfig().readout) == ("auto", "auto")
+def assert_same(one, two):
+    """The same choice and the same bits; only the seconds may differ."""
+    assert one.chosen.names == two.chosen.names and one.chosen.why == two.chosen.why
+    plain = [
+        [dataclasses.replace(trial, seconds=0.0) for trial in each.chosen.tried]
+        for each in (one, two)
+    ]
+    assert plain[0] == plain[1]
+    assert weights(one).keys() == weights(two).keys()
+    for name, tensor in weights(one).items():
+        assert torch.equal(tensor, weights(two)[name]), name
 
 
-def test_what_is_trained_by_evidence_can_be_pruned_by_it():
-    assert table_scores.EDGE_LIMIT == judging.EDGE_LIMIT
+@pytest.fixture(scope="module")
+def whole():
+    """A search on one graph that nothing disturbed."""
+    return search([small_graph()])
 
 
-@pytest.fixture
-def mute() -> NodeData:
-    """A graph whose labels were dealt out at random."""
-    data = block_graph(num_nodes=503, num_classes=4, degree=20, feature_signal=1.0)
-    order = torch.randperm(503, generator=torch.Generator().manual_seed(0))
-    return dataclasses.replace(data, y=data.y[order])
+def test_validation_finds_what_the_rule_does_not():
+    graphs, train = [neighbours_decide(601)], dataclasses.replace(TRAIN, epochs=60)
+    scores = []
+    for fast in (True, False):
+        setting = dataclasses.replace(train, fast=fast)
+        found = search(graphs, ModelConfig(), setting)
+        scored = score_graphs(found.sgat, graphs, found.graphs)
+        scores.append(node_score(scored, "test")[0])
+    assert scores[0] < 0.65 < 0.75 < scores[1]
+    assert found.chosen.members[0].readout in ("attention", "linear")
 
 
-def test_where_edges_say_nothing_nobody_is_heard(mute):
-    model = ModelConfig(hidden=8)
-    assert (found := resolved(model, [mute])).readout == "beliefs"
-    assert found.layers == 0
-    result = fit([mute], model, TrainConfig(epochs=3, device="cpu"))
-    trained, (seen,) = result.sgat.eval(), result.graphs
-    empty = sgat.Graph.from_edges(torch.empty(2, 0, dtype=torch.long), mute.num_nodes)
-    with torch.no_grad():
-        assert torch.equal(trained(mute.x, empty), trained(seen.x, seen.graph))
-    # The price of open edges does not close gates that nothing depends on.
-    assert float(trained.gating.gate_bias.detach()) == 0
+def test_rounds_leave_fewer_and_train_longer(whole):
+    rungs = {}
+    for trial in whole.chosen.tried:
+        if trial.epochs:
+            rungs.setdefault(trial.rung, []).append(trial)
+    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [8, 3, 2]
+    assert [rungs[rung][0].epochs for rung in (1, 2, LAST)] == [3, 8, 20]
+    for rung, number in ((1, 3), (2, 2)):
+        best = {rungs[rung][place].name for place in ranked(rungs[rung])[:number]}
+        assert best == {trial.name for trial in rungs[rung + 1]}
 
 
-def test_only_the_labels_of_training_nodes_choose_the_readout(mute):
-    plain = block_graph(num_nodes=503, num_classes=4, degree=20, feature_signal=1.0)
-    chosen = []
-    for seen, hidden in ((mute, plain), (plain, mute)):
-        mixed = dataclasses.replace(seen, y=torch.where(seen.train, seen.y, hidden.y))
-        found = resolved(ModelConfig(), [mixed])
-        assert found == resolved(ModelConfig(), [seen])
-        chosen.append((found.readout, found.layers))
-    assert chosen == [("beliefs", 0), ("diffusion", 2)]
+def test_the_best_is_what_fit_makes_of_its_settings(whole):
+    chosen = whole.chosen
+    alone = fit([small_graph()], chosen.members[0], chosen.train)
+    is_mean = isinstance(whole.model, Committee)
+    first = whole.model.members[0] if is_mean else whole.model
+    for name, tensor in alone.model.state_dict().items():
+        assert torch.equal(tensor, first.state_dict()[name]), name
+    assert whole.best_epoch == alone.best_epoch
+    assert [r.val for r in whole.records] == [r.val for r in alone.records]
 
 
-def test_scores_travel_far_where_neighbours_are_alike():
-    found = resolved(ModelConfig(), [block_graph()])
-    assert (found.readout, found.steps) == ("diffusion", 10)
-    found = resolved(ModelConfig(steps=3), [block_graph()])
-    assert (found.readout, found.steps) == ("diffusion", 3)
-    # Gates that training moves, and several labels, go with layers of attention.
-    by_training = ModelConfig(layers=3, scorer="cosine", readout="auto")
-    found = resolved(by_training, [block_graph()])
-    assert (found.readout, found.layers) == ("attention", 3)
-    data = block_graph()
-    several = dataclasses.replace(
-        data, y=torch.stack([data.y > 0, data.y > 1], 1) * 1.0
-    )
-    found = resolved(ModelConfig(layers=3), [several])
-    assert (found.scorer, found.readout, found.layers) == ("evidence", "attention", 3)
+def test_the_same_seed_chooses_the_same(whole):
+    assert_same(whole, search([small_graph()]))
 
 
-def test_gates_that_only_training_moves_are_not_left_without_it(mute):
-    model = ModelConfig(scorer="additive", readout="auto")
-    assert resolved(model, [mute]).layers == model.layers
+def test_edges_are_judged_once(monkeypatch):
+    seen = []
+    for name in ("fit", "log_odds"):
+        whole = getattr(EdgeJudge, name)
+
+        def counted(self, *given, name=name, whole=whole, **options):
+            seen.append(name)
+            return whole(self, *given, **options)
+
+        monkeypatch.setattr(EdgeJudge, name, counted)
+    search([small_graph()])
+    assert sorted(seen) == ["fit", "log_odds"]
+
+
+@pytest.mark.parametrize("fractions", [(0.3, 0.5, 0.2), (0.3, 0.2, 0.5)])
+def test_labels_of_test_nodes_change_nothing(fractions, seed):
+    data = block_graph(num_nodes=223, fractions=fractions)
+    poison = (data.y + 1 + torch.randint(2, data.y.shape)) % 3
+    other = dataclasses.replace(data, y=torch.where(data.test, poison, data.y))
+    assert not torch.equal(other.y, data.y)
+    assert_same(search([data]), search([other]))
+
+
+def test_few_validation_nodes_are_scored_on_folds():
+    data = block_graph(num_nodes=101)
+    assert int(data.val.sum()) < choosing.FEW
+    searched = Search([data], MODEL, TRAIN)
+    assert len(searched.splits) == choosing.FOLDS
+    steps = []
+    found = searched.run(on_step=steps.append)
+    first = [step for step in steps if step.rung == 1]
+    assert len(first) == first[0].total == len(searched.table)
+    assert [step.number for step in first] == list(range(1, len(first) + 1))
+    assert torch.equal(found.graphs[0].val, data.val)
+    by_name = {t.name: t for t in found.chosen.tried if t.rung == 2}
+    finals = [t for t in found.chosen.tried if t.rung == LAST and t.epochs]
+    joined = [
+        dataclasses.replace(t, score=(t.score + 3 * by_name[t.name].score) / 4)
+        for t in finals
+    ]
+    assert found.chosen.names[0] == finals[ranked(joined)[0]].name
+
+
+class Killed(Exception):
+    """The end of a process, as far as a test can have it without one."""
+
+
+@pytest.mark.parametrize(
+    ("rung", "number", "epoch"),
+    [
+        *((1, 1, None), (1, 5, None), (2, 2, None)),
+        *((LAST, 1, 8), (LAST, 2, 13), (LAST, 2, 20)),
+    ],
+)
+def test_a_search_that_was_cut_off_ends_the_same(rung, number, epoch, whole, tmp_path):
+    now = []
+
+    def at_step(step):
+        now[:] = [step]
+        if (step.rung, step.number, None) == (rung, number, epoch):
+            raise Killed
+
+    def at_epoch(record):
+        if (now[0].rung, now[0].number, record.epoch) == (rung, number, epoch):
+            raise Killed
+
+    def run(**options):
+        return search([small_graph()], folder=tmp_path, **options)
+
+    with pytest.raises(Killed):
+        run(on_step=at_step, on_epoch=at_epoch)
+    steps = []
+    assert_same(run(resume=True, on_step=steps.append), whole)
+    # What was done is not done again.
+    assert (steps[0].rung, steps[0].number) == (rung, 1 if rung == LAST else number)
+
+
+@pytest.mark.parametrize("rung", [1, LAST])
+def test_a_stop_is_a_keyboard_interrupt_that_can_go_on(
+    rung, whole, tmp_path, monkeypatch
+):
+    stopped, run = [], Training.run
+
+    def stop(self, **options):
+        result = run(self, **options)
+        is_full = self.config.epochs == TRAIN.epochs
+        if is_full == (rung == LAST) and not stopped:
+            stopped.append(1)
+            return dataclasses.replace(result, interrupted=True)
+        return result
+
+    monkeypatch.setattr(Training, "run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        search([small_graph()], folder=tmp_path)
+    assert (tmp_path / choosing.LEDGER).exists()
+    assert_same(search([small_graph()], folder=tmp_path, resume=True), whole)
+
+
+def test_an_error_in_the_first_training_leaves_nothing(tmp_path, monkeypatch):
+    def fail(self, **options):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Training, "run", fail)
+    with pytest.raises(OSError, match="No space"):
+        search([small_graph()], folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_data_or_settings_are_no_way_to_go_on(tmp_path):
+    search([small_graph()], folder=tmp_path)
+    other = block_graph(num_nodes=223, fractions=(0.3, 0.5, 0.2), seed=2)
+    for data, model in ((other, MODEL), (small_graph(), ModelConfig(hidden=6))):
+        with pytest.raises(
+            ValueError, match=r"The data or the candidates have changed"
+        ):
+            search([data], model, folder=tmp_path, resume=True)
+    (tmp_path / choosing.LEDGER).write_text("{")
+    with pytest.raises(ValueError, match=r"search\.json is damaged"):
+        search([small_graph()], folder=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "train", "has_val", "why"),
+    [
+        ({"readout": "linear"}, {}, True, "was given"),
+        ({}, {"fast": True}, True, "one candidate was asked for"),
+        ({}, {}, False, "without validation nodes"),
+    ],
+)
+def test_where_there_is_nothing_to_choose_one_is_trained(model, train, has_val, why):
+    data = small_graph()
+    if not has_val:
+        data = dataclasses.replace(data, val=torch.zeros_like(data.val))
+    settings = dataclasses.replace(MODEL, **model), dataclasses.replace(TRAIN, **train)
+    searched, steps = Search([data], *settings), []
+    assert searched.is_single and len(searched.table) == 1
+    found = searched.run(on_step=steps.append)
+    assert why in found.chosen.why and not (steps or found.chosen.tried)
+    alone = fit([data], *settings)
+    for name, tensor in alone.model.state_dict().items():
+        assert torch.equal(tensor, weights(found)[name]), name
+
+
+@pytest.mark.parametrize(
+    ("model", "train", "make"),
+    [
+        ({}, {"keep": 0.4}, lambda: [small_graph()]),
+        ({}, {"keep": 0.4, "warmup": 9, "patience": 2}, lambda: [small_graph()]),
+        ({"gate_mode": "transductive"}, {}, lambda: [small_graph()]),
+        ({"scorer": "cosine"}, {"precision": "bfloat16"}, lambda: [small_graph()]),
+        ({}, {"snapshots": 3, "select": "last"}, lambda: [small_graph()]),
+        ({}, {"batch_size": 2}, several_graphs),
+    ],
+    ids=["keep", "warm-up", "transductive", "bfloat16", "snapshots", "several"],
+)
+def test_every_kind_of_training_is_searched(model, train, make):
+    graphs, short = make(), dataclasses.replace(TRAIN, epochs=12, **train)
+    found = search(graphs, dataclasses.replace(MODEL, **model), short)
+    assert len({trial.rung for trial in found.chosen.tried}) >= 2
+    scored = score_graphs(found.sgat, graphs, found.graphs)
+    if short.keep is not None:
+        kept = torch.cat([part.edges.kept for part in scored])
+        assert kept.double().mean() == pytest.approx(0.4, abs=0.02)
+    assert len(found.snapshots) == short.snapshots
+
+
+def test_candidates_that_diverge_are_left_out(monkeypatch):
+    run = Training.run
+
+    def diverging(self, **options):
+        if self.model_config.readout == "attention":
+            raise DivergedError("Training diverged.")
+        return run(self, **options)
+
+    monkeypatch.setattr(Training, "run", diverging)
+    found = search([small_graph()])
+    lost = [t for t in found.chosen.tried if t.settings.get("readout") == "attention"]
+    assert lost and all(t.score is None and t.rung == 1 for t in lost)
+    monkeypatch.setattr(choosing, "candidates", lambda *given: lost_only(*given))
+    with pytest.raises(DivergedError):
+        search([small_graph()])
+
+
+def lost_only(model, train, graphs):
+    found = choosing.resolved(model, graphs)
+    return [
+        Candidate(str(steps), dataclasses.replace(found, readout="attention"), train)
+        for steps in range(2)
+    ]
+
+
+def trial(score, loss, name="a"):
+    return Trial(name, {}, 1, 1, score, loss, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "order"),
+    [
+        ([(0.5, 1.0), (0.6, 2.0)], [1, 0]),
+        ([(0.6, 2.0), (0.6, 1.0)], [1, 0]),
+        ([(0.6, 1.0), (0.6, 1.0)], [0, 1]),
+        ([(None, None), (0.1, 9.0)], [1, 0]),
+        ([(float("nan"), 0.1), (0.1, float("nan")), (0.1, 5.0)], [2, 1, 0]),
+    ],
+)
+def test_scores_come_first_then_losses_then_the_table(pairs, order):
+    assert ranked([trial(*pair) for pair in pairs]) == order
+
+
+def test_a_short_training_has_a_short_warm_up():
+    train = TrainConfig(epochs=200, warmup=100, snapshots=5)
+    short = shortened(train, 0.15)
+    assert (short.epochs, short.warmup, short.snapshots) == (30, 15, 0)
+    least = shortened(TrainConfig(epochs=2, warmup=1), 0.1)
+    assert (least.epochs, least.warmup) == (1, 0)
+
+
+class Fixed(torch.nn.Module):
+    """A network that always says the same."""
+
+    def __init__(self, logits):
+        super().__init__()
+        self.logits = torch.as_tensor(logits).float()
+
+    def forward(self, x, graph):
+        return self.logits
+
+
+@pytest.mark.parametrize(
+    ("shift", "is_mean"), [(2.0, True), (0.0, False)], ids=["better", "the same"]
+)
+def test_a_mean_must_be_clearly_better(shift, is_mean, monkeypatch, seed):
+    """Two that are wrong in other places make a better mean; one twice does not."""
+    data = small_graph()
+    right = torch.nn.functional.one_hot(data.y, 3).float()
+    noise = torch.randn(2, *right.shape) * shift
+
+    class Mean(Fixed):
+        def __init__(self, members, *, is_multilabel):
+            parts = torch.stack([member.logits.softmax(1) for member in members])
+            super().__init__(parts.mean(0).log())
+
+    monkeypatch.setattr(choosing, "Committee", Mean)
+    monkeypatch.setattr(Result, "sgat", property(lambda self: self.model))
+    results = [
+        Result(Fixed(right + part), [data], list[EpochRecord](), 1, [])
+        for part in noise
+    ]
+    named = [Candidate(name, MODEL, TRAIN) for name in "ab"]
+    model, size, why, trials = best_or_mean(results, named)
+    assert (size == 2) == is_mean == isinstance(model, Mean)
+    assert trials[0].name == "mean of a + b"
+    assert ("clearly below" in why) == is_mean
+
+
+def test_a_mean_with_a_lower_score_is_not_taken(monkeypatch):
+    data = small_graph()
+    right = torch.nn.functional.one_hot(data.y, 3).double()
+    # Far too sure, but right; the other draws a few over the border.
+    wrong = torch.nn.functional.one_hot((data.y + 1) % 3, 3).double()
+    few = (torch.arange(len(data.y)) % 4 == 0)[:, None]
+    sure = torch.where(few, right * 0.1, right * 1.0)
+    other = torch.where(few, wrong * 3.0, right * 9.0)
+    monkeypatch.setattr(Result, "sgat", property(lambda self: self.model))
+
+    class Mean(Fixed):
+        def __init__(self, members, *, is_multilabel):
+            parts = torch.stack([member.logits.softmax(1) for member in members])
+            super().__init__(parts.mean(0).log())
+
+    monkeypatch.setattr(choosing, "Committee", Mean)
+    results = [
+        Result(Fixed(p), [data], list[EpochRecord](), 1, []) for p in (sure, other)
+    ]
+    named = [Candidate(name, MODEL, TRAIN) for name in "ab"]
+    _, size, _, trials = best_or_mean(results, named)
+    assert size == 1 and trials[0].score < 1.0

@@ -326,7 +326,9 @@ def test_a_resumed_run_goes_by_the_judge_of_its_file(
 
 
 def test_a_saved_classifier_spreads_the_odds_as_before(data: NodeData, tmp_path):
-    clf = SGATClassifier(hidden=5, epochs=3, keep=0.3, device="cpu").fit([data])
+    clf = SGATClassifier(hidden=5, epochs=3, keep=0.3, device="cpu", fast=True).fit(
+        [data]
+    )
     assert float(clf.model_.gating.scorer.scale) > 1
     clf.save(tmp_path / "run")
     loaded = sgat.load(tmp_path / "run").model_
@@ -339,7 +341,7 @@ def test_a_saved_classifier_knows_its_training_nodes_again(tmp_path):
     data = block_graph(noise_rate=0.4, feature_signal=3.0)
     order = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(3))
     place = order.argsort()
-    clf = SGATClassifier(hidden=5, epochs=3, device="cpu").fit([data])
+    clf = SGATClassifier(hidden=5, epochs=3, device="cpu", fast=True).fit([data])
     clf.save(tmp_path / "run")
     judge = sgat.load(tmp_path / "run").model_.judge
     assert len(judge.known_label) == int(data.train.sum())

@@ -20,12 +20,16 @@ def small_graph():
 
 
 def quick(**options):
-    return sgat.SGATClassifier(**({"hidden": 5, "epochs": 8, "keep": 0.5} | options))
+    return sgat.SGATClassifier(
+        **({"hidden": 5, "epochs": 8, "keep": 0.5, "fast": True} | options)
+    )
 
 
 @pytest.fixture(scope="module")
 def trained():
-    return sgat.SGATClassifier(hidden=3, epochs=2, device="cpu").fit([small_graph()])
+    return sgat.SGATClassifier(hidden=3, epochs=2, device="cpu", fast=True).fit(
+        [small_graph()]
+    )
 
 
 @pytest.fixture

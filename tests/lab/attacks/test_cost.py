@@ -19,7 +19,7 @@ def root(tmp_path_factory) -> str:
 @pytest.fixture
 def quick(monkeypatch):
     def few_epochs(seed, device):
-        return SGATClassifier(seed=seed, device=device, epochs=15)
+        return SGATClassifier(seed=seed, device=device, epochs=15, fast=True)
 
     monkeypatch.setattr(cost, "SGATClassifier", few_epochs)
     monkeypatch.setattr(cost, "baseline_score", lambda *given, **settings: 0.5)

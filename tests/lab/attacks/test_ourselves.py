@@ -30,7 +30,7 @@ def removed(given: NoisyGraph) -> float:
 
 def quick(seed: int = 0, device: str = "cpu") -> SGATClassifier:
     """The classifier with few epochs."""
-    return SGATClassifier(seed=seed, device=device, epochs=15)
+    return SGATClassifier(seed=seed, device=device, epochs=15, fast=True)
 
 
 @pytest.fixture(scope="module", autouse=True)

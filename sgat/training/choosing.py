@@ -1,0 +1,336 @@
+"""Search: candidates are trained, and the validation nodes decide which one is taken.
+
+Successive halving: the first round trains every candidate for some of the epochs, the
+next one the best of them for more, and the last trains in full what is left. Trainings
+begin anew in each round, so that one which is done is no more than its score.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sgat.committee import Committee
+from sgat.config import ModelConfig, TrainConfig
+from sgat.data.files.atomic import write_text
+from sgat.data.node_data import NodeData, check
+from sgat.models import SGAT
+from sgat.training import files, metrics
+from sgat.training.candidates import Candidate, candidates, differing
+from sgat.training.folds import folds
+from sgat.training.fresh_model import resolved
+from sgat.training.loop import DivergedError, Training
+from sgat.training.result import Chosen, EpochRecord, Result, Trial
+
+SHARES = (0.15, 0.4)
+"""Share of the epochs that each round but the last trains for."""
+LEAST = 3
+"""Candidates that the first round leaves; a third of them, if that is more."""
+FINALISTS = 2
+"""Candidates that are trained in full."""
+FEW = 100
+"""Validation nodes below which all rounds but the last score on folds."""
+FOLDS = 3
+FOLD_SHARES = (0.1, 0.25)
+"""The shares with folds, where a candidate trains once for each."""
+LAST = len(SHARES) + 1
+"""Number of the round that trains in full."""
+LEDGER, STATE = "search.json", "state.safetensors"
+"""Files of a run under way: scores of the search, and the state of one training."""
+
+
+class Step(NamedTuple):
+    """A candidate that is about to be trained in a search; numbers count from 1."""
+
+    name: str
+    rung: int
+    number: int  # of the candidate in its round
+    total: int  # candidates of the round
+    epochs: int
+    rungs: int = LAST
+
+
+class Search:
+    """The training of the best of some candidates, or of the only one.
+
+    There is one where the read-out is named, with `fast`, and without validation nodes:
+    `why` says so. Edges are judged once, for all.
+    """
+
+    def __init__(
+        self, graphs: Sequence[NodeData], model: ModelConfig, train: TrainConfig
+    ) -> None:
+        """Check data and settings, find the candidates and judge the edges."""
+        check(graphs)
+        self.train = train
+        num_val = sum(int(data.val.sum()) for data in graphs)
+        self.why = "the read-out was given"
+        if model.readout == "auto" and train.fast:
+            self.why = "one candidate was asked for; training labels and edges name it"
+        elif model.readout == "auto":
+            missing = "without validation nodes training labels and edges name it"
+            self.why = "" if num_val else missing
+        if self.is_single:
+            only = resolved(model, graphs)
+            self.table = [Candidate(str(only.readout), only, train)]
+        else:
+            self.table = candidates(model, train, graphs)
+        first = self.table[0]
+        self.first = Training(graphs, first.model, first.train)
+        self.observed = self.first.observed
+        self.splits = [self.observed.graphs]
+        if num_val < FEW and not self.is_single:
+            self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
+        self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is nothing to choose from."""
+        return bool(self.why)
+
+    def run(
+        self,
+        *,
+        folder: Path | None = None,
+        resume: bool = False,
+        on_epoch: Callable[[EpochRecord], None] | None = None,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Result:
+        """Train, and choose by the validation nodes; the result says what was `chosen`.
+
+        Args:
+            folder: Where to keep what is done, so that a run that was cut off can go
+                on to the same bits; None keeps nothing.
+            resume: Go on with what is in the folder.
+            on_epoch: Called with each epoch of the trainings in full.
+            on_step: Called before each candidate of a search is trained.
+
+        Raises:
+            KeyboardInterrupt: On Ctrl-C in a search, after the epoch under way. A
+                single training stops as `fit` does.
+        """
+        how: dict[str, Any] = {"resume": resume, "on_epoch": on_epoch}
+        if self.is_single:
+            path = folder and folder / STATE
+            result = self.first.run(checkpoint_path=path, **how)
+            return dataclasses.replace(result, chosen=_taken(self.table, self.why))
+        ledger = folder and folder / LEDGER
+        if ledger and resume and ledger.exists():
+            self._read(ledger)
+        tell = on_step or (lambda step: None)
+        left, tried = self.table, list[Trial]()
+        has_folds = len(self.splits) > 1
+        shares = FOLD_SHARES if has_folds else SHARES
+        most = max(LEAST, math.ceil(len(left) / 3)), FINALISTS
+        try:
+            for rung, (share, number) in enumerate(zip(shares, most, strict=True), 1):
+                if len(left) > number:
+                    trials = self._round(left, rung, share, ledger, tell)
+                    left = [left[place] for place in ranked(trials)[:number]]
+                    tried += trials
+        except KeyboardInterrupt:
+            self._write(ledger)  # so that there is a run to go on with
+            raise
+        finals = self._in_full(left, folder, how, tell)
+        # With folds, few nodes validate the trainings in full: the folds have a say.
+        scored = [trial for _, trial, _ in finals]
+        if has_folds:
+            scored = [_joined(each, tried, len(self.splits)) for each in scored]
+        order = ranked(scored)
+        left = [finals[place][0] for place in order]
+        results = [finals[place][2] for place in order]
+        model, size, why, means = best_or_mean(results, left)
+        if size == 1:
+            over = " over folds and the given split" if has_folds else ""
+            found = f"the best validation score{over}, {scored[order[0]].score:.1%}"
+            why = f"it has {found}, of {len(self.table)} candidates"
+        tried += [*(trial for _, trial, _ in finals), *means]
+        chosen = _taken(left[:size], why, tried)
+        return dataclasses.replace(results[0], model=model, chosen=chosen)
+
+    def _about(self) -> dict[str, Any]:
+        """What the scores are of."""
+        settings = [json.dumps(differing(each, self.train)) for each in self.table]
+        about = {"data": self.first.fingerprint, "candidates": settings}
+        return {"format": files.MODEL_FORMAT, **about}
+
+    def _read(self, ledger: Path) -> None:
+        stored = files.read_json(ledger)
+        if any(stored.get(name) != value for name, value in self._about().items()):
+            raise ValueError(
+                f"The data or the candidates have changed since {ledger} was written;"
+                " start a new run."
+            )
+        self.scores = stored["scores"]
+
+    def _write(self, ledger: Path | None) -> None:
+        if ledger is not None:
+            content = {**self._about(), "scores": self.scores}
+            write_text(ledger, json.dumps(content, indent=1) + "\n")
+
+    def _round(
+        self,
+        left: Sequence[Candidate],
+        rung: int,
+        share: float,
+        ledger: Path | None,
+        tell: Callable[[Step], None],
+    ) -> list[Trial]:
+        """Train candidates for a share of the epochs, on each split."""
+        trials = []
+        for number, candidate in enumerate(left, 1):
+            train = shortened(candidate.train, share)
+            keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(self.splits))]
+            if not set(keys) <= self.scores.keys():
+                tell(Step(candidate.name, rung, number, len(left), train.epochs))
+            for key, graphs in zip(keys, self.splits, strict=True):
+                if key not in self.scores:
+                    options = candidate.model, train
+                    training = Training(graphs, *options, observed=self.observed)
+                    self.scores[key] = _entry(training)
+                    self._write(ledger)
+            parts = [self.scores[key] for key in keys]
+            score, loss = (
+                _mean([p[name] for p in parts]) for name in ("score", "loss")
+            )
+            seconds = sum(part["seconds"] for part in parts)
+            about = candidate.name, differing(candidate, self.train), rung, train.epochs
+            trials.append(Trial(*about, score, loss, seconds))
+        return trials
+
+    def _in_full(
+        self,
+        left: Sequence[Candidate],
+        folder: Path | None,
+        how: dict[str, Any],
+        tell: Callable[[Step], None],
+    ) -> list[tuple[Candidate, Trial, Result]]:
+        """Train candidates on the given split; those that diverge are left out."""
+        finals = list[tuple[Candidate, Trial, Result]]()
+        for number, candidate in enumerate(left, 1):
+            options = candidate.model, candidate.train
+            tell(Step(candidate.name, LAST, number, len(left), options[1].epochs))
+            path = (
+                folder and folder / f"state-{self.table.index(candidate)}.safetensors"
+            )
+            graphs = self.observed.graphs
+            training = Training(graphs, *options, observed=self.observed)
+            try:
+                result = training.run(checkpoint_path=path, **how)
+            except DivergedError:
+                if number == len(left) and not finals:
+                    raise
+                continue
+            if result.interrupted:
+                raise KeyboardInterrupt
+            best, length = result.best, len(result.records)
+            about = candidate.name, differing(candidate, self.train), LAST, length
+            trial = Trial(*about, best.val, best.val_loss, training.seconds)
+            finals.append((candidate, trial, result))
+        return finals
+
+
+def _taken(
+    members: Sequence[Candidate], why: str, tried: Sequence[Trial] = ()
+) -> Chosen:
+    names, models = zip(*((each.name, each.model) for each in members), strict=True)
+    return Chosen(names, why, models, members[0].train, tuple(tried))
+
+
+def shortened(train: TrainConfig, share: float) -> TrainConfig:
+    """The settings of a training for a share of the epochs, without snapshots."""
+    epochs = max(1, round(share * train.epochs))
+    warmup = train.warmup and min(round(share * train.warmup), epochs - 1)
+    return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
+
+
+def _entry(training: Training) -> dict[str, Any]:
+    """Train, and report score and loss of the selected epoch, and the seconds."""
+    score, loss = None, None
+    try:
+        result = training.run()
+        if result.interrupted:
+            raise KeyboardInterrupt
+        score, loss = result.best.val, result.best.val_loss
+    except DivergedError:
+        pass
+    return {"score": score, "loss": loss, "seconds": training.seconds}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
+    """A trial in full whose score is the mean of its own and of the folds before."""
+    last = [each.score for each in before if each.name == trial.name][-1:]
+    return dataclasses.replace(trial, score=_mean([trial.score, *last * folds]))
+
+
+def ranked(trials: Sequence[Trial]) -> list[int]:
+    """Places of trials, the best first: by score, then by loss, then as they stand."""
+
+    def key(place: int) -> list[float]:
+        signed = (trials[place].score, -1), (trials[place].loss, 1)
+        # NaN is not equal to itself.
+        return [
+            v * sign if v is not None and v == v else math.inf for v, sign in signed
+        ]
+
+    return sorted(range(len(trials)), key=key)
+
+
+@torch.no_grad()
+def best_or_mean(
+    results: Sequence[Result], named: Sequence[Candidate]
+) -> tuple[SGAT, int, str, list[Trial]]:
+    """The best model, or the mean of the best two or of all if that is clearly better.
+
+    The loss of the mean must be lower by more than one standard error of the difference
+    over the validation nodes, and its score must not be lower.
+
+    Returns:
+        The model, the number of its members, why a mean was taken, and the means that
+        were tried.
+    """
+    graphs = [data for data in results[0].graphs if bool(data.val.any())]
+    y = torch.cat([data.y[data.val] for data in graphs])
+
+    def tried(model: SGAT) -> tuple[float, Tensor]:
+        parts = [model(data.x, data.graph)[data.val] for data in graphs]
+        logits = torch.cat(parts).double()
+        return float(metrics.score(logits, y)), _node_losses(logits, y)
+
+    best, size, why, gain, trials = results[0].sgat, 1, "", 0.0, list[Trial]()
+    score, losses = tried(best)
+    for number in sorted({2, len(results)} if len(results) > 1 else ()):
+        members = [each.sgat for each in results[:number]]
+        mean = Committee(members, is_multilabel=y.dim() == 2).eval()
+        found, lost = tried(mean)
+        less, loss = losses - lost, float(lost.mean())
+        together = " + ".join(each.name for each in named[:number])
+        trials.append(Trial(f"mean of {together}", {}, LAST, 0, found, loss, 0.0))
+        error = float(less.std(correction=0)) / math.sqrt(len(less))
+        if found >= score and float(less.mean()) > max(error, gain):
+            best, size, gain = mean, number, float(less.mean())
+            why = (
+                f"their mean has a validation loss of {loss:.3f}, clearly below the"
+                f" {float(losses.mean()):.3f} of the best alone, and a score of"
+                f" {found:.1%}, not below its {score:.1%}"
+            )
+    return best, size, why, trials
+
+
+def _node_losses(logits: Tensor, y: Tensor) -> Tensor:
+    """Loss of each node, [N]."""
+    if y.dim() == 1:
+        return F.cross_entropy(logits, y, reduction="none")
+    each = F.binary_cross_entropy_with_logits(logits, y.to(logits), reduction="none")
+    return each.mean(1)
