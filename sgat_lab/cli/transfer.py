@@ -74,7 +74,7 @@ def transfer(
     seeds = range(seed_start, seed_start + runs)
     todo = measure.legs(names, chosen or measure.METHODS, seeds)
     if missing:
-        todo = measure.without(todo, found)
+        todo = measure.without(todo, names, found)
     if not stored:
         place = str(chosen_device(device))
         root = None if data_root is None else str(data_root)

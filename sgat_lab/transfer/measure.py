@@ -71,12 +71,19 @@ def legs(
     ]
 
 
-def without(work: Sequence[Leg], rows: Sequence[dict[str, Any]]) -> list[Leg]:
-    """The legs without the seeds that have a row."""
-    known = {(row["source"], row["method"], row["seed"]) for row in rows}
+def without(
+    work: Sequence[Leg], targets: Sequence[str], rows: Sequence[dict[str, Any]]
+) -> list[Leg]:
+    """The legs without the seeds that have a row for every target."""
+    known = {tuple(row[name] for name in CASE) for row in rows}
     left = []
     for source, method, seeds in work:
-        rest = tuple(seed for seed in seeds if (source, method, seed) not in known)
+        others = [name for name in targets if name != source]
+        rest = tuple(
+            seed
+            for seed in seeds
+            if not all((source, name, method, seed) in known for name in others)
+        )
         left += [Leg(source, method, rest)] if rest else []
     return left
 
