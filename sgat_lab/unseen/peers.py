@@ -103,7 +103,8 @@ class MeanConv(SAGEConv):  # type: ignore[misc]  # PyG has no types
         """The next features, [N, D]."""
         sent = F.linear(x, self.lin_l.weight)
         mean: Tensor = self.propagate(edge_index, x=(sent, sent), size=None)
-        return mean + self.lin_l.bias + self.lin_r(x)
+        out: Tensor = mean + self.lin_l.bias + self.lin_r(x)
+        return out
 
 
 class SampledSuperGAT(SuperGATConv):  # type: ignore[misc]  # PyG has no types

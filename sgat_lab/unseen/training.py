@@ -56,11 +56,14 @@ class PeerData(NamedTuple):
     ) -> PeerData:
         """The data without the classes of test nodes."""
         seen = hide_test(data)
-        roles = (
-            ScoredNodes.of(mask, seen.y).to(device) for mask in (seen.train, seen.val)
+        return cls(
+            features,
+            PeerEdges.of(seen.graph, device),
+            ScoredNodes.of(seen.train, seen.y).to(device),
+            ScoredNodes.of(seen.val, seen.y).to(device),
+            seen.num_classes,
+            metric,
         )
-        edges = PeerEdges.of(seen.graph, device)
-        return cls(features, edges, *roles, seen.num_classes, metric)
 
 
 class PeerTraining:
@@ -103,7 +106,7 @@ class PeerTraining:
         self.optimiser = torch.optim.Adam(
             self.model.parameters(), weight_decay=setting.weight_decay, **options
         )
-        number = {"dtype": torch.float64, "device": device}
+        number: dict[str, Any] = {"dtype": torch.float64, "device": device}
         self._val = torch.full((), -torch.inf, **number)
         self._loss = torch.full((), torch.inf, **number)
         self._since = torch.zeros((), dtype=torch.long, device=device)
