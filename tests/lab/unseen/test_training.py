@@ -5,7 +5,7 @@ import torch
 from support.small_data import block_graph
 
 from sgat_lab.unseen import training
-from sgat_lab.unseen.peers import PeerEdges, PeerSetting
+from sgat_lab.unseen.peers import KINDS, PeerEdges, PeerSetting
 from sgat_lab.unseen.scaling import ScaledFeatures
 from sgat_lab.unseen.scores import ScoredNodes
 from sgat_lab.unseen.training import PeerData, PeerTraining, hide_test
@@ -86,7 +86,7 @@ def test_other_graphs_need_kept_weights():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kind", ["mlp", "gcn", "gat", "sage", "supergat"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("is_strong", [False, True])
 def test_replayed_epochs_learn_as_others(kind, is_strong):
     setting = PeerSetting(kind, is_strong, hidden=16, norm="batch")
