@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,23 +25,24 @@ def circumstances(device: str) -> dict[str, str]:
 def append(path: Path, row: dict[str, Any]) -> None:
     """Append a row; a new file begins with the names of its columns.
 
+    Several processes may append to one file.
+
     Raises:
         ValueError: If the file has other columns.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    if not is_new:
-        with path.open(newline="") as file:
-            columns = next(csv.reader(file), [])
-        if columns != list(row):
-            raise ValueError(f"{path} has other columns; choose another file.")
     shown = {
         name: f"{value:.6g}" if isinstance(value, float) else value
         for name, value in row.items()
     }
-    with path.open("a", newline="") as file:
+    with path.open("a+", newline="") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        columns = next(csv.reader(file), None)
+        if columns not in (None, list(row)):
+            raise ValueError(f"{path} has other columns; choose another file.")
         writer = csv.DictWriter(file, list(row), lineterminator="\n")
-        if is_new:
+        if columns is None:
             writer.writeheader()
         writer.writerow(shown)
 

@@ -1,4 +1,4 @@
-"""The command line of the lab: a command for each experiment, `compare`, `attacks`."""
+"""The command line of the lab: a command for each experiment, and for comparisons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from sgat.cli import run_app
 
-VERBS = ("run", "compare", "attacks")
+VERBS = ("run", "compare", "attacks", "unseen", "transfer")
 """The modules of this package; importing one adds its commands to `app`."""
 
 app = typer.Typer(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -13,17 +11,20 @@ from sgat.cli.options import DATA_ROOT, JSON, QUIET, comma_list
 from sgat.cli.progress import counting
 from sgat_lab.cli import app
 from sgat_lab.cli.progress import trainings_progress
+from sgat_lab.cli.stored_rows import (
+    DEVICE,
+    MARKDOWN,
+    RUNS,
+    SEED,
+    STORED,
+    check_known,
+    show,
+)
 
 GRAPHS = ["cora", "attacked-cora", "attacked-citeseer"]
 JUDGE_CASE = ("graph", "kind", "rate", "labels", "seed")
 ACCURACY_CASE = ("graph", "rate", "row", "seed")
 OURSELVES_CASE = ("graph", "kind", "rate", "seed")
-RUNS = typer.Option(1, min=1, help="Number of seeds.")
-SEED = typer.Option(0, min=0, help="The first seed.")
-STORED = typer.Option(
-    False, "--stored", help="Run nothing; show the last row of each case in `--csv`."
-)
-MARKDOWN = typer.Option(False, "--markdown", help="Print Markdown.")
 
 attacks = typer.Typer(no_args_is_help=True, help="Graphs with wrong edges.")
 app.add_typer(attacks, name="attacks")
@@ -78,7 +79,7 @@ def judge(
 
     root = None if data_root is None else str(data_root)
     wanted = comma_list(kinds) or KINDS
-    _check_known(wanted, KINDS, "kinds")
+    check_known(wanted, KINDS, "kinds")
     given = _numbers(rates)
     cases = [
         (name, kind, rate, number)
@@ -102,7 +103,7 @@ def judge(
         row |= rows.circumstances("cpu")
         rows.append(csv, row)
         found.append(row)
-    _show(found, verdicts.text, as_json, markdown)
+    show(found, verdicts.text, as_json, markdown)
 
 
 @attacks.command(
@@ -115,7 +116,7 @@ def accuracy(
     rates: str = typer.Option("", help="Rates of the attack, 0 included \\[all]."),
     runs: int = RUNS,
     seed: int = SEED,
-    device: str = typer.Option("auto", help="cpu, cuda, or auto."),
+    device: str = DEVICE,
     csv: Path = typer.Option(
         Path("records/attacks_accuracy.csv"),
         help="File to which each training is appended.",
@@ -138,8 +139,8 @@ def accuracy(
 
     root = None if data_root is None else str(data_root)
     names, methods = graphs or list(measured.DATA), comma_list(only) or measured.ROWS
-    _check_known(names, tuple(measured.DATA), "graphs")
-    _check_known(methods, measured.ROWS, "only")
+    check_known(names, tuple(measured.DATA), "graphs")
+    check_known(methods, measured.ROWS, "only")
     place = str(chosen_device(device))
     cases = [
         (name, rate, method, number)
@@ -162,7 +163,7 @@ def accuracy(
                 found.append(row)
                 if progress is not None:
                     progress(done, len(cases))
-    _show(found, measured.text, as_json, markdown)
+    show(found, measured.text, as_json, markdown)
 
 
 @attacks.command(
@@ -198,7 +199,7 @@ def ourselves(
 
     root = None if data_root is None else str(data_root)
     names, wanted = graphs or list(DATA), _numbers(rates) or cost.RATES
-    _check_known(names, tuple(DATA), "graphs")
+    check_known(names, tuple(DATA), "graphs")
     if not all(wanted):
         raise ValueError(f"`rates` must be above 0, got {rates!r}.")
     cases = [
@@ -219,7 +220,7 @@ def ourselves(
             row |= rows.circumstances("cpu")
             rows.append(csv, row)
             found.append(row)
-    _show(found, cost.text, as_json, markdown)
+    show(found, cost.text, as_json, markdown)
 
 
 def _rates(
@@ -243,22 +244,3 @@ def _numbers(text: str) -> tuple[float, ...]:
     if not all(0 <= rate < float("inf") for rate in found):
         raise ValueError(f"`rates` must be 0 or more, got {text!r}.")
     return found
-
-
-def _check_known(given: Any, known: tuple[str, ...], argument: str) -> None:
-    for name in given:
-        if name not in known:
-            raise ValueError(
-                f"`{argument}` must be of {', '.join(known)}, got {name!r}."
-            )
-
-
-def _show(
-    found: list[dict[str, Any]], text: Any, as_json: bool, markdown: bool
-) -> None:
-    if as_json:
-        # JSON has no NaN.
-        plain = [{k: None if v != v else v for k, v in row.items()} for row in found]
-        typer.echo(json.dumps(plain, indent=2))
-    else:
-        typer.echo(text(found, markdown=markdown))

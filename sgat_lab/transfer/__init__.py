@@ -1,0 +1,1 @@
+"""Classifiers across graphs: trained on one, used on another without its labels."""

@@ -1,0 +1,1 @@
+"""Classifiers on graphs that nobody tuned them for, ours and its peers."""
