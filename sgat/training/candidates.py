@@ -4,9 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch
+
 from sgat.config import ModelConfig, TrainConfig
 from sgat.config.checked import Settings
 from sgat.data.node_data import NodeData
+from sgat.features import Features, SparseFeatures, normalise_rows
 from sgat.training.fresh_model import resolved
 
 
@@ -28,19 +31,35 @@ class Variant(NamedTuple):
     needs: str = ""  # words that must hold of the task, see `candidates`
 
 
-WIDE: dict[str, Any] = {"hidden": 128, "dropout": 0.2, "activation": "relu"}
-FEATURES: dict[str, Any] = {"residual": True, **WIDE}
-LOOSE = {"weight_decay": 0.0}
+DIFFUSION = {"readout": "diffusion"}
+BELIEFS = {"readout": "beliefs"}
+DEEP = {"readout": "deep", "activation": "relu", "attention_dropout": 0.0}
+FAR: dict[str, Any] = {"layers": 8, "normalisation": "batch", "dropout": 0.2}
+ROWS, STANDARD = {"scaling": "rows"}, {"scaling": "standard"}
+ALL_EDGES = {"judged_edges": "all"}
 TABLE = (
-    Variant("diffusion", {"readout": "diffusion"}),
-    Variant("near diffusion", {"readout": "diffusion", "steps": 2}),
+    Variant("diffusion", DIFFUSION),
+    Variant("near diffusion", {**DIFFUSION, "steps": 2}),
+    Variant("diffusion, rows", {**DIFFUSION, **ROWS}, {}, "rows"),
+    Variant("diffusion, revised", {**DIFFUSION, "scorer": "revised"}, {}, "judged"),
     Variant("attention", {"readout": "attention"}),
-    Variant("wide attention", {"readout": "attention", **FEATURES}, LOOSE),
-    Variant("wide layers", {"readout": "linear", "layers": 3, **FEATURES}, LOOSE),
-    Variant("beliefs", {"readout": "beliefs"}, needs="classes"),
-    Variant("wide beliefs", {"readout": "beliefs", **WIDE}, LOOSE, "classes"),
+    Variant("beliefs", BELIEFS, {}, "classes"),
+    Variant("features alone", {**BELIEFS, "layers": 0}, {}, "classes judged"),
     Variant(
-        "features alone", {"readout": "beliefs", "layers": 0}, {}, "classes evidence"
+        "features alone, rows",
+        {**BELIEFS, "layers": 0, **ROWS},
+        {},
+        "classes judged rows",
+    ),
+    Variant("layers", DEEP),
+    Variant("layers, rows", {**DEEP, **ROWS}, {}, "rows"),
+    Variant("layers, standard", {**DEEP, **STANDARD}),
+    Variant("layers, all edges", {**DEEP, **ALL_EDGES}, {}, "judged free"),
+    Variant(
+        "many layers, all edges",
+        {**DEEP, **FAR, **ALL_EDGES},
+        {"weight_decay": 0.0},
+        "judged free",
     ),
 )
 """All that is tried; among equals the first is taken."""
@@ -53,13 +72,15 @@ def candidates(
 
     A setting other than the default was chosen, so no row changes it; rows that become
     equal count once. A row can need that nodes have one class each ("classes"), that
-    edges are judged ("evidence"), and that no share of them is asked for ("free").
+    edges are judged ("judged"), that no share of them is asked for ("free"), and that
+    rows of features do not sum to 1 as they are ("rows").
     """
     rule = resolved(model, graphs)
     holds = {
         "classes": not graphs[0].is_multilabel,
-        "evidence": rule.scorer == "evidence",
+        "judged": rule.scorer == "evidence",
         "free": train.keep is None,
+        "rows": not all(_sum_to_1(data.x) for data in graphs),
     }
     base = dataclasses.replace(rule, readout="attention", layers=model.layers)
     found: dict[tuple[ModelConfig, TrainConfig], str] = {}
@@ -74,6 +95,13 @@ def candidates(
         Candidate(name, *first),
         *(Candidate(n, *pair) for pair, n in found.items()),
     ]
+
+
+def _sum_to_1(x: Features) -> bool:
+    """Whether dividing the rows by their sums changes nothing."""
+    scaled = normalise_rows(x)
+    pair = (x.value, scaled.value) if isinstance(x, SparseFeatures) else (x, scaled)
+    return torch.allclose(*pair, atol=1e-4)
 
 
 def _unchosen(changes: dict[str, Any], settings: Settings) -> dict[str, Any]:

@@ -34,7 +34,7 @@ LEAST = 3
 """Candidates that the first round leaves; a third of them, if that is more."""
 FINALISTS = 2
 """Candidates that are trained in full."""
-FEW = 100
+FEW = 150
 """Validation nodes below which all rounds but the last score on folds."""
 FOLDS = 3
 FOLD_SHARES = (0.1, 0.25)
@@ -306,11 +306,15 @@ def best_or_mean(
     def tried(model: SGAT) -> tuple[float, Tensor]:
         parts = [model(data.x, data.graph)[data.val] for data in graphs]
         logits = torch.cat(parts).double()
-        return float(metrics.score(logits, y)), _node_losses(logits, y)
+        found = metrics.score(logits, y, named[0].train.metric)
+        return float(found), _node_losses(logits, y)
 
     best, size, why, gain, trials = results[0].sgat, 1, "", 0.0, list[Trial]()
     score, losses = tried(best)
-    for number in sorted({2, len(results)} if len(results) > 1 else ()):
+    # Members share the edges of the first, so all must have learned with such.
+    alike = [each for each in named if _gates(each) == _gates(named[0])]
+    several = alike == list(named) and len(results) > 1
+    for number in sorted({2, len(results)} if several else ()):
         members = [each.sgat for each in results[:number]]
         mean = Committee(members, is_multilabel=y.dim() == 2).eval()
         found, lost = tried(mean)
@@ -326,6 +330,11 @@ def best_or_mean(
                 f" {found:.1%}, not below its {score:.1%}"
             )
     return best, size, why, trials
+
+
+def _gates(candidate: Candidate) -> tuple[str, str]:
+    """The settings that say which edges a model uses."""
+    return candidate.model.scorer, candidate.model.judged_edges
 
 
 def _node_losses(logits: Tensor, y: Tensor) -> Tensor:
