@@ -29,9 +29,8 @@ from sgat.training.saved_model import SavedModel
 class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """A node classifier that judges edges and learns without the wrong ones.
 
-    The defaults are the recommended settings: they need no tuning, remove little from a
-    graph whose edges are sound and most wrong edges from one whose are not. The
-    paper's method is `SGATClassifier(scorer="additive", readout="linear")`.
+    The defaults are recommended: validation nodes choose the model, few right edges go
+    and most wrong ones. The paper: SGATClassifier(scorer="additive", readout="linear").
 
     `fit`, `predict`, `score` and `sparsify` take one of
 

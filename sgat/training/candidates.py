@@ -34,8 +34,10 @@ class Variant(NamedTuple):
 DIFFUSION = {"readout": "diffusion"}
 BELIEFS = {"readout": "beliefs"}
 DEEP = {"readout": "deep", "activation": "relu", "attention_dropout": 0.0}
-FAR: dict[str, Any] = {"layers": 8, "normalisation": "batch", "dropout": 0.2}
+LIGHT: dict[str, Any] = {"normalisation": "batch", "dropout": 0.2}
+FAR: dict[str, Any] = {**LIGHT, "layers": 8}
 ROWS, STANDARD = {"scaling": "rows"}, {"scaling": "standard"}
+LOOSE = {"weight_decay": 0.0}
 ALL_EDGES = {"judged_edges": "all"}
 TABLE = (
     Variant("diffusion", DIFFUSION),
@@ -54,11 +56,12 @@ TABLE = (
     Variant("layers", DEEP),
     Variant("layers, rows", {**DEEP, **ROWS}, {}, "rows"),
     Variant("layers, standard", {**DEEP, **STANDARD}),
+    Variant("loose layers", {**DEEP, **LIGHT}, LOOSE),
     Variant("layers, all edges", {**DEEP, **ALL_EDGES}, {}, "judged free"),
     Variant(
         "many layers, all edges",
         {**DEEP, **FAR, **ALL_EDGES},
-        {"weight_decay": 0.0},
+        LOOSE,
         "judged free",
     ),
 )

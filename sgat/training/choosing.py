@@ -31,14 +31,14 @@ from sgat.training.result import Chosen, EpochRecord, Result, Trial
 SHARES = (0.15, 0.4)
 """Share of the epochs that each round but the last trains for."""
 LEAST = 3
-"""Candidates that the first round leaves; a third of them, if that is more."""
+"""Candidates that the first round leaves; a quarter of them, if that is more."""
 FINALISTS = 2
 """Candidates that are trained in full."""
-FEW = 150
-"""Validation nodes below which all rounds but the last score on folds."""
+FEW = 100
+"""Validation nodes below which the second round scores on folds."""
 FOLDS = 3
-FOLD_SHARES = (0.1, 0.25)
-"""The shares with folds, where a candidate trains once for each."""
+FOLD_SHARES = (0.12, 0.18)
+"""The shares with folds: in the second round a candidate trains once for each."""
 LAST = len(SHARES) + 1
 """Number of the round that trains in full."""
 LEDGER, STATE = "search.json", "state.safetensors"
@@ -127,11 +127,14 @@ class Search:
         left, tried = self.table, list[Trial]()
         has_folds = len(self.splits) > 1
         shares = FOLD_SHARES if has_folds else SHARES
-        most = max(LEAST, math.ceil(len(left) / 3)), FINALISTS
+        most = max(LEAST, math.ceil(len(left) / 4)), FINALISTS
+        # Folds cost: many candidates are not worth them yet.
+        splits = [self.observed.graphs], self.splits
         try:
-            for rung, (share, number) in enumerate(zip(shares, most, strict=True), 1):
+            rounds = zip(shares, most, splits, strict=True)
+            for rung, (share, number, on) in enumerate(rounds, 1):
                 if len(left) > number:
-                    trials = self._round(left, rung, share, ledger, tell)
+                    trials = self._round(left, rung, share, on, ledger, tell)
                     left = [left[place] for place in ranked(trials)[:number]]
                     tried += trials
         except KeyboardInterrupt:
@@ -179,6 +182,7 @@ class Search:
         left: Sequence[Candidate],
         rung: int,
         share: float,
+        splits: Sequence[Sequence[NodeData]],
         ledger: Path | None,
         tell: Callable[[Step], None],
     ) -> list[Trial]:
@@ -186,10 +190,10 @@ class Search:
         trials = []
         for number, candidate in enumerate(left, 1):
             train = shortened(candidate.train, share)
-            keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(self.splits))]
+            keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
             if not set(keys) <= self.scores.keys():
                 tell(Step(candidate.name, rung, number, len(left), train.epochs))
-            for key, graphs in zip(keys, self.splits, strict=True):
+            for key, graphs in zip(keys, splits, strict=True):
                 if key not in self.scores:
                     options = candidate.model, train
                     training = Training(graphs, *options, observed=self.observed)

@@ -52,7 +52,7 @@ def test_settings_that_were_chosen_stay():
         assert each.train == train
     # What the table varies in other ways is still tried.
     assert len({each.model.readout for each in found}) > 2
-    assert len({each.model.residual for each in found}) == 2
+    assert len({each.model.judged_edges for each in found}) == 2
 
 
 def test_several_labels_have_no_beliefs():
@@ -67,13 +67,13 @@ def test_gates_that_training_moves_are_used():
 
 
 def test_what_differs_is_named():
-    (wide,) = (
+    (loose,) = (
         each
         for each in candidates(ModelConfig(), TRAIN, [block_graph()])
-        if each.name == "wide attention"
+        if each.name == "loose layers"
     )
-    found = differing(wide, TRAIN)
-    assert found["readout"] == "attention" and found["weight_decay"] == 0
+    found = differing(loose, TRAIN)
+    assert found["readout"] == "deep" and found["weight_decay"] == 0
     assert "scorer" not in found and "epochs" not in found
     other = dataclasses.replace(TRAIN, weight_decay=0.0)
-    assert "weight_decay" not in differing(wide, other)
+    assert "weight_decay" not in differing(loose, other)

@@ -59,7 +59,7 @@ def test_validation_finds_what_the_rule_does_not():
         scored = score_graphs(found.sgat, graphs, found.graphs)
         scores.append(node_score(scored, "test")[0])
     assert scores[0] < 0.65 < 0.75 < scores[1]
-    assert found.chosen.members[0].readout in ("attention", "linear")
+    assert found.chosen.members[0].readout in ("attention", "deep")
 
 
 def test_rounds_leave_fewer_and_train_longer(whole):
@@ -67,9 +67,9 @@ def test_rounds_leave_fewer_and_train_longer(whole):
     for trial in whole.chosen.tried:
         if trial.epochs:
             rungs.setdefault(trial.rung, []).append(trial)
-    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [8, 3, 2]
+    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [14, 4, 2]
     assert [rungs[rung][0].epochs for rung in (1, 2, LAST)] == [3, 8, 20]
-    for rung, number in ((1, 3), (2, 2)):
+    for rung, number in ((1, 4), (2, 2)):
         best = {rungs[rung][place].name for place in ranked(rungs[rung])[:number]}
         assert best == {trial.name for trial in rungs[rung + 1]}
 
