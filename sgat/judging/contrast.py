@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.special import ndtri
 
 Array = np.ndarray[Any, Any]
@@ -95,10 +96,13 @@ def _cuts(value: Array, weight: Array) -> Array:
 
 def _levels(signals: Array, cuts: list[Array]) -> Array:
     """Number of cuts below each signal, as trees take them, [P, F]."""
-    found = np.empty(signals.shape)
-    for place, cut in enumerate(cuts):
-        found[:, place] = np.searchsorted(cut, signals[:, place])
-    return found
+    columns = torch.from_numpy(np.ascontiguousarray(signals.T))
+    found = [
+        torch.bucketize(column, torch.from_numpy(cut), out_int32=True)
+        for column, cut in zip(columns, cuts, strict=True)
+    ]
+    levels: Array = torch.stack(found, dim=1).double().numpy()
+    return levels
 
 
 def normal_scores(edges: Array, pairs: Array) -> Array:
@@ -106,7 +110,8 @@ def normal_scores(edges: Array, pairs: Array) -> Array:
 
     A wrong edge from the source of the pairs has a standard normal score.
     """
-    place = np.searchsorted(np.sort(pairs), edges)
+    ordered = torch.from_numpy(np.sort(pairs))
+    place = torch.searchsorted(ordered, torch.from_numpy(edges)).numpy()
     found: Array = ndtri((place + 0.5) / (len(pairs) + 1))
     return found
 
