@@ -179,8 +179,9 @@ def likelihood(score: Array, prior: Array) -> Array:
 
     rise = np.logaddexp(0, minimise(loss, np.full(len(KNOTS) + 1, 0.5)))
     bends = np.array([LOWEST, *KNOTS, HIGHEST])
-    found: Array = np.interp(score, bends, _bent(bends) @ rise)
-    return found - logsumexp(normal + bent_grid @ rise)
+    height = _bent(bends) @ rise - logsumexp(normal + bent_grid @ rise)
+    found: Array = np.interp(score, bends, height)
+    return found
 
 
 def _middles(low: float, high: float, number: int) -> Array:
