@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.special import log_softmax
 from torch import Tensor
 
 from sgat.graph import Graph
+from sgat.judging.shares import minimise
+
+Array = np.ndarray[Any, Any]
 
 PAIRS_AT_ONCE = 1 << 18
-RIDGE = 1e-2
-STEPS = 60
+RIDGE, GAIN = 1e-2, 1e-12
 SURE = 3.0
 """Standard deviations by which edges must choose classes more than by chance."""
 DEALS = 20
@@ -31,24 +36,22 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
     """
     # Coordinates of one size, so that the price of their weights is fair.
     scale = vector.double().cpu().std(dim=0, correction=0).clamp(min=1e-6)
-    rows, labels = vector[known].double().cpu() / scale, y[known].cpu()
-    weight = rows.new_zeros(rows.shape[1], num_classes).requires_grad_()
-    constant = rows.new_zeros(num_classes).requires_grad_()
-    optimiser = torch.optim.LBFGS(
-        [weight, constant], max_iter=STEPS, line_search_fn="strong_wolfe"
-    )
+    chosen = vector[known].double().cpu() / scale
+    rows = np.column_stack([chosen.numpy(), np.ones(len(chosen))])
+    one_hot = np.eye(num_classes)[y[known].cpu().numpy()]
 
-    def closure() -> Tensor:
-        optimiser.zero_grad()
-        loss = F.cross_entropy(rows @ weight + constant, labels)
-        loss = loss + RIDGE * (weight**2).sum()
-        loss.backward()
-        return loss
+    def loss(flat: Array) -> tuple[float, Array]:
+        weight = flat.reshape(-1, num_classes)
+        log_odds = log_softmax(rows @ weight, axis=1)
+        priced = np.vstack([RIDGE * weight[:-1], np.zeros(num_classes)])
+        value = (priced * weight).sum() - (one_hot * log_odds).sum() / len(rows)
+        slope = rows.T @ (np.exp(log_odds) - one_hot) / len(rows) + 2 * priced
+        return float(value), slope.ravel()
 
-    with torch.enable_grad():
-        optimiser.step(closure)
-    found = torch.cat([weight.detach() / scale[:, None], constant.detach()[None]])
-    return found.float().to(vector.device)
+    found = minimise(loss, np.zeros(rows.shape[1] * num_classes), gain=GAIN)
+    weight = torch.from_numpy(found.reshape(-1, num_classes))
+    weight[:-1] /= scale[:, None]
+    return weight.float().to(vector.device)
 
 
 def class_beliefs(

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import (
     expit,
     log_expit,
@@ -43,6 +43,8 @@ STEPS = 60
 KNOTS = (-1.0, 0.0, 1.0, 2.0, 3.0)
 LOWEST, HIGHEST = -4.5, 6.0
 GRID = np.linspace(LOWEST, HIGHEST, 211)
+PARTS, ODDS, MOST_PRIOR = 105, 96, 12.0
+"""Parts of the scores and of the prior log-odds that edges are counted in."""
 RIDGE = 3.0
 """How much the weight of a trait costs, by its square."""
 BY_CHANCE, BY_TRAITS = 2.0, 4.0
@@ -74,15 +76,25 @@ LEAST_SHARE = 0.003
 """Share that orders the edges of a graph in which nothing seems wrong."""
 HIGHEST_PRIOR = 1.5
 """Log-odds that an edge is wrong by its traits alone, at most: its score counts too."""
+MOST_SHIFT = 60.0
+"""Log-odds that a prior is shifted by, at most."""
 ODD = 0.01
 """Share of the real edges that look as wrong as any."""
 SUSPECT_TAIL = 0.5
 """How fast κ grows with the suspicion against the ends of an edge."""
 
 
-def minimise(loss: Callable[[Array], tuple[float, Array]], start: Array) -> Array:
-    """Parameters with the least loss; `loss` gives its value and its slope."""
-    options = {"maxiter": STEPS}
+def minimise(
+    loss: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    *,
+    gain: float = 2.220446049250313e-09,
+) -> Array:
+    """Parameters with the least loss; `loss` gives its value and its slope.
+
+    A step that lowers the loss by less than `gain` of it is the last one.
+    """
+    options = {"maxiter": STEPS, "ftol": gain, "gtol": min(1e-5, 1e4 * gain)}
     found: Array = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
     return found
 
@@ -141,13 +153,15 @@ def likelihood(score: Array, prior: Array) -> Array:
 
     A line with a bend at each knot that rises with the score.
     """
-    edges = np.linspace(LOWEST, HIGHEST, 106), np.linspace(-12, 12, 97)
-    clipped = score.clip(LOWEST, HIGHEST), prior.clip(-12, 12)
-    table = np.histogram2d(*clipped, bins=edges)[0]
-    place, column = table.nonzero()
-    count = table[place, column]
-    bent = _bent((edges[0][1:] + edges[0][:-1]) / 2)
-    odds = ((edges[1][1:] + edges[1][:-1]) / 2)[column]
+    # Counts of the edges in each cell of a table of scores and prior log-odds.
+    places = ((score - LOWEST) / (HIGHEST - LOWEST) * PARTS).clip(0, PARTS - 1)
+    columns = ((prior + MOST_PRIOR) / (2 * MOST_PRIOR) * ODDS).clip(0, ODDS - 1)
+    cell = places.astype(np.int64) * ODDS + columns.astype(np.int64)
+    table = np.bincount(cell, minlength=PARTS * ODDS)
+    place, column = np.divmod(table.nonzero()[0], ODDS)
+    count = table[table > 0]
+    bent = _bent(_middles(LOWEST, HIGHEST, PARTS))
+    odds = _middles(-MOST_PRIOR, MOST_PRIOR, ODDS)[column]
     if_wrong, if_real = log_expit(odds), log_expit(-odds)
     bent_grid, normal = _bent(GRID), log_softmax(-(GRID**2) / 2)
 
@@ -164,8 +178,15 @@ def likelihood(score: Array, prior: Array) -> Array:
         return -fit + (turn**2).sum(), steep * expit(slope)
 
     rise = np.logaddexp(0, minimise(loss, np.full(len(KNOTS) + 1, 0.5)))
-    found: Array = _bent(clipped[0]) @ rise - logsumexp(normal + bent_grid @ rise)
+    bends = np.array([LOWEST, *KNOTS, HIGHEST])
+    height = _bent(bends) @ rise - logsumexp(normal + bent_grid @ rise)
+    found: Array = np.interp(score, bends, height)
     return found
+
+
+def _middles(low: float, high: float, number: int) -> Array:
+    """The middles of parts of equal length, [number]."""
+    return low + (high - low) * (np.arange(number) + 0.5) / number
 
 
 def _bent(score: Array) -> Array:
@@ -290,12 +311,17 @@ def excess(score: Array, group: Array) -> Array:
 
 def with_share(likely: Array, prior: Array, number: float) -> Array:
     """The prior, shifted so that this number of edges is expected to be wrong, [E]."""
-    low, high = -60.0, 60.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        is_less = expit(prior + middle - likely).sum() < number
-        low, high = (middle, high) if is_less else (low, middle)
-    return prior + (low + high) / 2
+    log_odds, wanted = prior - likely, np.log(max(number, 1e-300))
+
+    def missing(shift: float) -> float:
+        return float(np.log(expit(log_odds + shift).sum()) - wanted)
+
+    shift = MOST_SHIFT
+    if missing(shift) > 0:
+        shift = -MOST_SHIFT
+        if missing(shift) < 0:
+            shift = brentq(missing, -MOST_SHIFT, MOST_SHIFT, xtol=1e-9)
+    return prior + shift
 
 
 def with_doubt(wrong: Array, number: float) -> Array:

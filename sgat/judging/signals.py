@@ -30,11 +30,10 @@ from sgat.judging.embedding import unit_rows, vectors
 from sgat.judging.matrices import adjacency, entries
 from sgat.judging.pairs import Pairs
 from sgat.ops.common_neighbours import row_products
+from sgat.ops.pair_products import mean_products, pair_products
 
 Array = np.ndarray[Any, Any]
 
-AT_ONCE = 1 << 17
-"""Pairs that are worked on together."""
 FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
 
@@ -67,22 +66,21 @@ class Signals:
         if x is not None:
             self.vector = vectors(x, seed=seed)
             cosine = self._cosine(unit_rows(x))
-            own = self._by_parts(lambda a, b: _dot(self.vector[a], self.vector[b]))
-            self.content = np.stack([cosine, own], axis=1).astype(np.float32)
+            both = [cosine, self._products(self.vector)]
+            self.content = np.stack(both, axis=1).astype(np.float32)
         self.belief = _beliefs(self.vector, label)
         self._spectral: Array | None = None
-
-    def _by_parts(self, measure: Any) -> Array:
-        a, b = self.pairs.a, self.pairs.b
-        parts = [slice(i, i + AT_ONCE) for i in range(0, len(a), AT_ONCE)]
-        return np.concatenate([measure(a[part], b[part]) for part in parts])
 
     def _cosine(self, rows: Any) -> Array:
         if sparse.issparse(rows):
             one = np.ones((rows.shape[1], 1))
             found: Array = row_products(rows, self.pairs.a, self.pairs.b, one)[:, 0]
             return found
-        return self._by_parts(lambda a, b: _dot(rows[a], rows[b]))
+        return self._products(rows)
+
+    def _products(self, rows: Array) -> Array:
+        found: Array = pair_products(rows, rows, self.pairs.a, self.pairs.b)
+        return found
 
     @property
     def of_content(self) -> Array:
@@ -117,32 +115,15 @@ class Signals:
 
     def _means(self, u: Array, matrix: Any, strength: Array, weight: Array) -> Array:
         pairs = self.pairs
+        one, other = (
+            (node, gone, pairs.is_out * weight[edge])
+            for node, gone, edge in (
+                (pairs.a, pairs.out_a, pairs.edge_a),
+                (pairs.b, pairs.out_b, pairs.edge_b),
+            )
+        )
         total = matrix.astype(np.float32) @ u
-        found = np.empty((len(pairs.a), 3), dtype=np.float32)
-        for begin in range(0, len(found), AT_ONCE):
-            part = slice(begin, begin + AT_ONCE)
-            a, b, is_out = pairs.a[part], pairs.b[part], pairs.is_out[part]
-            mean_a = _mean(
-                u,
-                total,
-                strength,
-                a,
-                pairs.out_a[part],
-                is_out * weight[pairs.edge_a[part]],
-            )
-            mean_b = _mean(
-                u,
-                total,
-                strength,
-                b,
-                pairs.out_b[part],
-                is_out * weight[pairs.edge_b[part]],
-            )
-            both = _dot(mean_a, mean_b)
-            length = np.sqrt(_dot(mean_a, mean_a) * _dot(mean_b, mean_b))
-            found[part, 0] = _dot(u[a], mean_b) + _dot(u[b], mean_a)
-            found[part, 1] = both
-            found[part, 2] = both / np.maximum(length, 1e-9)
+        found: Array = mean_products(u, total, strength, one, other)
         return found
 
     def _shared(self, matrix: Any, strength: Array, weight: Array) -> Array:
@@ -178,11 +159,10 @@ class Signals:
             vector, sign = _spectral_vectors(matrix, rng)
             length = np.sqrt((vector**2).sum(axis=1)).clip(min=1e-9)
             place = np.flatnonzero(fold == number)
-            for begin in range(0, len(place), AT_ONCE):
-                here = place[begin : begin + AT_ONCE]
-                a, b = self.pairs.a[here], self.pairs.b[here]
-                found[here, 0] = _dot(vector[a] * sign, vector[b])
-                found[here, 1] = _dot(vector[a], vector[b]) / (length[a] * length[b])
+            a, b = self.pairs.a[place], self.pairs.b[place]
+            unit = vector / length[:, None]
+            found[place, 0] = pair_products(vector * sign, vector, a, b)
+            found[place, 1] = pair_products(unit, unit, a, b)
         return found
 
 
@@ -196,21 +176,6 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
     belief: Array = class_beliefs(u, weight, y).numpy()
     centred: Array = belief - belief.mean(axis=0)
     return centred
-
-
-def _dot(one: Array, other: Array) -> Array:
-    product: Array = np.einsum("ij,ij->i", one, other)
-    return product
-
-
-def _mean(
-    u: Array, total: Array, strength: Array, node: Array, gone: Array, lost: Array
-) -> Array:
-    """Mean vector of the neighbours of nodes, without one of weight `lost`."""
-    left = lost.astype(np.float32)[:, None]
-    around = (strength[node] - lost + 1).astype(np.float32)[:, None]
-    mean: Array = (total[node] - left * u[gone]) / around
-    return mean
 
 
 def _spectral_vectors(matrix: Any, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -80,3 +80,20 @@ def test_scores_are_next_to_pairs_with_such_degrees():
     plain = normal_scores(score[:3001], score[3001:])
     assert np.corrcoef(plain, degree[:3001, 0])[0, 1] > 0.9
     assert found.std() == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", ["many values", "few values", "one value"])
+def test_levels_are_quantiles_by_weight_or_the_values_themselves(kind: str):
+    rng = np.random.default_rng(0)
+    value = rng.standard_normal(5003).astype(np.float32)
+    if kind != "many values":
+        value = np.round(value) if kind == "few values" else np.ones_like(value)
+    weight = rng.random(5003) ** 3
+    levels = module._levels(value[:, None], [module._cuts(value, weight)])[:, 0]
+    if kind != "many values":
+        assert np.array_equal(levels, np.unique(value, return_inverse=True)[1])
+        return
+    shares = np.bincount(levels.astype(int), weights=weight) / weight.sum()
+    assert len(shares) == module.LEVELS
+    assert np.allclose(shares, 1 / module.LEVELS, atol=2 / weight.sum())
+    assert (np.diff(levels[np.argsort(value)]) >= 0).all()

@@ -8,16 +8,10 @@ import torch
 from scipy import sparse
 
 from sgat.features import SparseFeatures
-from sgat.judging import signals as module
 from sgat.judging.pairs import Pairs
 from sgat.judging.signals import Signals
 
 NODES = 23
-
-
-@pytest.fixture(autouse=True)
-def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 101)
 
 
 @pytest.fixture

@@ -1,0 +1,82 @@
+"""Products of the vectors of two nodes, and of the means of their neighbours.
+
+Tested by tests/ops/test_pair_products.py.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sgat.ops.cpu import threads
+from sgat.ops.cpu.lanes import compiled
+
+Array = np.ndarray[Any, Any]
+
+# Weights are larger: less is rounding, and no neighbour is left.
+NOTHING = 1e-9
+
+
+@compiled
+def pair_products_kernel(first, last, left, right, a, b, found):
+    """found_p = left_a · right_b."""
+    for pair in range(first, last):
+        one, other = left[a[pair]], right[b[pair]]
+        total = left.dtype.type(0)
+        for k in range(len(one)):
+            total += one[k] * other[k]
+        found[pair] = total
+
+
+@compiled
+def mean_products_kernel(
+    first, last, u, total, strength, a, out_a, lost_a, b, out_b, lost_b, found
+):
+    """The three products of `mean_products`; a vector of a pair is read once."""
+    number = u.dtype.type
+    for pair in range(first, last):
+        u_a, u_b = u[a[pair]], u[b[pair]]
+        total_a, total_b = total[a[pair]], total[b[pair]]
+        gone_a, gone_b = u[out_a[pair]], u[out_b[pair]]
+        left_a, left_b = number(lost_a[pair]), number(lost_b[pair])
+        rest_a = strength[a[pair]] - lost_a[pair]
+        rest_b = strength[b[pair]] - lost_b[pair]
+        scale_a = number(1 / (rest_a + 1) if rest_a > NOTHING else 0.0)
+        scale_b = number(1 / (rest_b + 1) if rest_b > NOTHING else 0.0)
+        cross, both, square_a, square_b = number(0), number(0), number(0), number(0)
+        for k in range(u.shape[1]):
+            mean_a = (total_a[k] - left_a * gone_a[k]) * scale_a
+            mean_b = (total_b[k] - left_b * gone_b[k]) * scale_b
+            cross += u_a[k] * mean_b + u_b[k] * mean_a
+            both += mean_a * mean_b
+            square_a += mean_a * mean_a
+            square_b += mean_b * mean_b
+        length = math.sqrt(np.float64(square_a) * np.float64(square_b))
+        found[pair, 0] = cross
+        found[pair, 1] = both
+        found[pair, 2] = both / max(length, 1e-9)
+
+
+def _ranges(number: int, width: int) -> list[threads.Range]:
+    return threads.ranges(np.arange(number + 1), width)
+
+
+def pair_products(left: Array, right: Array, a: Array, b: Array) -> Array:
+    """left_a · right_b of pairs of rows, [P]."""
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    found = np.empty(len(a), dtype=left.dtype)
+    parts = _ranges(len(a), left.shape[1])
+    threads.run(pair_products_kernel, parts, left, right, a, b, found)
+    return found
+
+
+def mean_products(
+    u: Array, total: Array, strength: Array, one: tuple[Array, ...], other: Any
+) -> Array:
+    """Products of vectors and means of pairs, [P, 3]."""
+    u, total = np.ascontiguousarray(u), np.ascontiguousarray(total)
+    found = np.empty((len(one[0]), 3), dtype=u.dtype)
+    parts = _ranges(len(found), 4 * u.shape[1])
+    given = (u, total, strength, *one, *other, found)
+    threads.run(mean_products_kernel, parts, *given)
+    return found
