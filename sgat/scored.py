@@ -131,10 +131,9 @@ def score_graphs(
 def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
     """Scores of the edges, and class scores of the nodes, [N, C]; on the CPU."""
     gating, graph = model.gating, model.judged(seen.x, seen.graph)
-    x = model.scaling(seen.x)
-    scores = gating.score(x, graph)
+    scores = gating.score(model.scaling(seen.x), graph)
     opened = ops.open_edges(graph, *scores, gates=gating.gates, backend=gating.backend)
-    logits = model.compute(x, opened, is_scaled=True).logits.cpu()
+    logits = model(seen.x, opened).cpu()
     del opened
     log_alpha = ops.log_alphas(graph, *scores)
     edges = EdgeScores.by_model(model, log_alpha, graph)
