@@ -211,7 +211,7 @@ def _combine(
     aimed = shares.excess(first, group)
     # Where few are wrong, swapped pairs rank edges better than pairs of any nodes.
     as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
-    least_swapped = max(as_swapped, shares.LEAST_SHARE * useful)
+    least_swapped = max(as_swapped, shares.LEAST_SHARE * max(useful, 1 / 3))
     least_any = max(shares.LEAST_SHARE * (1 - useful), 1e-4)
     even = np.full(count, logit(max(any_share, least_any)))
     likely = np.maximum(shares.likelihood(loose, even), np.log(any_tail + 1e-3) + loose)
@@ -226,7 +226,7 @@ def _combine(
         for place in np.unique(group):
             here = group == place
             by_source = left * by_degree[here].sum()
-            least_here = max(least_swapped, 1e-4) * here.sum()
+            least_here = least_swapped * here.sum()
             at_known = aimed[place] * here.sum()
             number = max(by_source, at_known, least_here)
             prior[here] = shares.with_share(likely[here], prior[here], number)

@@ -10,14 +10,14 @@ from sgat.features import SparseFeatures
 
 def test_selected_edges_bring_their_columns():
     data = block_graph()
-    column = torch.arange(data.graph.num_edges)[:, None]
-    numbered = dataclasses.replace(data.graph, feature=column)
+    column = torch.arange(data.graph.num_edges).float()
+    numbered = dataclasses.replace(data.graph, log_odds=column)
     data = dataclasses.replace(data, graph=numbered)
     kept = torch.arange(data.graph.num_edges) % 3 == 0
     smaller = data.select_edges(kept)
     assert torch.equal(smaller.graph.edge_index, data.graph.edge_index[:, ::3])
-    assert smaller.graph.feature.squeeze(1).tolist() == column[::3, 0].tolist()
-    assert block_graph().select_edges(kept).graph.feature is None
+    assert smaller.graph.log_odds.tolist() == column[::3].tolist()
+    assert block_graph().select_edges(kept).graph.log_odds is None
 
 
 def spoiled(**changes):

@@ -262,7 +262,7 @@ def test_sparse_graphs_of_a_batch_are_judged_each_by_itself(
 @pytest.mark.parametrize("noise_rate", [0.0, 0.4])
 def test_a_budget_keeps_the_likeliest_edges_open(noise_rate: float):
     data = block_graph(noise_rate=noise_rate, feature_signal=3.0)
-    config = dataclasses.replace(TRAIN, keep=0.3, epochs=20)
+    config = dataclasses.replace(TRAIN, keep=0.3, epochs=40)
     model = dataclasses.replace(MODEL, gate_bias=True, symmetric=False)
     result = fit([data], model, config)
     # Training comes to the share as well, or near it where all odds are alike (clean).

@@ -17,8 +17,8 @@ def words_on_a_ring(num_nodes: int, num_words: int) -> NodeData:
     graph = Graph.from_edges(torch.stack([node, node.roll(-1)]), make_undirected=True)
     x = (torch.rand(num_nodes, num_words) < 0.2).float()
     mask = torch.ones(num_nodes, dtype=torch.bool)
-    columns = torch.arange(graph.num_edges).float()[:, None]
-    graph = dataclasses.replace(graph, feature=columns)
+    columns = torch.arange(graph.num_edges).float()
+    graph = dataclasses.replace(graph, log_odds=columns)
     return NodeData(graph, x, node % 2, mask, ~mask, ~mask, (0, 1))
 
 
@@ -36,7 +36,7 @@ def test_edges_up_to_the_threshold_go(threshold, seed):
     assert 0 < len(expected) < data.graph.num_edges
     assert torch.equal(found.graph.src, data.graph.src[expected])
     assert torch.equal(found.graph.dst, data.graph.dst[expected])
-    assert torch.equal(found.graph.feature, data.graph.feature[expected])
+    assert torch.equal(found.graph.log_odds, data.graph.log_odds[expected])
     assert found.graph.is_undirected
 
 

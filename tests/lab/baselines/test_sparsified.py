@@ -51,14 +51,14 @@ def test_labels_are_not_looked_at():
 
 def test_seeds_choose_different_edges_and_edge_columns_follow():
     data = block_graph()
-    numbers = torch.arange(data.graph.num_edges)[:, None]
-    numbered = dataclasses.replace(data.graph, feature=numbers)
+    numbers = torch.arange(data.graph.num_edges).float()
+    numbered = dataclasses.replace(data.graph, log_odds=numbers)
     data = dataclasses.replace(data, graph=numbered)
     first, second = (
         METHOD.prepare([data], config(keep=0.4), seed)[0] for seed in (0, 1)
     )
     assert first.graph.fingerprint != second.graph.fingerprint
-    ends = data.graph.edge_index[:, first.graph.feature.flatten()]
+    ends = data.graph.edge_index[:, first.graph.log_odds.long()]
     assert torch.equal(ends, first.graph.edge_index)
 
 
