@@ -64,8 +64,10 @@ class Committee(SGAT):
         edge_weight: Tensor | None = None,
         *,
         seed: Seed | None = None,
+        is_scaled: bool = False,
     ) -> Output:
         """Class scores of the mean; features and open edges of the first member."""
+        assert not is_scaled, "each member scales features by itself"
         first, *others = self._networks
         output = first.compute(x, edge_index, edge_weight, seed=seed)
         assert output.opened is not None

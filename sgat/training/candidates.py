@@ -102,9 +102,11 @@ def candidates(
 
 def _sum_to_1(x: Features) -> bool:
     """Whether dividing the rows by their sums changes nothing."""
-    scaled = normalise_rows(x)
-    pair = (x.value, scaled.value) if isinstance(x, SparseFeatures) else (x, scaled)
-    return torch.allclose(*pair, atol=1e-4)
+    before, after = (
+        part.value if isinstance(part, SparseFeatures) else part
+        for part in (x, normalise_rows(x))
+    )
+    return torch.allclose(before, after, atol=1e-4)
 
 
 def _unchosen(changes: dict[str, Any], settings: Settings) -> dict[str, Any]:
