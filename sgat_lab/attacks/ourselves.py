@@ -3,7 +3,7 @@
 The attacker knows the judge, the classifier, all features and all classes, those of the
 test nodes too, and may add edges. It works in rounds:
 
-    1. train `SGATClassifier()` on the graph as it is by now, every few rounds
+    1. train `SGATClassifier(fast=True)` on the graph as it is by now, every few rounds
     2. find the pairs of two classes whose edge would do most harm
     3. prefer those that look more like edges than a share of the real edges do
     4. add the most harmful of these, at most one at each node
@@ -65,7 +65,7 @@ class Surrogate(NamedTuple):
 
 def train_surrogate(data: NodeData, seed: int) -> Surrogate:
     """Train `SGATClassifier()`; f are its scores on the graph without edges."""
-    trained = SGATClassifier(seed=seed, device="cpu").fit(data)
+    trained = SGATClassifier(fast=True, seed=seed, device="cpu").fit(data)
     nothing = torch.zeros(2, 0, dtype=torch.long)
     alone = dataclasses.replace(data, graph=Graph.from_edges(nothing, data.num_nodes))
     # Softmax leaves a constant for each node open, which no margin depends on.
