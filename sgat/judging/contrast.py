@@ -7,6 +7,7 @@ higher the score: trees may only rise with the signals of likeness.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def contrast(
     classes, rise or fall throughout, as they do on average from pairs to edges.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     signals = np.concatenate([edges, pairs])
     is_edge = np.arange(len(signals)) < len(edges)
@@ -53,10 +55,11 @@ def contrast(
     heeded = np.ones(len(signals))
     if heed is not None:
         heeded[is_edge] = heed
-    for number in range(2):
-        seen = learns & (half != number)
+
+    def score_half(number: int) -> None:
+        seen, other = learns & (half != number), half == number
         if len(np.unique(is_edge[seen])) < 2:
-            continue
+            return
         grown = HistGradientBoostingClassifier(
             max_iter=trees,
             max_leaf_nodes=LEAVES,
@@ -69,8 +72,11 @@ def contrast(
         )
         cuts = [_cuts(column, heeded[seen]) for column in signals[seen].T]
         grown.fit(_levels(signals[seen], cuts), is_edge[seen], heeded[seen])
-        other = half == number
         score[other] = grown.decision_function(_levels(signals[other], cuts))
+
+    # Trees are so small that threads within them mostly wait: one thread for each half.
+    with threadpool_limits(1, user_api="openmp"), ThreadPoolExecutor(2) as threads:
+        list(threads.map(score_half, range(2)))
     # Ties are broken by chance, the same way for edges and pairs.
     score += 1e-6 * rng.standard_normal(len(score))
     return score[is_edge], score[~is_edge]

@@ -97,3 +97,20 @@ def test_levels_are_quantiles_by_weight_or_the_values_themselves(kind: str):
     assert len(shares) == module.LEVELS
     assert np.allclose(shares, 1 / module.LEVELS, atol=2 / weight.sum())
     assert (np.diff(levels[np.argsort(value)]) >= 0).all()
+
+
+def test_edges_that_are_hardly_real_teach_little():
+    rng = np.random.default_rng(4)
+    pairs = rng.standard_normal((4001, 3))
+    edges = rng.standard_normal((4001, 3))
+    wrong = np.arange(4001) % 2 == 0
+    edges[~wrong, 0] += 2
+    # The second signal stands out for wrong edges alone.
+    edges[wrong, 1] += 2
+    gaps = []
+    for heed in (None, np.where(wrong, 0.02, 1.0)):
+        scores, _ = contrast(
+            edges, pairs, np.random.default_rng(0), trees=20, num_free=2, heed=heed
+        )
+        gaps.append(scores[~wrong].mean() - scores[wrong].mean())
+    assert gaps[1] > gaps[0] + 0.5

@@ -109,3 +109,27 @@ def test_dense_features_of_one_value_say_nothing():
     same = dataclasses.replace(CLEAN, x=torch.ones(1009, 3))
     found = judge(same.graph, same.x)
     assert found.noise_share < 0.05
+
+
+def test_rings_of_wrong_edges_do_not_speak_for_each_other():
+    # Fourteen rings, each of ten nodes that are all joined: they share neighbours.
+    rng = np.random.default_rng(5)
+    sparse = contextual_block_model(
+        num_nodes=1009,
+        num_classes=20,
+        degree=6.0,
+        noise_rate=0.0,
+        feature_signal=3.0,
+        num_features=23,
+        seed=3,
+    ).data
+    low, high = np.triu_indices(10, 1)
+    rings = [rng.choice(1009, 10, replace=False) for _ in range(14)]
+    added = np.concatenate([np.stack([ring[low], ring[high]]) for ring in rings], 1)
+    edges = torch.from_numpy(added)
+    joined = torch.cat([sparse.graph.edge_index, edges, edges.flip(0)], dim=1)
+    graph = type(sparse.graph).from_edges(joined, 1009, say_merged=False)
+    is_real = np.isin(graph.keys.numpy(), sparse.graph.keys.numpy())
+    found = judge(graph, sparse.x)
+    assert roc_auc_score(is_real, found.graph.log_odds) > 0.85
+    assert found.noise_share > 0.02
