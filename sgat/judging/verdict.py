@@ -27,6 +27,8 @@ AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
 its limit."""
 LEAST_HEED = 0.02
 """Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
+MOST_UNLIKE = 0.5
+"""Unlike edges without common neighbours, over pairs that are, for rings to show."""
 LEAST_UNSHARED = 0.1
 """Share of edges without common neighbours that rings of wrong edges show against."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
@@ -160,10 +162,13 @@ def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
 
     Edges whose ends share neighbours are more alike than others. Where they are less
     alike, some share neighbours by wrong edges alone; `doubt`, which goes by content,
-    says which. Where nearly all ends share neighbours, there is nothing to compare.
+    says which. Where nearly all ends share neighbours, there is nothing to compare, and
+    where edges are hardly more alike than pairs, features do not tell.
     """
     ring = np.zeros(len(first))
     if 1 - shared.mean() < LEAST_UNSHARED:
+        return ring
+    if 2 * (first[~shared] < 0).mean() > MOST_UNLIKE:
         return ring
     share = shares.excess(first, shared.astype(np.int64))[1]
     if share:

@@ -10,7 +10,7 @@ from support.small_data import block_graph
 
 from sgat.data.synthetic import inject
 from sgat.judging import judge
-from sgat.judging.verdict import FEWEST_EDGES, REASONS, assess
+from sgat.judging.verdict import FEWEST_EDGES, REASONS, _in_rings, assess
 from sgat_lab.synthetic.block_models import contextual_block_model
 
 CLEAN = contextual_block_model(
@@ -133,3 +133,13 @@ def test_rings_of_wrong_edges_do_not_speak_for_each_other():
     found = judge(graph, sparse.x)
     assert roc_auc_score(is_real, found.graph.log_odds) > 0.85
     assert found.noise_share > 0.02
+
+
+def test_no_rings_are_seen_where_features_do_not_tell():
+    # Nearly as many unlike edges as unlike pairs, and a few more with neighbours.
+    rng = np.random.default_rng(6)
+    shared = np.arange(6007) % 2 == 0
+    doubt = rng.random(6007)
+    for shift, is_seen in ((0.3, False), (1.5, True)):
+        score = rng.standard_normal(6007) + np.where(shared, 0.0, shift)
+        assert (_in_rings(score, doubt, shared).sum() > 0) == is_seen
