@@ -28,7 +28,7 @@ def removed(given: NoisyGraph) -> float:
     return float((judged.probability[given.wrong] <= 0.5).double().mean())
 
 
-def quick(seed: int = 0, device: str = "cpu") -> SGATClassifier:
+def quick(seed: int = 0, device: str = "cpu", fast: bool = True) -> SGATClassifier:
     """The classifier with few epochs."""
     return SGATClassifier(seed=seed, device=device, epochs=15, fast=True)
 

@@ -63,7 +63,7 @@ def test_accuracies_stand_beside_published_ones(place, capsys):
 
 
 def test_an_attack_on_ourselves_stands_beside_others(place, capsys, monkeypatch):
-    def few_epochs(seed, device):
+    def few_epochs(seed, device, fast=True):
         return SGATClassifier(seed=seed, device=device, epochs=15, fast=True)
 
     for module in (cost, ourselves):
