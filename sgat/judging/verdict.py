@@ -27,6 +27,9 @@ AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
 its limit."""
 LEAST_HEED = 0.02
 """Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
+NOT_TOLD = 0.75, 0.85
+"""Share of edges that seem wrong by content, up to which single ones are believed to
+be, and from which features just do not tell."""
 MOST_UNLIKE = 0.5
 """Unlike edges without common neighbours, over pairs that are, for rings to show."""
 LEAST_UNSHARED = 0.1
@@ -119,18 +122,19 @@ def assess(
         say("comparing features")
         first = scores(signals.of_content, TREES_OF_CONTENT)
         doubt, _ = suspect(first)
-        wrong = doubt
-        if wrong.mean() < 0.9:
-            by_content = 1 - wrong
-            weight = _relative(ends, num_nodes, by_content)
+        by_content = 1 - doubt * (1 - shares.between(doubt.mean(), NOT_TOLD))
+        weight = _relative(ends, num_nodes, by_content)
     heed = None
     for number in range(ROUNDS):
         say(f"comparing surroundings, round {number + 1} of {ROUNDS}")
         found = signals.of_all(weight)
         score = scores(found, TREES, signals.num_free, heed)
         wrong, prior = suspect(score)
-        heed = np.maximum(1 - wrong, LEAST_HEED)
-        weight = _relative(ends, num_nodes, (1 - wrong) * by_content)
+        # Where real edges look like swapped pairs, these say nothing of a single edge.
+        end = shares.low_end(score, centred, _unaimed(group))
+        doubtful = wrong * shares.between(end.separation, shares.USEFUL)
+        heed = np.maximum(1 - doubtful, LEAST_HEED)
+        weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
     say("counting wrong edges")
     loose = normal_scores(
         *contrast(
@@ -178,6 +182,15 @@ def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
     return ring
 
 
+def _unaimed(group: Array) -> Array:
+    """Edges between nodes without a label, if most are; all of them otherwise, [E].
+
+    Attacks aim at labelled nodes: those are counted apart.
+    """
+    found: Array = group == 0
+    return found if found.mean() > 0.5 else np.ones(len(group), dtype=bool)
+
+
 def _sure(end: shares.LowEnd, useful: float, least: float) -> Array:
     """Share of wrong edges by their traits as far as it is sure, [E]."""
     share = end.share * end.trust * useful
@@ -201,9 +214,7 @@ def _combine(
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
     everywhere = np.ones(count, dtype=bool)
-    # Attacks aim at labelled nodes: those are counted apart, if others are left.
-    unaimed = group == 0 if (group == 0).mean() > 0.5 else everywhere
-    by_traits = shares.low_end(score, degrees, unaimed)
+    by_traits = shares.low_end(score, degrees, _unaimed(group))
     evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
     useful = shares.between(by_traits.separation, shares.USEFUL)
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
