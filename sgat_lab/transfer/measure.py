@@ -16,8 +16,8 @@ from sgat_lab.transfer.countries import (
     by_itself,
     pseudo_labelled,
 )
+from sgat_lab.unseen.layers import PeerEdges
 from sgat_lab.unseen.methods import PEERS
-from sgat_lab.unseen.peers import PeerEdges
 from sgat_lab.unseen.scaling import ScaledFeatures
 from sgat_lab.unseen.scores import ScoredNodes
 from sgat_lab.unseen.search import RUNGS, SEARCH_SEED, Found, candidates, search
@@ -157,7 +157,7 @@ class Transfer:
         tried = candidates(
             peer.kind,
             is_strong=peer.is_strong,
-            num_edges=data.edges.with_loops.shape[1],
+            num_edges=data.edges.num_edges,
             number=RUNGS[0][0],
         )
         return search(

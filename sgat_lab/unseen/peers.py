@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv, GCNConv, SAGEConv, SuperGATConv
 
-from sgat.graph import Graph
+from sgat_lab.unseen.layers import (
+    FastGAT,
+    FastGCN,
+    FastSAGE,
+    PeerEdges,
+    SampledSuperGAT,
+)
 
 Kind = Literal["mlp", "gcn", "gat", "sage", "supergat", "residual-gat"]
 KINDS: dict[Kind, str] = {
@@ -28,8 +33,6 @@ KINDS: dict[Kind, str] = {
 """Names of the peers, and their titles."""
 ATTENTION = ("gat", "supergat", "residual-gat")
 PLAIN_HEADS, STRONG_HEADS = 8, 4
-MOST_SAMPLED = 50_000
-"""Edges of each pass that teach SuperGAT's attention; as many pairs stand beside."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,66 +75,8 @@ class PeerSetting:
         return cls(**json.loads(text))
 
 
-class PeerEdges(NamedTuple):
-    """The edges of a graph as PyG's layers take them."""
-
-    edge_index: Tensor  # [2, E]
-    with_loops: Tensor  # the same and a loop at each node, [2, E + N]
-    gcn_weight: Tensor  # D^-1/2 (A + I) D^-1/2 of each of them, [E + N]
-
-    @classmethod
-    def of(cls, graph: Graph, device: torch.device | str = "cpu") -> PeerEdges:
-        """The edges of a graph, their weights left out."""
-        src, dst = (part.long().to(device) for part in (graph.src, graph.dst))
-        every = torch.arange(graph.num_nodes, device=device)
-        to, source = torch.cat([dst, every]), torch.cat([src, every])
-        scale = torch.bincount(to, minlength=graph.num_nodes).float().rsqrt()
-        return cls(
-            torch.stack([src, dst]),
-            torch.stack([source, to]),
-            scale[source] * scale[to],
-        )
-
-
-class MeanConv(SAGEConv):  # type: ignore[misc]  # PyG has no types
-    """GraphSAGE's layer that projects before it averages: the same, on fewer columns.
-
-    x_i' = W_r x_i + mean over j → i of W_l x_j + b
-    """
-
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """The next features, [N, D]."""
-        sent = F.linear(x, self.lin_l.weight)
-        mean: Tensor = self.propagate(edge_index, x=(sent, sent), size=None)
-        out: Tensor = mean + self.lin_l.bias + self.lin_r(x)
-        return out
-
-
-class SampledSuperGAT(SuperGATConv):  # type: ignore[misc]  # PyG has no types
-    """SuperGAT's layer whose attention learns from a number of edges that is fixed.
-
-    As many pairs of any nodes stand for pairs without an edge, so that the work is the
-    same in every epoch.
-    """
-
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """The next features, [N, D]."""
-        number = min(edge_index.shape[1], MOST_SAMPLED) if self.training else 0
-        pairs = torch.randint(max(len(x), 1), (2, number), device=x.device)
-        out: Tensor = super().forward(x, edge_index, neg_edge_index=pairs)
-        return out
-
-    def positive_sampling(self, edge_index: Tensor) -> Tensor:
-        """Some of the edges, or all."""
-        if edge_index.shape[1] <= MOST_SAMPLED:
-            return edge_index
-        number = edge_index.shape[1]
-        drawn = torch.randint(number, (MOST_SAMPLED,), device=edge_index.device)
-        return edge_index[:, drawn]
-
-
 class Convolution(nn.Module):
-    """One layer of a kind; `run` hands it the edges that it wants."""
+    """One layer of a kind; it hands the edges on in the form that the layer takes."""
 
     def __init__(
         self, kind: Kind, wide_in: int, wide_out: int, *, heads: int, dropout: float
@@ -144,24 +89,26 @@ class Convolution(nn.Module):
         if kind == "mlp":
             self.conv: nn.Module = nn.Linear(wide_in, wide_out)
         elif kind == "gcn":
-            self.conv = GCNConv(wide_in, wide_out, normalize=False)
+            self.conv = FastGCN(wide_in, wide_out, normalize=False)
         elif kind == "sage":
-            self.conv = MeanConv(wide_in, wide_out)
+            self.conv = FastSAGE(wide_in, wide_out)
         elif kind == "supergat":
             self.conv = SampledSuperGAT(*shape, is_undirected=True, **options)
         else:
-            self.conv = GATConv(*shape, **options)
+            self.conv = FastGAT(*shape, **options)
 
     def forward(self, x: Tensor, edges: PeerEdges) -> Tensor:
         """The next features, [N, D]."""
         if self.kind == "mlp":
             found = self.conv(x)
-        elif self.kind == "gcn":
-            found = self.conv(x, edges.with_loops, edges.gcn_weight)
-        elif self.kind in ("sage", "residual-gat"):
-            found = self.conv(x, edges.edge_index)
+        elif self.kind in ("gcn", "sage"):
+            found = self.conv(x, edges)
+        elif self.kind == "supergat":
+            found = self.conv(x, edges.with_loops, edges.attended)
+        elif self.kind == "residual-gat":
+            found = self.conv(x, edges.attended_neighbours)
         else:
-            found = self.conv(x, edges.with_loops)
+            found = self.conv(x, edges.attended)
         assert isinstance(found, Tensor)
         return found
 

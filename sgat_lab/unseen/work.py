@@ -175,7 +175,7 @@ class Worker:
         tried = candidates(
             peer.kind,
             is_strong=peer.is_strong,
-            num_edges=data.edges.with_loops.shape[1],
+            num_edges=data.edges.num_edges,
             number=number,
         )
         rungs = [(count, min(until, self.epochs)) for count, until in RUNGS]

@@ -3,17 +3,10 @@ import itertools
 import pytest
 import torch
 from support.small_data import block_graph
-from torch_geometric.nn import GCNConv, SAGEConv
 
 from sgat.graph import Graph
-from sgat_lab.unseen.peers import (
-    KINDS,
-    MeanConv,
-    Peer,
-    PeerEdges,
-    PeerSetting,
-    SampledSuperGAT,
-)
+from sgat_lab.unseen.layers import PeerEdges
+from sgat_lab.unseen.peers import KINDS, Peer, PeerSetting
 
 FORMS = list(itertools.product(KINDS, (False, True)))
 DATA = block_graph()
@@ -53,33 +46,6 @@ def test_a_graph_without_edges_will_do(kind, is_strong):
     empty = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), DATA.num_nodes)
     model = peer(kind, is_strong)
     assert model(DATA.x, PeerEdges.of(empty)).isfinite().all()
-
-
-def test_gcn_weights_are_those_of_pyg():
-    torch.manual_seed(0)
-    theirs = GCNConv(DATA.num_features, 5)
-    ours = GCNConv(DATA.num_features, 5, normalize=False)
-    ours.load_state_dict(theirs.state_dict())
-    torch.testing.assert_close(
-        ours(DATA.x, EDGES.with_loops, EDGES.gcn_weight),
-        theirs(DATA.x, EDGES.edge_index),
-    )
-
-
-def test_projecting_first_is_the_layer_of_pyg():
-    torch.manual_seed(0)
-    theirs, ours = (conv(DATA.num_features, 5) for conv in (SAGEConv, MeanConv))
-    ours.load_state_dict(theirs.state_dict())
-    torch.testing.assert_close(
-        ours(DATA.x, EDGES.edge_index), theirs(DATA.x, EDGES.edge_index)
-    )
-
-
-def test_supergat_samples_no_more_edges_than_its_limit(monkeypatch):
-    monkeypatch.setattr("sgat_lab.unseen.peers.MOST_SAMPLED", 7)
-    conv = SampledSuperGAT(DATA.num_features, 4, add_self_loops=False)
-    conv(DATA.x, EDGES.with_loops)
-    assert conv.att_x.shape[0] == 14 and conv.att_y.tolist() == [1.0] * 7 + [0.0] * 7
 
 
 def test_settings_survive_their_line():

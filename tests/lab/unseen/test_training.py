@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 
 import pytest
@@ -5,7 +6,8 @@ import torch
 from support.small_data import block_graph
 
 from sgat_lab.unseen import training
-from sgat_lab.unseen.peers import KINDS, PeerEdges, PeerSetting
+from sgat_lab.unseen.layers import PeerEdges
+from sgat_lab.unseen.peers import KINDS, PeerSetting
 from sgat_lab.unseen.scaling import ScaledFeatures
 from sgat_lab.unseen.scores import ScoredNodes
 from sgat_lab.unseen.training import PeerData, PeerTraining, hide_test
@@ -83,6 +85,16 @@ def test_other_graphs_need_kept_weights():
     run = PeerTraining(GCN, given(), seed=0)
     with pytest.raises(ValueError, match="`keep_weights` must be on"):
         run.predict(ScaledFeatures(DATA.x), PeerEdges.of(DATA.graph))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_products_in_tf32_end_with_a_training(fails):
+    before = torch.get_float32_matmul_precision()
+    with contextlib.suppress(KeyError), training.tensor_cores(torch.device("cuda")):
+        assert torch.get_float32_matmul_precision() == "high"
+        if fails:
+            raise KeyError
+    assert torch.get_float32_matmul_precision() == before
 
 
 @pytest.mark.gpu
