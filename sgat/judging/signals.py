@@ -18,6 +18,7 @@ pair.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from sgat.judging.beliefs import class_beliefs, fit_classes
 from sgat.judging.embedding import unit_rows, vectors
 from sgat.judging.matrices import adjacency, entries
 from sgat.judging.pairs import Pairs
+from sgat.ops.blocks import ROWS
 from sgat.ops.common_neighbours import row_products
 from sgat.ops.pair_products import mean_products, pair_products
 
@@ -36,6 +38,8 @@ Array = np.ndarray[Any, Any]
 
 FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
+NO_DIRECTION = 1e-12
+"""Square of the length, over the largest, of a direction that is rounding alone."""
 
 
 class Signals:
@@ -56,7 +60,7 @@ class Signals:
     ) -> None:
         self.ends, self.num_nodes, self.pairs = ends, num_nodes, pairs
         self.seed = seed
-        degree = np.bincount(ends.ravel(), minlength=num_nodes)
+        degree = np.bincount(ends.ravel(), minlength=num_nodes).astype(np.float32)
         log_a, log_b = (
             np.log1p(degree[end] - pairs.is_out) for end in (pairs.a, pairs.b)
         )
@@ -91,17 +95,29 @@ class Signals:
         """All signals, with weights for the edges, [P, F]."""
         matrix = adjacency(self.ends, self.num_nodes, weight)
         strength = matrix.sum(axis=1)
-        columns = [self.content]
-        if self.vector is not None:
-            columns.append(self._means(self.vector, matrix, strength, weight))
-        columns.append(self._shared(matrix, strength, weight))
         if self._spectral is None:
             self._spectral = self._spectra(weight)
-        columns.append(self._spectral)
+        found = np.empty((len(self.pairs.a), self._width), dtype=np.float32)
+        begin = 0
+
+        def put(columns: Array) -> None:
+            nonlocal begin
+            found[:, begin : begin + columns.shape[1]] = columns
+            begin += columns.shape[1]
+
+        put(self.content)
+        if self.vector is not None:
+            put(self._means(self.vector, matrix, strength, weight))
+        put(self._shared(matrix, strength, weight))
+        put(self._spectral)
         if self.belief is not None:
-            columns.append(self._means(self.belief, matrix, strength, weight))
-        columns.append(self.degrees)
-        return np.concatenate(columns, axis=1, dtype=np.float32)
+            put(self._means(self.belief, matrix, strength, weight))
+        put(self.degrees)
+        return found
+
+    @property
+    def _width(self) -> int:
+        return 6 + 5 * (self.vector is not None) + 3 * (self.belief is not None)
 
     @property
     def shared(self) -> int:
@@ -150,18 +166,24 @@ class Signals:
     def _spectra(self, weight: Array) -> Array:
         """Product and cosine of spectral vectors that do not know the pair, [P, 2]."""
         rng = np.random.default_rng(self.seed)
-        fold = rng.integers(0, FOLDS, len(self.pairs.a))
-        count = self.ends.shape[1]
+        fold = rng.integers(0, FOLDS, len(self.pairs.a)).astype(np.uint8)
+        count, number = self.ends.shape[1], self.num_nodes
         found = np.zeros((len(fold), 2), dtype=np.float32)
-        for number in range(FOLDS):
+        start = rng.standard_normal((FOLDS, number, min(RANK, number)), np.float32)
+
+        def spectral_vectors(number: int) -> tuple[Array, Array]:
             kept = fold[:count] != number
-            matrix = adjacency(self.ends[:, kept], self.num_nodes, weight[kept])
-            vector, sign = _spectral_vectors(matrix, rng)
+            given = self.ends[:, kept], self.num_nodes, weight[kept]
+            return _spectral_vectors(*given, start[number])
+
+        with ThreadPoolExecutor(FOLDS) as threads:
+            of_folds = list(threads.map(spectral_vectors, range(FOLDS)))
+        for number, (vector, sign) in enumerate(of_folds):
             length = np.sqrt((vector**2).sum(axis=1)).clip(min=1e-9)
             place = np.flatnonzero(fold == number)
             a, b = self.pairs.a[place], self.pairs.b[place]
-            unit = vector / length[:, None]
             found[place, 0] = pair_products(vector * sign, vector, a, b)
+            unit = vector / length[:, None]
             found[place, 1] = pair_products(unit, unit, a, b)
         return found
 
@@ -178,16 +200,33 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
     return centred
 
 
-def _spectral_vectors(matrix: Any, rng: np.random.Generator) -> tuple[Array, Array]:
+def _spectral_vectors(
+    ends: Array, num_nodes: int, weight: Array, basis: Array
+) -> tuple[Array, Array]:
     """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ."""
-    strength = matrix.sum(axis=1)
+    both = np.concatenate([weight, weight])
+    strength = np.bincount(ends.ravel(), weights=both, minlength=num_nodes)
     root = 1 / np.sqrt(strength + max(strength.mean(), 1e-9))
-    scaled = sparse.diags_array(root) @ matrix @ sparse.diags_array(root)
-    scaled = sparse.csr_array(scaled, dtype=np.float32)
-    number = len(strength)
-    basis = rng.standard_normal((number, min(RANK, number)), dtype=np.float32)
+    scaled = (weight * root[ends[0]] * root[ends[1]]).astype(np.float32)
+    matrix = adjacency(ends, num_nodes, scaled)
     for _ in range(STEPS):
-        basis = np.linalg.qr(scaled @ basis)[0]
-    small = basis.T @ (scaled @ basis)
+        basis = _orthogonal(matrix @ basis)
+    small = basis.T @ (matrix @ basis)
     size, turn = np.linalg.eigh((small + small.T) / 2)
     return (basis @ turn) * np.sqrt(np.abs(size)), np.sign(size)
+
+
+def _orthogonal(basis: Array) -> Array:
+    """A basis of the same space, [N, R], 0 where columns depend on others.
+
+    By its products, which takes one pass; QR of so tall a matrix takes many.
+    """
+    products = np.zeros((basis.shape[1],) * 2)
+    for first in range(0, len(basis), ROWS):
+        part = basis[first : first + ROWS].astype(float)
+        products += part.T @ part
+    size, turn = np.linalg.eigh(products)
+    kept = size > NO_DIRECTION * size[-1]
+    scale = np.where(kept, 1 / np.sqrt(np.where(kept, size, 1)), 0)
+    found: Array = basis @ (turn * scale).astype(np.float32)
+    return found
