@@ -71,7 +71,6 @@ def judge(
         from sgat.data.files import write_table
         from sgat.judging.judged_edges import judge_files
         from sgat.judging.promise import check_promise, describe_promise
-        from sgat.report.judged import write_judged
         from sgat.runs.request import Request
 
     check_promise(at_most_wrong, find_at_least)
@@ -94,6 +93,8 @@ def judge(
         if pruned is not None:
             write_table(judged.table().filter((~gone.mask).numpy()), pruned)
         if report is not None:
+            from sgat.report.judged import write_judged
+
             write_judged(judged, gone, why, report)
     counts = gone._asdict()
     del counts["mask"]
