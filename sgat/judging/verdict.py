@@ -14,6 +14,7 @@ from sgat.judging import shares
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
 from sgat.judging.pairs import Pairs
 from sgat.judging.signals import Signals
+from sgat.ops.blocks import by_rows
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[str], None]
@@ -103,14 +104,14 @@ def assess(
 
     def suspect(score: Array) -> tuple[Array, Array]:
         """P(wrong) and its prior log-odds, suspicion against nodes counted."""
-        prior = shares.fit_prior(score, np.concatenate(traits, axis=1, dtype=float))
+        prior = shares.fit_prior(score, np.concatenate(traits, axis=1, dtype=np.float32))
         for _ in range(3):
-            wrong = expit(prior - shares.likelihood(score, prior))
+            wrong = by_rows(_posterior, prior, shares.likelihood(score, prior))
             more = shares.suspicion(ends, num_nodes, wrong)
             prior = shares.fit_prior(
-                score, np.concatenate([*traits, more], axis=1, dtype=float)
+                score, np.concatenate([*traits, more], axis=1, dtype=np.float32)
             )
-        return expit(prior - shares.likelihood(score, prior)), prior
+        return by_rows(_posterior, prior, shares.likelihood(score, prior)), prior
 
     by_content = weight = np.ones(count)
     first = None
@@ -155,6 +156,12 @@ def assess(
         least=0.0 if x is not None else 0.5 * float(1 - shared.mean()),
     )
     return Assessment(wrong, _reasons(wrong, found, pairs, signals, ends, num_nodes))
+
+
+def _posterior(prior: Array, likely: Array) -> Array:
+    """P(wrong) from prior log-odds and the log-likelihood of being real."""
+    found: Array = expit(prior - likely)
+    return found
 
 
 def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
@@ -255,7 +262,9 @@ def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
         np.bincount(flat, weights=part, minlength=num_nodes) for part in (both, both**2)
     )
     usual = squares / np.maximum(total, 1e-9)
-    weight: Array = np.minimum(1, real / np.sqrt(usual[ends[0]] * usual[ends[1]]))
+    weight: Array = by_rows(
+        lambda own, a, b: np.minimum(1, own / np.sqrt(usual[a] * usual[b])), real, *ends
+    )
     return weight
 
 
@@ -275,7 +284,9 @@ def _reasons(
         if not has_features:
             return np.zeros(len(wrong))
         pair = np.sort(found[pairs.any, column])
-        return np.searchsorted(pair, found[pairs.edges, column]) / len(pair)
+        value = found[pairs.edges, column]
+        place: Array = by_rows(lambda part: np.searchsorted(pair, part), value)
+        return place / len(pair)
 
     shared = found[pairs.edges, signals.shared] > 0
     suspect = shares.suspicion(ends, num_nodes, wrong)[:, 0] > 1.5
