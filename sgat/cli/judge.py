@@ -83,6 +83,8 @@ def judge(
     with stage_progress(quiet=quiet) as stages:
         stages.tell("reading")
         table = _as_files(load_configured(asked, seed=seed, for_training=False))
+        # The node table is read, and nothing of it is written.
+        table = dataclasses.replace(table, nodes=None)
         stages.tell(f"judging {table.data.graph.num_edges:,} edges")
         judged = judge_files(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}

@@ -71,7 +71,8 @@ def _judged(
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     key, place = np.unique(low * graph.num_nodes + high, return_inverse=True)
     size = max(graph.num_nodes, 1)
-    ends = np.stack([key // size, key % size])
+    ends = np.stack([key // size, key % size], dtype=np.int32)
+    place = place.astype(np.int32)
     del src, dst, low, high, key
     # Most matrices are so small that the threads of BLAS would mostly wait.
     with threadpool_limits(1, user_api="blas"):

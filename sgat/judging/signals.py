@@ -18,6 +18,7 @@ pair.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -38,6 +39,7 @@ Array = np.ndarray[Any, Any]
 
 FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
+PAIRS_AT_ONCE = 1 << 19
 NO_DIRECTION = 1e-12
 """Square of the length, over the largest, of a direction that is rounding alone."""
 
@@ -60,20 +62,21 @@ class Signals:
     ) -> None:
         self.ends, self.num_nodes, self.pairs = ends, num_nodes, pairs
         self.seed = seed
-        degree = np.bincount(ends.ravel(), minlength=num_nodes).astype(np.float32)
+        self.vector = None if x is None else vectors(x, seed=seed)
+        self.belief = _beliefs(self.vector, label)
+        width = 6 + 5 * (x is not None) + 3 * (self.belief is not None)
+        self._found = np.zeros((len(pairs.a), width), dtype=np.float32)
+        degree = np.bincount(ends.ravel(), minlength=num_nodes)
         log_a, log_b = (
             np.log1p(degree[end] - pairs.is_out) for end in (pairs.a, pairs.b)
         )
-        self.degrees = np.stack([log_a + log_b, np.abs(log_a - log_b)], axis=1)
-        self.vector: Array | None = None
-        self.content = np.zeros((len(pairs.a), 0), dtype=np.float32)
+        self.degrees = self._found[:, -2:]
+        self.degrees[:, 0], self.degrees[:, 1] = log_a + log_b, np.abs(log_a - log_b)
+        self.content = self._found[:, : 2 * (x is not None)]
         if x is not None:
-            self.vector = vectors(x, seed=seed)
-            cosine = self._cosine(unit_rows(x))
-            both = [cosine, self._products(self.vector)]
-            self.content = np.stack(both, axis=1).astype(np.float32)
-        self.belief = _beliefs(self.vector, label)
-        self._spectral: Array | None = None
+            self.content[:, 0] = self._cosine(unit_rows(x))
+            self.content[:, 1] = self._products(self.vector)
+        self._has_spectra = False
 
     def _cosine(self, rows: Any) -> Array:
         if sparse.issparse(rows):
@@ -92,32 +95,35 @@ class Signals:
         return np.concatenate([self.content, self.degrees], axis=1)
 
     def of_all(self, weight: Array) -> Array:
-        """All signals, with weights for the edges, [P, F]."""
+        """All signals, with weights for the edges, [P, F].
+
+        The next call writes into the same array.
+        """
         matrix = adjacency(self.ends, self.num_nodes, weight)
         strength = matrix.sum(axis=1)
-        if self._spectral is None:
-            self._spectral = self._spectra(weight)
-        found = np.empty((len(self.pairs.a), self._width), dtype=np.float32)
-        begin = 0
+        if not self._has_spectra:
+            place = self.shared + 2
+            self._found[:, place : place + 2] = self._spectra(weight)
+            self._has_spectra = True
+        for u, place in ((self.vector, 2), (self.belief, self.shared + 4)):
+            if u is None:
+                continue
+            total = matrix.astype(np.float32) @ u
+            for rows in self._parts():
+                given = u, total, strength, weight, rows
+                self._found[rows, place : place + 3] = self._means(*given)
+        place = self.shared
+        for rows in self._parts():
+            found = self._shared(matrix, strength, weight, rows)
+            self._found[rows, place : place + 2] = found
+        return self._found
 
-        def put(columns: Array) -> None:
-            nonlocal begin
-            found[:, begin : begin + columns.shape[1]] = columns
-            begin += columns.shape[1]
-
-        put(self.content)
-        if self.vector is not None:
-            put(self._means(self.vector, matrix, strength, weight))
-        put(self._shared(matrix, strength, weight))
-        put(self._spectral)
-        if self.belief is not None:
-            put(self._means(self.belief, matrix, strength, weight))
-        put(self.degrees)
-        return found
-
-    @property
-    def _width(self) -> int:
-        return 6 + 5 * (self.vector is not None) + 3 * (self.belief is not None)
+    def _parts(self) -> Iterator[slice]:
+        """Parts of the pairs, each of one kind, so that little is held at a time."""
+        for kind in (self.pairs.edges, self.pairs.swapped, self.pairs.any):
+            begin, end, _ = kind.indices(len(self.pairs.a))
+            for first in range(begin, end, PAIRS_AT_ONCE):
+                yield slice(first, min(first + PAIRS_AT_ONCE, end))
 
     @property
     def shared(self) -> int:
@@ -129,36 +135,39 @@ class Signals:
         """Number of the last columns that may fall with likeness as well."""
         return 2 if self.belief is None else 5
 
-    def _means(self, u: Array, matrix: Any, strength: Array, weight: Array) -> Array:
+    def _means(
+        self, u: Array, total: Array, strength: Array, weight: Array, rows: slice
+    ) -> Array:
         pairs = self.pairs
         one, other = (
-            (node, gone, pairs.is_out * weight[edge])
+            (node[rows], gone[rows], pairs.is_out[rows] * weight[edge[rows]])
             for node, gone, edge in (
                 (pairs.a, pairs.out_a, pairs.edge_a),
                 (pairs.b, pairs.out_b, pairs.edge_b),
             )
         )
-        total = matrix.astype(np.float32) @ u
         found: Array = mean_products(u, total, strength, one, other)
         return found
 
-    def _shared(self, matrix: Any, strength: Array, weight: Array) -> Array:
-        pairs, swapped = self.pairs, self.pairs.swapped
+    def _shared(
+        self, matrix: Any, strength: Array, weight: Array, rows: slice
+    ) -> Array:
+        pairs, a, b = self.pairs, self.pairs.a[rows], self.pairs.b[rows]
         share = 1 / np.maximum(strength, 1)
         value = np.stack([np.ones_like(share), share], axis=1)
-        total = row_products(matrix, pairs.a, pairs.b, value)
-        # A neighbour that is left out is no common one.
-        for end, gone, edge in (
-            (pairs.b, pairs.out_a, pairs.edge_a),
-            (pairs.a, pairs.out_b, pairs.edge_b),
+        total = row_products(matrix, a, b, value)
+        around = strength[a] + strength[b]
+        for end, out, edge in (
+            (b, pairs.out_a[rows], pairs.edge_a[rows]),
+            (a, pairs.out_b[rows], pairs.edge_b[rows]),
         ):
-            lost = weight[edge[swapped]] * entries(matrix, gone[swapped], end[swapped])
-            total[swapped] -= lost[:, None] * value[gone[swapped]]
+            around -= pairs.is_out[rows] * weight[edge]
+            # A neighbour that is left out is no common one.
+            if pairs.swapped.start <= rows.start < pairs.swapped.stop:
+                lost = weight[edge] * entries(matrix, out, end)
+                total -= lost[:, None] * value[out]
         count, shares = np.maximum(total, 0).T
-        out_a, out_b = (
-            pairs.is_out * weight[edge] for edge in (pairs.edge_a, pairs.edge_b)
-        )
-        around = strength[pairs.a] - out_a + strength[pairs.b] - out_b - count
+        around -= count
         both = np.stack([shares, count / np.maximum(around, 0.5)], axis=1)
         found: Array = np.log1p(10 * both)
         return found

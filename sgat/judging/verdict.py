@@ -88,7 +88,7 @@ def assess(
     signals = Signals(ends, num_nodes, x, pairs, label, seed)
     degrees = signals.degrees[pairs.edges]
     centred = degrees - degrees.mean(axis=0)
-    group = (label >= 0)[ends].sum(axis=0)
+    group = (label >= 0)[ends].sum(axis=0, dtype=np.int8)
     traits = [centred, (group == 1)[:, None], (group == 2)[:, None]]
 
     def scores(
@@ -132,6 +132,7 @@ def assess(
         wrong, prior = suspect(score)
         heed = np.maximum(1 - wrong, LEAST_HEED)
         weight = _relative(ends, num_nodes, (1 - wrong) * by_content)
+    del by_content, weight
     say("counting wrong edges")
     loose = normal_scores(
         *contrast(

@@ -45,7 +45,7 @@ def tree_scores(
 ) -> Array:
     """Sums of leaves of each row, by the trees of its part, float64 [P]."""
     score = np.empty(len(signals))
-    ranges = threads.ranges(np.arange(len(signals) + 1), value.shape[1])
+    ranges = threads.even_ranges(len(signals), value.shape[1])
     given = signals, part, cuts, reach.view(np.uint64), value, score
     threads.run(tree_scores_kernel, ranges, *given)
     return score
