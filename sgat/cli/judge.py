@@ -66,6 +66,8 @@ def judge(
     start = time.perf_counter()
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
+        import pyarrow as pa
+
         from sgat.cli.outputs import TABLES, check_outputs, check_suffix
         from sgat.data.configured import load_configured
         from sgat.data.files import write_table
@@ -83,8 +85,9 @@ def judge(
     with stage_progress(quiet=quiet) as stages:
         stages.tell("reading")
         table = _as_files(load_configured(asked, seed=seed, for_training=False))
-        # The node table is read, and nothing of it is written.
+        # Nothing of the node table is written; its memory is free for the judge.
         table = dataclasses.replace(table, nodes=None)
+        pa.default_memory_pool().release_unused()
         stages.tell(f"judging {table.data.graph.num_edges:,} edges")
         judged = judge_files(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}

@@ -66,7 +66,8 @@ def contrast(
 
     # Trees are so small that threads within them mostly wait: one thread for each half.
     with threadpool_limits(1, user_api="openmp"), ThreadPoolExecutor(2) as threads:
-        grown = [np.stack(part) for part in zip(*threads.map(grow, range(2)))]
+        halves = zip(*threads.map(grow, range(2)), strict=True)
+    grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
     noise = 1e-6 * rng.standard_normal(len(half))
     return (
@@ -111,7 +112,7 @@ def _grow(
 
 
 def _read_tree(nodes: Array, reach: Array, value: Array) -> None:
-    """Fill in the leaves of a tree in reach of each level, [F, 64], and their values."""
+    """Fill in which leaves each level can reach, [F, 64], and what they add."""
     leaves = np.flatnonzero(nodes["is_leaf"]).tolist()
 
     def below(place: int) -> int:

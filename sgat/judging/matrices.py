@@ -34,7 +34,10 @@ def entries(matrix: Any, row: Array, column: Array) -> Array:
     while (low < high).any():
         middle = (low + high) // 2
         is_below = (low < high) & (matrix.indices[middle.clip(max=most)] < column)
-        low, high = np.where(is_below, middle + 1, low), np.where(is_below, high, middle)
+        low, high = (
+            np.where(is_below, middle + 1, low),
+            np.where(is_below, high, middle),
+        )
     place = low.clip(max=most)
     is_there = (low < end) & (matrix.indices[place] == column)
     return np.where(is_there, matrix.data[place], 0.0)

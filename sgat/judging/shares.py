@@ -325,7 +325,9 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
     log_odds, wanted = prior - likely, np.log(max(number, 1e-300))
 
     def missing(shift: float) -> float:
-        return float(np.log(by_rows(lambda o: expit(o + shift), log_odds).sum()) - wanted)
+        return float(
+            np.log(by_rows(lambda o: expit(o + shift), log_odds).sum()) - wanted
+        )
 
     shift = MOST_SHIFT
     if missing(shift) > 0:

@@ -73,7 +73,7 @@ class Signals:
         self.degrees = self._found[:, -2:]
         self.degrees[:, 0], self.degrees[:, 1] = log_a + log_b, np.abs(log_a - log_b)
         self.content = self._found[:, : 2 * (x is not None)]
-        if x is not None:
+        if x is not None and self.vector is not None:
             self.content[:, 0] = self._cosine(unit_rows(x))
             self.content[:, 1] = self._products(self.vector)
         self._has_spectra = False
@@ -99,12 +99,12 @@ class Signals:
 
         The next call writes into the same array.
         """
-        matrix = adjacency(self.ends, self.num_nodes, weight)
-        strength = matrix.sum(axis=1)
         if not self._has_spectra:
             place = self.shared + 2
             self._found[:, place : place + 2] = self._spectra(weight)
             self._has_spectra = True
+        matrix = adjacency(self.ends, self.num_nodes, weight)
+        strength = matrix.sum(axis=1)
         for u, place in ((self.vector, 2), (self.belief, self.shared + 4)):
             if u is None:
                 continue

@@ -104,7 +104,9 @@ def assess(
 
     def suspect(score: Array) -> tuple[Array, Array]:
         """P(wrong) and its prior log-odds, suspicion against nodes counted."""
-        prior = shares.fit_prior(score, np.concatenate(traits, axis=1, dtype=np.float32))
+        prior = shares.fit_prior(
+            score, np.concatenate(traits, axis=1, dtype=np.float32)
+        )
         for _ in range(3):
             wrong = by_rows(_posterior, prior, shares.likelihood(score, prior))
             more = shares.suspicion(ends, num_nodes, wrong)
