@@ -102,18 +102,23 @@ def assess(
             signals.degrees[pairs.swapped],
         )
 
+    def posterior(score: Array, prior: Array) -> Array:
+        likely = shares.likelihood(score, prior)
+        found: Array = by_rows(lambda odds, real: expit(odds - real), prior, likely)
+        return found
+
     def suspect(score: Array) -> tuple[Array, Array]:
         """P(wrong) and its prior log-odds, suspicion against nodes counted."""
         prior = shares.fit_prior(
             score, np.concatenate(traits, axis=1, dtype=np.float32)
         )
         for _ in range(3):
-            wrong = by_rows(_posterior, prior, shares.likelihood(score, prior))
+            wrong = posterior(score, prior)
             more = shares.suspicion(ends, num_nodes, wrong)
             prior = shares.fit_prior(
                 score, np.concatenate([*traits, more], axis=1, dtype=np.float32)
             )
-        return by_rows(_posterior, prior, shares.likelihood(score, prior)), prior
+        return posterior(score, prior), prior
 
     by_content = weight = np.ones(count)
     first = None
@@ -159,12 +164,6 @@ def assess(
         least=0.0 if x is not None else 0.5 * float(1 - shared.mean()),
     )
     return Assessment(wrong, _reasons(wrong, found, pairs, signals, ends, num_nodes))
-
-
-def _posterior(prior: Array, likely: Array) -> Array:
-    """P(wrong) from prior log-odds and the log-likelihood of being real."""
-    found: Array = expit(prior - likely)
-    return found
 
 
 def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
