@@ -122,6 +122,17 @@ def test_the_command_line_helps_without_loading_torch():
     assert loaded.isdisjoint({"torch", *HEAVY} - {"typer", "rich"})
 
 
+def test_judging_loads_no_training():
+    code = """
+import sgat.cli.outputs, sgat.data.configured, sgat.judging.judged_edges
+import sgat.runs.request, sys
+print(*sys.modules)"""
+    names = run_python(code).split()
+    assert "sgat.judging.verdict" in names
+    assert not [name for name in names if name.startswith("sgat.training")]
+    assert top_level(names).isdisjoint({"sklearn", "pandas", "matplotlib"})
+
+
 def test_import_takes_at_most_half_a_second_more_than_torch(
     imported: dict[str, Imported],
 ):

@@ -66,12 +66,13 @@ def judge(
     start = time.perf_counter()
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
+        import pyarrow as pa
+
         from sgat.cli.outputs import TABLES, check_outputs, check_suffix
         from sgat.data.configured import load_configured
         from sgat.data.files import write_table
         from sgat.judging.judged_edges import judge_files
         from sgat.judging.promise import check_promise, describe_promise
-        from sgat.report.judged import write_judged
         from sgat.runs.request import Request
 
     check_promise(at_most_wrong, find_at_least)
@@ -84,6 +85,9 @@ def judge(
     with stage_progress(quiet=quiet) as stages:
         stages.tell("reading")
         table = _as_files(load_configured(asked, seed=seed, for_training=False))
+        # Nothing of the node table is written; its memory is free for the judge.
+        table = dataclasses.replace(table, nodes=None)
+        pa.default_memory_pool().release_unused()
         stages.tell(f"judging {table.data.graph.num_edges:,} edges")
         judged = judge_files(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
@@ -94,6 +98,8 @@ def judge(
         if pruned is not None:
             write_table(judged.table().filter((~gone.mask).numpy()), pruned)
         if report is not None:
+            from sgat.report.judged import write_judged
+
             write_judged(judged, gone, why, report)
     counts = gone._asdict()
     del counts["mask"]

@@ -1,11 +1,16 @@
 """Files that a verb is asked to write, checked before any work is done."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sgat.config import DataConfig
 from sgat.data.files.atomic import check_place, is_same_file
-from sgat.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    from sgat.runs.folder import RunFolder
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
 

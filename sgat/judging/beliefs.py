@@ -35,7 +35,8 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
     Returns its weights, the constants in the last row, [R + 1, C].
     """
     # Coordinates of one size, so that the price of their weights is fair.
-    scale = vector.double().cpu().std(dim=0, correction=0).clamp(min=1e-6)
+    columns = vector.cpu().T
+    scale = torch.stack([c.double().std(correction=0) for c in columns]).clamp(min=1e-6)
     chosen = vector[known].double().cpu() / scale
     rows = np.column_stack([chosen.numpy(), np.ones(len(chosen))])
     one_hot = np.eye(num_classes)[y[known].cpu().numpy()]

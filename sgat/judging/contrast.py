@@ -11,8 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.special import ndtri
+
+from sgat.ops.blocks import in_blocks
+from sgat.ops.tree_scores import tree_scores
 
 Array = np.ndarray[Any, Any]
 
@@ -39,47 +41,94 @@ def contrast(
     Of the last `num_free` signals two, the degrees, may go any way. The others, of
     classes, rise or fall throughout, as they do on average from pairs to edges.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    signals = np.concatenate([edges, pairs])
-    is_edge = np.arange(len(signals)) < len(edges)
-    half = rng.integers(0, 2, len(signals))
-    learns = np.ones(len(signals), dtype=bool)
-    if len(edges) > MOST_EDGES:
-        learns[is_edge] = rng.random(len(edges)) < MOST_EDGES / len(edges)
-    free = slice(signals.shape[1] - num_free, signals.shape[1] - 2)
-    gap = edges[:, free].mean(axis=0) - pairs[:, free].mean(axis=0)
+    number, width = len(edges), edges.shape[1]
+    half = rng.integers(0, 2, number + len(pairs)).astype(np.uint8)
+    learns = np.arange(number)
+    if number > MOST_EDGES:
+        learns = np.flatnonzero(rng.random(number) < MOST_EDGES / number)
+    free = slice(width - num_free, width - 2)
+    gap = edges[:, free].mean(0, dtype=float) - pairs[:, free].mean(0, dtype=float)
     rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
-    score = np.zeros(len(signals))
+    signals = np.concatenate([edges[learns], pairs])
+    is_edge = np.arange(len(signals)) < len(learns)
+    of_signals = np.concatenate([half[learns], half[number:]])
     heeded = np.ones(len(signals))
     if heed is not None:
-        heeded[is_edge] = heed
+        heeded[is_edge] = heed[learns]
 
-    def score_half(number: int) -> None:
-        seen, other = learns & (half != number), half == number
-        if len(np.unique(is_edge[seen])) < 2:
-            return
-        grown = HistGradientBoostingClassifier(
-            max_iter=trees,
-            max_leaf_nodes=LEAVES,
-            min_samples_leaf=LEAST_IN_LEAF,
-            learning_rate=RATE,
-            max_bins=LEVELS,
-            monotonic_cst=rise,
-            early_stopping=False,
-            random_state=0,
-        )
-        cuts = [_cuts(column, heeded[seen]) for column in signals[seen].T]
-        grown.fit(_levels(signals[seen], cuts), is_edge[seen], heeded[seen])
-        score[other] = grown.decision_function(_levels(signals[other], cuts))
+    def grow(place: int) -> tuple[Array, Array, Array]:
+        """Trees that score this half, grown from the other."""
+        seen = of_signals != place
+        given = signals[seen], is_edge[seen], heeded[seen]
+        return _grow(*given, trees=trees, rise=rise)
 
     # Trees are so small that threads within them mostly wait: one thread for each half.
     with threadpool_limits(1, user_api="openmp"), ThreadPoolExecutor(2) as threads:
-        list(threads.map(score_half, range(2)))
+        halves = zip(*threads.map(grow, range(2)), strict=True)
+    grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
-    score += 1e-6 * rng.standard_normal(len(score))
-    return score[is_edge], score[~is_edge]
+    noise = 1e-6 * rng.standard_normal(len(half))
+    return (
+        tree_scores(edges, half[:number], *grown) + noise[:number],
+        tree_scores(pairs, half[number:], *grown) + noise[number:],
+    )
+
+
+def _grow(
+    signals: Array, is_edge: Array, heeded: Array, *, trees: int, rise: list[int]
+) -> tuple[Array, Array, Array]:
+    """Trees as `tree_scores` takes them: cuts, leaves in reach and their values.
+
+    Without edges or without pairs, every score is 0.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    width = signals.shape[1]
+    all_cuts = np.full((width, 63), np.inf, dtype=signals.dtype)
+    # After the trees comes one of a single leaf, where they begin.
+    reach = np.full((width, 64, -(-(trees + 1) // 8) * 8), 255, dtype=np.uint8)
+    value = np.zeros((reach.shape[2], 256))
+    if len(np.unique(is_edge)) < 2:
+        return all_cuts, reach, value
+    cuts = [_cuts(column, heeded) for column in signals.T]
+    grown = HistGradientBoostingClassifier(
+        max_iter=trees,
+        max_leaf_nodes=LEAVES,
+        min_samples_leaf=LEAST_IN_LEAF,
+        learning_rate=RATE,
+        max_bins=LEVELS,
+        monotonic_cst=rise,
+        early_stopping=False,
+        random_state=0,
+    ).fit(_levels(signals, cuts), is_edge, heeded)
+    for row, cut in zip(all_cuts, cuts, strict=True):
+        row[: len(cut)] = cut
+    value[trees, 255] = grown._baseline_prediction.item()
+    for tree, (found,) in enumerate(grown._predictors):
+        _read_tree(found.nodes, reach[:, :, tree], value[tree])
+    return all_cuts, reach, value
+
+
+def _read_tree(nodes: Array, reach: Array, value: Array) -> None:
+    """Fill in which leaves each level can reach, [F, 64], and what they add."""
+    leaves = np.flatnonzero(nodes["is_leaf"]).tolist()
+
+    def below(place: int) -> int:
+        """The leaves below a node, as bits."""
+        node = nodes[place]
+        if node["is_leaf"]:
+            bit = 1 << leaves.index(place)
+            value[bit] = node["value"]
+            return bit
+        left, right = below(node["left"]), below(node["right"])
+        first = int(node["num_threshold"]) + 1
+        reach[node["feature_idx"], first:] &= 255 - left
+        reach[node["feature_idx"], :first] &= 255 - right
+        return left | right
+
+    reach &= below(0)
 
 
 def _cuts(value: Array, weight: Array) -> Array:
@@ -102,13 +151,8 @@ def _cuts(value: Array, weight: Array) -> Array:
 
 def _levels(signals: Array, cuts: list[Array]) -> Array:
     """Number of cuts below each signal, as trees take them, [P, F]."""
-    columns = torch.from_numpy(np.ascontiguousarray(signals.T))
-    found = [
-        torch.bucketize(column, torch.from_numpy(cut), out_int32=True)
-        for column, cut in zip(columns, cuts, strict=True)
-    ]
-    levels: Array = torch.stack(found, dim=1).double().numpy()
-    return levels
+    columns = zip(signals.T, cuts, strict=True)
+    return np.stack([np.searchsorted(cut, c) for c, cut in columns], 1).astype(float)
 
 
 def normal_scores(edges: Array, pairs: Array) -> Array:
@@ -116,38 +160,63 @@ def normal_scores(edges: Array, pairs: Array) -> Array:
 
     A wrong edge from the source of the pairs has a standard normal score.
     """
-    ordered = torch.from_numpy(np.sort(pairs))
-    place = torch.searchsorted(ordered, torch.from_numpy(edges)).numpy()
-    found: Array = ndtri((place + 0.5) / (len(pairs) + 1))
-    return found
+    one_bin = np.zeros(0), np.zeros((1, 0))
+    return _scores_in_bins(edges, np.zeros((len(edges), 2)), [pairs], one_bin)
 
 
 def normal_scores_by_degree(
     edges: Array, pairs: Array, edge_degrees: Array, pair_degrees: Array
 ) -> Array:
     """Normal scores among the pairs with degrees like those of the edge, [E]."""
-    bins = BINS_OF_MANY if len(pairs) > MANY else BINS
-    of_edges, of_pairs = _bins(edge_degrees, pair_degrees, bins)
+    number = BINS_OF_MANY if len(pairs) > MANY else BINS
+    cuts = _bin_cuts(pair_degrees, number)
+    of_pairs = _bins(pair_degrees, *cuts)
+    like = [pairs[of_pairs == place] for place in range(number**2)]
+    chosen = [part if len(part) >= FEWEST_IN_BIN else pairs for part in like]
+    return _scores_in_bins(edges, edge_degrees, chosen, cuts)
+
+
+def _scores_in_bins(
+    edges: Array, degrees: Array, pairs: list[Array], cuts: tuple[Array, Array]
+) -> Array:
+    """Normal scores among the pairs of the bin of each edge, [E]."""
+    ordered = [np.sort(part) for part in pairs]
+    scores = [ndtri((np.arange(len(p) + 1) + 0.5) / (len(p) + 1)) for p in pairs]
     found = np.empty(len(edges))
-    for number in np.unique(of_edges):
-        like = of_pairs == number
-        chosen = pairs[like] if like.sum() >= FEWEST_IN_BIN else pairs
-        found[of_edges == number] = normal_scores(edges[of_edges == number], chosen)
+
+    def work(rows: slice) -> None:
+        here, result = edges[rows], found[rows]
+        of_edges = _bins(degrees[rows], *cuts)
+        order = np.argsort(of_edges, kind="stable")
+        bounds = np.searchsorted(of_edges[order], np.arange(len(pairs) + 1))
+        for place in range(len(pairs)):
+            inside = order[bounds[place] : bounds[place + 1]]
+            at = np.searchsorted(ordered[place], here[inside])
+            result[inside] = scores[place][at]
+
+    in_blocks(work, len(edges))
     return found
 
 
-def _bins(edges: Array, pairs: Array, number: int) -> tuple[Array, Array]:
-    """Bins of equal size by the first column, and within each by the second."""
+def _bin_cuts(pairs: Array, number: int) -> tuple[Array, Array]:
+    """Cuts of the first column, and of the second within each part of it.
+
+    They part pairs into bins of equal size. A part of few pairs is one bin.
+    """
     share = np.linspace(0, 1, number + 1)[1:-1]
     cut = np.quantile(pairs[:, 0], share)
-    outer = [np.searchsorted(cut, part[:, 0]) for part in (edges, pairs)]
-    found = [number * part for part in outer]
+    outer = np.searchsorted(cut, pairs[:, 0])
+    inner = np.full((number, number - 1), np.inf)
     for place in range(number):
-        inside = pairs[outer[1] == place, 1]
-        if len(inside) < number:
-            continue
-        cut = np.quantile(inside, share)
-        for part, first, result in zip((edges, pairs), outer, found, strict=True):
-            here = first == place
-            result[here] += np.searchsorted(cut, part[here, 1])
-    return found[0], found[1]
+        inside = pairs[outer == place, 1]
+        if len(inside) >= number:
+            inner[place] = np.quantile(inside, share)
+    return cut, inner
+
+
+def _bins(degrees: Array, cut: Array, inner: Array) -> Array:
+    """Number of the bin of each row, [P] uint8."""
+    outer = np.searchsorted(cut, degrees[:, 0])
+    within = (inner[outer] < degrees[:, 1:]).sum(axis=1)
+    found: Array = (len(inner) * outer + within).astype(np.uint8)
+    return found

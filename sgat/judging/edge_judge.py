@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from sgat.features import Features, SparseFeatures, concatenate, rows
@@ -70,14 +71,19 @@ def _judged(
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     key, place = np.unique(low * graph.num_nodes + high, return_inverse=True)
     size = max(graph.num_nodes, 1)
-    found = assess(
-        np.stack([key // size, key % size]),
-        graph.num_nodes,
-        x if _says_something(x) else None,
-        label.cpu().numpy(),
-        seed=seed,
-        progress=progress,
-    )
+    ends = np.stack([key // size, key % size], dtype=np.int32)
+    place = place.astype(np.int32)
+    del src, dst, low, high, key
+    # Most matrices are so small that the threads of BLAS would mostly wait.
+    with threadpool_limits(1, user_api="blas"):
+        found = assess(
+            ends,
+            graph.num_nodes,
+            x if _says_something(x) else None,
+            label.cpu().numpy(),
+            seed=seed,
+            progress=progress,
+        )
     wrong = found.wrong.clip(1e-12, 1 - 1e-12)
     odds = (np.log1p(-wrong) - np.log(wrong)).clip(-MOST_ODDS, MOST_ODDS)
     of_edges = torch.from_numpy(odds[place]).float().to(graph.device)

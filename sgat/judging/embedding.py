@@ -63,8 +63,12 @@ def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
 
 
 def vectors(x: Features, *, seed: int = 0) -> Array:
-    """The vectors of nodes in the embedding of their own features, [N, RANK]."""
-    found: Array = fit_embedding(x, RANK, seed=seed).vectors(x).cpu().numpy()
+    """The vectors of nodes in the embedding of their own features, [N, RANK].
+
+    Of fewer features than RANK they are as long as there are features.
+    """
+    rank = min(RANK, x.shape[1])
+    found: Array = fit_embedding(x, rank, seed=seed).vectors(x).cpu().numpy()
     return found
 
 

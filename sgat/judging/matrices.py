@@ -26,11 +26,18 @@ def contains(matrix: Any, row: Array, column: Array) -> Array:
 
 def entries(matrix: Any, row: Array, column: Array) -> Array:
     """The entries of a matrix at these places, 0 where it has none, [P]."""
-    width = matrix.shape[1]
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    key = rows * width + matrix.indices
-    wanted = row * width + column
-    place = np.searchsorted(key, wanted).clip(max=max(len(key) - 1, 0))
-    if not len(key):
+    low, high = (matrix.indptr[row + k].astype(np.int64) for k in (0, 1))
+    end, most = high, max(len(matrix.indices) - 1, 0)
+    if not len(matrix.indices):
         return np.zeros(len(row))
-    return np.where(key[place] == wanted, matrix.data[place], 0.0)
+    # The columns of a row are sorted: each step halves where an entry may be.
+    while (low < high).any():
+        middle = (low + high) // 2
+        is_below = (low < high) & (matrix.indices[middle.clip(max=most)] < column)
+        low, high = (
+            np.where(is_below, middle + 1, low),
+            np.where(is_below, high, middle),
+        )
+    place = low.clip(max=most)
+    is_there = (low < end) & (matrix.indices[place] == column)
+    return np.where(is_there, matrix.data[place], 0.0)

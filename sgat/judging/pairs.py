@@ -32,13 +32,13 @@ class Pairs:
     pairs of any nodes nothing is left out.
     """
 
-    a: Array  # [P]
+    a: Array  # [P] int32, as all numbers of nodes and edges
     b: Array  # [P]
     out_a: Array  # neighbour of a that is left out, [P]
     out_b: Array  # [P]
     edge_a: Array  # number of the edge (a, out_a), [P]
     edge_b: Array  # [P]
-    is_out: Array  # whether anything is left out, 1 or 0, [P] float64
+    is_out: Array  # whether anything is left out, 1 or 0, [P] float32
     edges: slice
     swapped: slice
     any: slice
@@ -62,10 +62,11 @@ class Pairs:
         own = np.arange(count)
         edges = [ends[0], ends[1], ends[1], ends[0], own, own]
         joined = [
-            np.concatenate(part) for part in zip(edges, swapped, loose, strict=True)
+            np.concatenate(part, dtype=np.int32)
+            for part in zip(edges, swapped, loose, strict=True)
         ]
         first, second = count, count + len(swapped[0])
-        is_out = np.ones(len(joined[0]))
+        is_out = np.ones(len(joined[0]), dtype=np.float32)
         is_out[second:] = 0
         a, b, out_a, out_b, edge_a, edge_b = joined
         bounds = slice(0, first), slice(first, second), slice(second, None)

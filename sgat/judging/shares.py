@@ -31,6 +31,8 @@ from scipy.special import (
     softmax,
 )
 
+from sgat.ops.blocks import by_rows, in_blocks
+
 Array = np.ndarray[Any, Any]
 
 LOW = 0.4
@@ -39,6 +41,8 @@ TAIL = 0.03
 """How many real edges are so unlike, over the pairs that are, at most."""
 EDGES = 30_000
 """Edges that shares are fitted to."""
+COUNTED = 300_000
+"""Edges that the likelihood of a score is fitted to."""
 STEPS = 60
 KNOTS = (-1.0, 0.0, 1.0, 2.0, 3.0)
 LOWEST, HIGHEST = -4.5, 6.0
@@ -108,13 +112,19 @@ def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
     degree = np.bincount(ends.ravel(), minlength=num_nodes)
     both = np.concatenate([wrong, wrong])
     total = np.bincount(ends.ravel(), weights=both, minlength=num_nodes)
-    sides = []
-    for end in ends:
-        bad = total[end] - wrong
-        good = degree[end] - 1 - bad
-        odds = (bad + prior * mean + 1e-3) / (good + prior * (1 - mean) + 1e-3)
-        sides.append(np.log(odds) - np.log((mean + 1e-4) / (1 - mean + 1e-4)))
-    return np.stack([sides[0] + sides[1], np.abs(sides[0] - sides[1])], axis=1)
+    found = np.empty((len(wrong), 2), dtype=np.float32)
+
+    def work(rows: slice) -> None:
+        own, sides = wrong[rows], []
+        for end in ends[:, rows]:
+            bad = total[end] - own
+            good = degree[end] - 1 - bad
+            odds = (bad + prior * mean + 1e-3) / (good + prior * (1 - mean) + 1e-3)
+            sides.append(np.log(odds) - np.log((mean + 1e-4) / (1 - mean + 1e-4)))
+        found[rows, 0], found[rows, 1] = sides[0] + sides[1], abs(sides[0] - sides[1])
+
+    in_blocks(work, len(wrong))
+    return found
 
 
 def fit_prior(score: Array, traits: Array) -> Array:
@@ -137,7 +147,7 @@ def fit_prior(score: Array, traits: Array) -> Array:
         return -fit - steady + RIDGE * (weight[1:] ** 2).sum(), slope
 
     found = minimise(loss, np.r_[-2.0, np.zeros(traits.shape[1])])
-    odds: Array = found[0] + traits @ found[1:]
+    odds: Array = by_rows(lambda part: found[0] + part @ found[1:], traits)
     return odds
 
 
@@ -154,8 +164,9 @@ def likelihood(score: Array, prior: Array) -> Array:
     A line with a bend at each knot that rises with the score.
     """
     # Counts of the edges in each cell of a table of scores and prior log-odds.
-    places = ((score - LOWEST) / (HIGHEST - LOWEST) * PARTS).clip(0, PARTS - 1)
-    columns = ((prior + MOST_PRIOR) / (2 * MOST_PRIOR) * ODDS).clip(0, ODDS - 1)
+    some = slice(None, None, max(len(score) // COUNTED, 1))
+    places = ((score[some] - LOWEST) / (HIGHEST - LOWEST) * PARTS).clip(0, PARTS - 1)
+    columns = ((prior[some] + MOST_PRIOR) / (2 * MOST_PRIOR) * ODDS).clip(0, ODDS - 1)
     cell = places.astype(np.int64) * ODDS + columns.astype(np.int64)
     table = np.bincount(cell, minlength=PARTS * ODDS)
     place, column = np.divmod(table.nonzero()[0], ODDS)
@@ -180,7 +191,7 @@ def likelihood(score: Array, prior: Array) -> Array:
     rise = np.logaddexp(0, minimise(loss, np.full(len(KNOTS) + 1, 0.5)))
     bends = np.array([LOWEST, *KNOTS, HIGHEST])
     height = _bent(bends) @ rise - logsumexp(normal + bent_grid @ rise)
-    found: Array = np.interp(score, bends, height)
+    found: Array = by_rows(lambda part: np.interp(part, bends, height), score)
     return found
 
 
@@ -274,7 +285,7 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     chance = (BY_TRAITS if traits.shape[1] else BY_CHANCE) * (1 + FEW_EDGES / number)
     is_told = gain > chance and above > LEAST_TOLD
     trust = 1 - float(chance / gain) ** 2 if is_told else 0.0
-    by_traits = expit(found[0] + traits @ found[1:-1])
+    by_traits = by_rows(lambda part: expit(found[0] + part @ found[1:-1]), traits)
     return LowEnd(by_traits, float(np.exp(found[-1])), trust, separation)
 
 
@@ -314,7 +325,9 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
     log_odds, wanted = prior - likely, np.log(max(number, 1e-300))
 
     def missing(shift: float) -> float:
-        return float(np.log(expit(log_odds + shift).sum()) - wanted)
+        return float(
+            np.log(by_rows(lambda o: expit(o + shift), log_odds).sum()) - wanted
+        )
 
     shift = MOST_SHIFT
     if missing(shift) > 0:

@@ -18,6 +18,8 @@ pair.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from sgat.judging.beliefs import class_beliefs, fit_classes
 from sgat.judging.embedding import unit_rows, vectors
 from sgat.judging.matrices import adjacency, entries
 from sgat.judging.pairs import Pairs
+from sgat.ops.blocks import ROWS
 from sgat.ops.common_neighbours import row_products
 from sgat.ops.pair_products import mean_products, pair_products
 
@@ -36,6 +39,9 @@ Array = np.ndarray[Any, Any]
 
 FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
+PAIRS_AT_ONCE = 1 << 19
+NO_DIRECTION = 1e-12
+"""Square of the length, over the largest, of a direction that is rounding alone."""
 
 
 class Signals:
@@ -56,20 +62,21 @@ class Signals:
     ) -> None:
         self.ends, self.num_nodes, self.pairs = ends, num_nodes, pairs
         self.seed = seed
+        self.vector = None if x is None else vectors(x, seed=seed)
+        self.belief = _beliefs(self.vector, label)
+        width = 6 + 5 * (x is not None) + 3 * (self.belief is not None)
+        self._found = np.zeros((len(pairs.a), width), dtype=np.float32)
         degree = np.bincount(ends.ravel(), minlength=num_nodes)
         log_a, log_b = (
             np.log1p(degree[end] - pairs.is_out) for end in (pairs.a, pairs.b)
         )
-        self.degrees = np.stack([log_a + log_b, np.abs(log_a - log_b)], axis=1)
-        self.vector: Array | None = None
-        self.content = np.zeros((len(pairs.a), 0), dtype=np.float32)
-        if x is not None:
-            self.vector = vectors(x, seed=seed)
-            cosine = self._cosine(unit_rows(x))
-            both = [cosine, self._products(self.vector)]
-            self.content = np.stack(both, axis=1).astype(np.float32)
-        self.belief = _beliefs(self.vector, label)
-        self._spectral: Array | None = None
+        self.degrees = self._found[:, -2:]
+        self.degrees[:, 0], self.degrees[:, 1] = log_a + log_b, np.abs(log_a - log_b)
+        self.content = self._found[:, : 2 * (x is not None)]
+        if x is not None and self.vector is not None:
+            self.content[:, 0] = self._cosine(unit_rows(x))
+            self.content[:, 1] = self._products(self.vector)
+        self._has_spectra = False
 
     def _cosine(self, rows: Any) -> Array:
         if sparse.issparse(rows):
@@ -88,20 +95,35 @@ class Signals:
         return np.concatenate([self.content, self.degrees], axis=1)
 
     def of_all(self, weight: Array) -> Array:
-        """All signals, with weights for the edges, [P, F]."""
+        """All signals, with weights for the edges, [P, F].
+
+        The next call writes into the same array.
+        """
+        if not self._has_spectra:
+            place = self.shared + 2
+            self._found[:, place : place + 2] = self._spectra(weight)
+            self._has_spectra = True
         matrix = adjacency(self.ends, self.num_nodes, weight)
         strength = matrix.sum(axis=1)
-        columns = [self.content]
-        if self.vector is not None:
-            columns.append(self._means(self.vector, matrix, strength, weight))
-        columns.append(self._shared(matrix, strength, weight))
-        if self._spectral is None:
-            self._spectral = self._spectra(weight)
-        columns.append(self._spectral)
-        if self.belief is not None:
-            columns.append(self._means(self.belief, matrix, strength, weight))
-        columns.append(self.degrees)
-        return np.concatenate(columns, axis=1, dtype=np.float32)
+        for u, place in ((self.vector, 2), (self.belief, self.shared + 4)):
+            if u is None:
+                continue
+            total = matrix.astype(np.float32) @ u
+            for rows in self._parts():
+                given = u, total, strength, weight, rows
+                self._found[rows, place : place + 3] = self._means(*given)
+        place = self.shared
+        for rows in self._parts():
+            found = self._shared(matrix, strength, weight, rows)
+            self._found[rows, place : place + 2] = found
+        return self._found
+
+    def _parts(self) -> Iterator[slice]:
+        """Parts of the pairs, each of one kind, so that little is held at a time."""
+        for kind in (self.pairs.edges, self.pairs.swapped, self.pairs.any):
+            begin, end, _ = kind.indices(len(self.pairs.a))
+            for first in range(begin, end, PAIRS_AT_ONCE):
+                yield slice(first, min(first + PAIRS_AT_ONCE, end))
 
     @property
     def shared(self) -> int:
@@ -113,36 +135,39 @@ class Signals:
         """Number of the last columns that may fall with likeness as well."""
         return 2 if self.belief is None else 5
 
-    def _means(self, u: Array, matrix: Any, strength: Array, weight: Array) -> Array:
+    def _means(
+        self, u: Array, total: Array, strength: Array, weight: Array, rows: slice
+    ) -> Array:
         pairs = self.pairs
         one, other = (
-            (node, gone, pairs.is_out * weight[edge])
+            (node[rows], gone[rows], pairs.is_out[rows] * weight[edge[rows]])
             for node, gone, edge in (
                 (pairs.a, pairs.out_a, pairs.edge_a),
                 (pairs.b, pairs.out_b, pairs.edge_b),
             )
         )
-        total = matrix.astype(np.float32) @ u
         found: Array = mean_products(u, total, strength, one, other)
         return found
 
-    def _shared(self, matrix: Any, strength: Array, weight: Array) -> Array:
-        pairs, swapped = self.pairs, self.pairs.swapped
+    def _shared(
+        self, matrix: Any, strength: Array, weight: Array, rows: slice
+    ) -> Array:
+        pairs, a, b = self.pairs, self.pairs.a[rows], self.pairs.b[rows]
         share = 1 / np.maximum(strength, 1)
         value = np.stack([np.ones_like(share), share], axis=1)
-        total = row_products(matrix, pairs.a, pairs.b, value)
-        # A neighbour that is left out is no common one.
-        for end, gone, edge in (
-            (pairs.b, pairs.out_a, pairs.edge_a),
-            (pairs.a, pairs.out_b, pairs.edge_b),
+        total = row_products(matrix, a, b, value)
+        around = strength[a] + strength[b]
+        for end, out, edge in (
+            (b, pairs.out_a[rows], pairs.edge_a[rows]),
+            (a, pairs.out_b[rows], pairs.edge_b[rows]),
         ):
-            lost = weight[edge[swapped]] * entries(matrix, gone[swapped], end[swapped])
-            total[swapped] -= lost[:, None] * value[gone[swapped]]
+            around -= pairs.is_out[rows] * weight[edge]
+            # A neighbour that is left out is no common one.
+            if pairs.swapped.start <= rows.start < pairs.swapped.stop:
+                lost = weight[edge] * entries(matrix, out, end)
+                total -= lost[:, None] * value[out]
         count, shares = np.maximum(total, 0).T
-        out_a, out_b = (
-            pairs.is_out * weight[edge] for edge in (pairs.edge_a, pairs.edge_b)
-        )
-        around = strength[pairs.a] - out_a + strength[pairs.b] - out_b - count
+        around -= count
         both = np.stack([shares, count / np.maximum(around, 0.5)], axis=1)
         found: Array = np.log1p(10 * both)
         return found
@@ -150,18 +175,24 @@ class Signals:
     def _spectra(self, weight: Array) -> Array:
         """Product and cosine of spectral vectors that do not know the pair, [P, 2]."""
         rng = np.random.default_rng(self.seed)
-        fold = rng.integers(0, FOLDS, len(self.pairs.a))
-        count = self.ends.shape[1]
+        fold = rng.integers(0, FOLDS, len(self.pairs.a)).astype(np.uint8)
+        count, number = self.ends.shape[1], self.num_nodes
         found = np.zeros((len(fold), 2), dtype=np.float32)
-        for number in range(FOLDS):
+        start = rng.standard_normal((FOLDS, number, min(RANK, number)), np.float32)
+
+        def spectral_vectors(number: int) -> tuple[Array, Array]:
             kept = fold[:count] != number
-            matrix = adjacency(self.ends[:, kept], self.num_nodes, weight[kept])
-            vector, sign = _spectral_vectors(matrix, rng)
+            given = self.ends[:, kept], self.num_nodes, weight[kept]
+            return _spectral_vectors(*given, start[number])
+
+        with ThreadPoolExecutor(FOLDS) as threads:
+            of_folds = list(threads.map(spectral_vectors, range(FOLDS)))
+        for number, (vector, sign) in enumerate(of_folds):
             length = np.sqrt((vector**2).sum(axis=1)).clip(min=1e-9)
             place = np.flatnonzero(fold == number)
             a, b = self.pairs.a[place], self.pairs.b[place]
-            unit = vector / length[:, None]
             found[place, 0] = pair_products(vector * sign, vector, a, b)
+            unit = vector / length[:, None]
             found[place, 1] = pair_products(unit, unit, a, b)
         return found
 
@@ -178,16 +209,33 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
     return centred
 
 
-def _spectral_vectors(matrix: Any, rng: np.random.Generator) -> tuple[Array, Array]:
+def _spectral_vectors(
+    ends: Array, num_nodes: int, weight: Array, basis: Array
+) -> tuple[Array, Array]:
     """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ."""
-    strength = matrix.sum(axis=1)
+    both = np.concatenate([weight, weight])
+    strength = np.bincount(ends.ravel(), weights=both, minlength=num_nodes)
     root = 1 / np.sqrt(strength + max(strength.mean(), 1e-9))
-    scaled = sparse.diags_array(root) @ matrix @ sparse.diags_array(root)
-    scaled = sparse.csr_array(scaled, dtype=np.float32)
-    number = len(strength)
-    basis = rng.standard_normal((number, min(RANK, number)), dtype=np.float32)
+    scaled = (weight * root[ends[0]] * root[ends[1]]).astype(np.float32)
+    matrix = adjacency(ends, num_nodes, scaled)
     for _ in range(STEPS):
-        basis = np.linalg.qr(scaled @ basis)[0]
-    small = basis.T @ (scaled @ basis)
+        basis = _orthogonal(matrix @ basis)
+    small = basis.T @ (matrix @ basis)
     size, turn = np.linalg.eigh((small + small.T) / 2)
     return (basis @ turn) * np.sqrt(np.abs(size)), np.sign(size)
+
+
+def _orthogonal(basis: Array) -> Array:
+    """A basis of the same space, [N, R], 0 where columns depend on others.
+
+    By its products, which takes one pass; QR of so tall a matrix takes many.
+    """
+    products = np.zeros((basis.shape[1],) * 2)
+    for first in range(0, len(basis), ROWS):
+        part = basis[first : first + ROWS].astype(float)
+        products += part.T @ part
+    size, turn = np.linalg.eigh(products)
+    kept = size > NO_DIRECTION * size[-1]
+    scale = np.where(kept, 1 / np.sqrt(np.where(kept, size, 1)), 0)
+    found: Array = basis @ (turn * scale).astype(np.float32)
+    return found

@@ -14,6 +14,7 @@ from sgat.judging import shares
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
 from sgat.judging.pairs import Pairs
 from sgat.judging.signals import Signals
+from sgat.ops.blocks import by_rows
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[str], None]
@@ -90,7 +91,7 @@ def assess(
     signals = Signals(ends, num_nodes, x, pairs, label, seed)
     degrees = signals.degrees[pairs.edges]
     centred = degrees - degrees.mean(axis=0)
-    group = (label >= 0)[ends].sum(axis=0)
+    group = (label >= 0)[ends].sum(axis=0, dtype=np.int8)
     traits = [centred, (group == 1)[:, None], (group == 2)[:, None]]
 
     def scores(
@@ -104,16 +105,23 @@ def assess(
             signals.degrees[pairs.swapped],
         )
 
+    def posterior(score: Array, prior: Array) -> Array:
+        likely = shares.likelihood(score, prior)
+        found: Array = by_rows(lambda odds, real: expit(odds - real), prior, likely)
+        return found
+
     def suspect(score: Array) -> tuple[Array, Array]:
         """P(wrong) and its prior log-odds, suspicion against nodes counted."""
-        prior = shares.fit_prior(score, np.concatenate(traits, axis=1, dtype=float))
+        prior = shares.fit_prior(
+            score, np.concatenate(traits, axis=1, dtype=np.float32)
+        )
         for _ in range(3):
-            wrong = expit(prior - shares.likelihood(score, prior))
+            wrong = posterior(score, prior)
             more = shares.suspicion(ends, num_nodes, wrong)
             prior = shares.fit_prior(
-                score, np.concatenate([*traits, more], axis=1, dtype=float)
+                score, np.concatenate([*traits, more], axis=1, dtype=np.float32)
             )
-        return expit(prior - shares.likelihood(score, prior)), prior
+        return posterior(score, prior), prior
 
     by_content = weight = np.ones(count)
     first = None
@@ -131,10 +139,11 @@ def assess(
         score = scores(found, TREES, signals.num_free, heed)
         wrong, prior = suspect(score)
         # Where real edges look like swapped pairs, these say nothing of a single edge.
-        end = shares.low_end(score, centred, _unaimed(group))
-        doubtful = wrong * shares.between(end.separation, shares.USEFUL)
+        low = shares.low_end(score, centred, _unaimed(group))
+        doubtful = wrong * shares.between(low.separation, shares.USEFUL)
         heed = np.maximum(1 - doubtful, LEAST_HEED)
         weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
+    del by_content, weight
     say("counting wrong edges")
     loose = normal_scores(
         *contrast(
@@ -152,7 +161,7 @@ def assess(
         score,
         loose,
         prior,
-        centred,
+        low,
         group,
         shares.suspicion(ends, num_nodes, wrong)[:, 0],
         ring=np.zeros(count) if first is None else _in_rings(first, doubt, shared),
@@ -204,7 +213,7 @@ def _combine(
     score: Array,
     loose: Array,
     prior: Array,
-    degrees: Array,
+    by_traits: shares.LowEnd,
     group: Array,
     suspect: Array,
     *,
@@ -214,7 +223,6 @@ def _combine(
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
     everywhere = np.ones(count, dtype=bool)
-    by_traits = shares.low_end(score, degrees, _unaimed(group))
     evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
     useful = shares.between(by_traits.separation, shares.USEFUL)
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
@@ -266,7 +274,9 @@ def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
         np.bincount(flat, weights=part, minlength=num_nodes) for part in (both, both**2)
     )
     usual = squares / np.maximum(total, 1e-9)
-    weight: Array = np.minimum(1, real / np.sqrt(usual[ends[0]] * usual[ends[1]]))
+    weight: Array = by_rows(
+        lambda own, a, b: np.minimum(1, own / np.sqrt(usual[a] * usual[b])), real, *ends
+    )
     return weight
 
 
@@ -286,7 +296,9 @@ def _reasons(
         if not has_features:
             return np.zeros(len(wrong))
         pair = np.sort(found[pairs.any, column])
-        return np.searchsorted(pair, found[pairs.edges, column]) / len(pair)
+        value = found[pairs.edges, column]
+        place: Array = by_rows(lambda part: np.searchsorted(pair, part), value)
+        return place / len(pair)
 
     shared = found[pairs.edges, signals.shared] > 0
     suspect = shares.suspicion(ends, num_nodes, wrong)[:, 0] > 1.5

@@ -1,13 +1,17 @@
 """Request: a run as a user asks for it, and the folder and settings it begins with."""
 
+from __future__ import annotations
+
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgat.config import Config, DataConfig, TrainConfig, default_config, find_config
 from sgat.data.files.atomic import check_place, is_same_file
-from sgat.runs.folder import RunFolder
-from sgat.training.files import check_format, load_state, read_json
+
+# Settings alone, as of `sgat judge`, need no training, which takes a second to load.
+if TYPE_CHECKING:
+    from sgat.runs.folder import RunFolder
 
 OF_NAMED = ("normalise_features", "largest_component", "root")
 """Settings that go with the name of a data set."""
@@ -100,6 +104,8 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
 
     Without `out` the folder is runs/NAME, or runs/NAME-2 and so on if that is taken.
     """
+    from sgat.runs.folder import RunFolder
+
     settings = request.settings()
     folder = RunFolder(request.out or _free_folder(settings.data))
     if folder.path.exists() and not folder.path.is_dir():
@@ -121,6 +127,8 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
 
 def continue_run(request: Request) -> tuple[RunFolder, Config]:
     """The folder and settings of an interrupted run, which no change is made to."""
+    from sgat.runs.folder import RunFolder
+
     if request.out is None:
         raise ValueError("`resume` needs `out`, the folder of the run to go on.")
     folder = RunFolder(request.out)
@@ -164,6 +172,8 @@ def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> Non
 
 def _check_draft(folder: RunFolder) -> None:
     """Find out before the data is read that a run under way cannot go on."""
+    from sgat.training.files import check_format, load_state, read_json
+
     for path in (folder.path, folder.draft.path):
         check_place(path, "out")
     for path in folder.progress:

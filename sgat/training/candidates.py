@@ -57,7 +57,12 @@ TABLE = (
     Variant("layers, rows", {**DEEP, **ROWS}, {}, "rows"),
     Variant("layers, standard", {**DEEP, **STANDARD}),
     Variant("loose layers", {**DEEP, **LIGHT}, LOOSE),
-    Variant("layers, all edges", {**DEEP, **ALL_EDGES}, {}, "judged free"),
+    Variant(
+        "more layers, all edges",
+        {**DEEP, **LIGHT, "layers": 4, **STANDARD, **ALL_EDGES},
+        LOOSE,
+        "judged free",
+    ),
     Variant(
         "many layers, all edges",
         {**DEEP, **FAR, **ALL_EDGES},

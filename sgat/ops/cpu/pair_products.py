@@ -57,15 +57,11 @@ def mean_products_kernel(
         found[pair, 2] = both / max(length, 1e-9)
 
 
-def _ranges(number: int, width: int) -> list[threads.Range]:
-    return threads.ranges(np.arange(number + 1), width)
-
-
 def pair_products(left: Array, right: Array, a: Array, b: Array) -> Array:
     """left_a · right_b of pairs of rows, [P]."""
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     found = np.empty(len(a), dtype=left.dtype)
-    parts = _ranges(len(a), left.shape[1])
+    parts = threads.even_ranges(len(a), left.shape[1])
     threads.run(pair_products_kernel, parts, left, right, a, b, found)
     return found
 
@@ -76,7 +72,7 @@ def mean_products(
     """Products of vectors and means of pairs, [P, 3]."""
     u, total = np.ascontiguousarray(u), np.ascontiguousarray(total)
     found = np.empty((len(one[0]), 3), dtype=u.dtype)
-    parts = _ranges(len(found), 4 * u.shape[1])
+    parts = threads.even_ranges(len(found), 4 * u.shape[1])
     given = (u, total, strength, *one, *other, found)
     threads.run(mean_products_kernel, parts, *given)
     return found

@@ -73,6 +73,14 @@ def ranges(row_ptr: Array, width: int) -> list[Range]:
     return cut(row_ptr, 1 if is_little else RANGES_PER_THREAD * threads)
 
 
+def even_ranges(number: int, width: int) -> list[Range]:
+    """Ranges for `run` of rows with work of `width` each."""
+    threads = torch.get_num_threads()
+    is_little = threads == 1 or number * width < SERIAL_WORK
+    bounds = np.linspace(0, number, 2 if is_little else RANGES_PER_THREAD * threads + 1)
+    return list(itertools.pairwise(bounds.astype(int).tolist()))
+
+
 def run(kernel: Callable[..., Any], ranges: list[Range], *arguments: Any) -> None:
     """Call a kernel once for each range, on as many threads as torch uses.
 
