@@ -57,15 +57,14 @@ TABLE = (
     Variant("layers, rows", {**DEEP, **ROWS}, {}, "rows"),
     Variant("layers, standard", {**DEEP, **STANDARD}),
     Variant("loose layers", {**DEEP, **LIGHT}, LOOSE),
+    Variant("slow layers", {**DEEP, "dropout": 0.2}, {"lr": 0.003}),
+    Variant("layers, all edges", {**DEEP, **ALL_EDGES}, {}, "judged free"),
     Variant(
-        "more layers, all edges",
-        {**DEEP, **LIGHT, "layers": 4, **STANDARD, **ALL_EDGES},
-        LOOSE,
-        "judged free",
+        "many layers, all edges", {**DEEP, **FAR, **ALL_EDGES}, LOOSE, "judged free"
     ),
     Variant(
-        "many layers, all edges",
-        {**DEEP, **FAR, **ALL_EDGES},
+        "many layers, all edges, standard",
+        {**DEEP, **FAR, **ALL_EDGES, **STANDARD},
         LOOSE,
         "judged free",
     ),

@@ -45,7 +45,7 @@ def test_a_table_without_conditions_is_tried_in_full():
 
 def test_settings_that_were_chosen_stay():
     model = ModelConfig(hidden=7, dropout=0.3, steps=4)
-    train = TrainConfig(weight_decay=0.25)
+    train = TrainConfig(weight_decay=0.25, lr=0.02)
     found = candidates(model, train, [block_graph()])
     for each in found:
         assert (each.model.hidden, each.model.dropout, each.model.steps) == (7, 0.3, 4)

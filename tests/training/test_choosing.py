@@ -67,7 +67,7 @@ def test_rounds_leave_fewer_and_train_longer(whole):
     for trial in whole.chosen.tried:
         if trial.epochs:
             rungs.setdefault(trial.rung, []).append(trial)
-    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [14, 4, 2]
+    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [16, 4, 2]
     assert [rungs[rung][0].epochs for rung in (1, 2, LAST)] == [3, 8, 20]
     for rung, number in ((1, 4), (2, 2)):
         best = {rungs[rung][place].name for place in ranked(rungs[rung])[:number]}
