@@ -73,8 +73,6 @@ def transfer(
         raise ValueError(f"`csv` must be a file with rows, got {csv}.")
     seeds = range(seed_start, seed_start + runs)
     todo = measure.legs(names, chosen or measure.METHODS, seeds)
-    if missing:
-        todo = measure.without(todo, names, found)
     if not stored:
         place = str(chosen_device(device))
         root = None if data_root is None else str(data_root)
@@ -83,6 +81,8 @@ def transfer(
         )
         about = rows.circumstances(place)
         mine = todo[number - 1 :: total]
+        # Shards are dealt first: the file grows while others read it.
+        mine = measure.without(mine, names, found) if missing else mine
         with trainings_progress("transfer", quiet=quiet) as progress:
             for done, leg in enumerate(mine, 1):
                 for row in worker.rows(leg):

@@ -80,8 +80,6 @@ def unseen(
     names = cases.case_names(graphs or list(cases.GRAPHS), list(wanted))
     seeds = range(seed_start, seed_start + runs)
     todo = work.pieces(names, chosen, seeds)
-    if missing:
-        todo = work.without(todo, found)
     place = str(chosen_device("cpu" if only_judge or stored else device))
     root = None if data_root is None else str(data_root)
     source = cases.Cases(root=root, device=place, folder=judged)
@@ -90,6 +88,8 @@ def unseen(
             source.kept(name, number)
         return
     mine = [] if stored else work.shard_of(todo, *part)
+    # Shards are dealt first: the file grows while others read it.
+    mine = work.without(mine, found) if missing else mine
     total, done = sum(len(piece.seeds) for piece in mine), 0
     about = rows.circumstances(place)
     worker = work.Worker(source, device=place, epochs=epochs, capture=capture)

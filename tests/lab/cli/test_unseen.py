@@ -47,6 +47,14 @@ def test_what_is_there_is_not_done_again(place, capsys):
     assert len((place / "records/unseen.csv").read_text().splitlines()) == 3
 
 
+def test_shards_that_leave_out_what_is_there_do_all_together(place):
+    call = [*CALL, "--methods", "mlp-plain,mlp-strong", "--noise", "clean"]
+    for shard in ("1/2", "2/2"):
+        assert main([*call, "--runs", "1", "--missing", "--shard", shard]) == 0
+    # A header and two rows: the second shard knows what the first has written.
+    assert len((place / "records/unseen.csv").read_text().splitlines()) == 3
+
+
 def test_verdicts_can_be_made_beforehand(place, capsys):
     call = [*CALL, "--methods", "gcn", "--runs", "1", "--only-judge"]
     assert main([*call, "--noise", "clean", "--judged", "judged"]) == 0
