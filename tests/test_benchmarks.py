@@ -233,3 +233,14 @@ def test_the_cost_of_judging_is_that_of_the_command(script, tmp_path, monkeypatc
     (row,) = csv.DictReader((tmp_path / "judge_cost.csv").read_text().splitlines())
     assert row["edges"] == "3000" and float(row["processor"]) > 0
     assert 100 < float(row["peak_mib"]) < 4000
+
+
+def test_a_table_of_candidates_is_chosen_without_the_group(script):
+    left_out = script("left_out")
+    # Validation likes the second setting, tests like the first, but for the last case.
+    quality = np.array([[0.5, 0.9], [0.5, 0.9], [0.5, 0.9]])
+    test = np.array([[80.0, 60.0], [80.0, 60.0], [60.0, 80.0]])
+    assert left_out.chosen(quality[:2], test[:2], size=1) == [0]
+    assert left_out.picked(quality[2:], test[2:], [0]) == 60
+    assert left_out.picked(quality[2:], test[2:], [0, 1]) == 80
+    assert left_out.chosen(quality[2:], test[2:], size=2) == [1, 0]
