@@ -1,7 +1,5 @@
 """SGAT: layers sharing one set of gates, down to class scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import get_args
 
