@@ -1,7 +1,5 @@
 """Committee: several networks that answer together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

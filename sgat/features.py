@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sgat.graph.compressed_rows import by_column, once, pointers, to_scipy
+from sgat.graph.compressed_rows import by_column, entry_rows, once, pointers, to_scipy
 
 NARROW = 16
 
@@ -105,12 +105,7 @@ class SparseFeatures:
     @property
     def row(self) -> Tensor:
         """Row of each entry, [M] int64."""
-        return once(self.derived, "row", self._find_row)
-
-    def _find_row(self) -> Tensor:
-        every = torch.arange(self.shape[0], device=self.device)
-        count = self.row_ptr.diff()
-        return torch.repeat_interleave(every, count, output_size=len(self.column))
+        return once(self.derived, "row", lambda: entry_rows(self.row_ptr, self.column))
 
     @property
     def by_column(self) -> ColumnOrder:

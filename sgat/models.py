@@ -1,7 +1,5 @@
 """SGAT: layers sharing one set of gates, down to class scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import get_args
 
@@ -49,45 +47,27 @@ class SGAT(NodeClassifier):
     `DiffusionReadout`, and with `BeliefReadout` for graphs whose neighbours are often
     of another class; `DeepReadout` has layers with a path for the node itself.
 
-    Defaults are those of `ModelConfig`. Of the options that it leaves to the data,
-    read-out and scorer are the paper's here, and gates are not symmetric.
+    Arguments that are not listed are settings of `ModelConfig`, which has their
+    description and all defaults. Of those that it leaves to the data, read-out and
+    scorer are the paper's here, and gates are not symmetric.
 
     Args:
         in_channels: Number of input features K.
         hidden_channels: Width D of each head.
         out_channels: Number of classes C.
-        heads: Number of heads H of the hidden layers.
-        layers: Number of attention layers, or of those of "deep". With "beliefs" it is
-            the number of steps that beliefs travel, perhaps 0; "diffusion" does not use
-            it.
-        readout: "linear", "attention", "diffusion", "beliefs" or "deep".
-        steps: Number of steps that scores travel with "diffusion", perhaps 0.
-        restart: Share of a node's own scores in every step of "diffusion".
-        normalisation: "none", "layer" or "batch" after each layer of "deep".
-        output_heads: Heads of the output layer of the "attention" read-out.
-        activation: "relu" (the paper) or "elu" (the authors' code).
-        scaling: "none", "rows" or "standard": how features are scaled before all else,
-            see `FeatureScaling`. Training fits it; judging takes features as they are.
-        dropout: Share of features to drop before every projection in training.
-        attention_dropout: Share of coefficients a_ij to drop in training.
-        gate_mode: "inductive" scores edges from features and works on any graph;
-            "transductive" learns one free log α for each edge of one graph.
-        num_edges: Number of edges of that graph; needed by "transductive" only.
+        scaling: See `FeatureScaling`. Training fits it; judging takes features as they
+            are.
+        num_edges: Number of edges of the graph; needed by transductive gates only.
         scorer: Source of inductive gates: a name of `sgat.scorers.SCORERS`, or a
             module; None for the additive scorer of the paper. With "evidence" gates go
             by `Graph.log_odds`, see `judged`; with "revised" training corrects them.
         judged_edges: "remove", "weigh" or "all": what is done with these odds, see
             `EvidenceScorer`. "weigh" has gates of its own.
-        rank: Length of the vectors, or width, of a scorer chosen by name.
         gate_bias: Start of a learned scalar in every log α; None leaves it out. With
             "evidence" it stays where it starts, unless training has a budget (`keep`).
         symmetric: Keep or remove both directions of an edge together (undirected
             graphs only).
-        bias: Add learned vectors to the layers' outputs.
-        residual: Add each layer's input to its output.
         gates: Distribution of the gates; None for the hard concrete of the paper.
-        init_gain: Scale of the initial weights (Xavier).
-        backend: Implementation of the operations.
     """
 
     def __init__(
@@ -372,15 +352,8 @@ class SGAT(NodeClassifier):
 
         The gates stay as they were: prune again when weights change, or features, if
         gates depend on them. Pruning takes as long as it saves in some tens of passes;
-        for a single one, give the graph.
-
-        Args:
-            x: Node features, dense or sparse, [N, K].
-            edge_index: Rows `src` and `dst`, [2, E], PyG's `EdgeIndex`, or a `Graph`.
-            edge_weight: Weights A_ij ≥ 0 of the edges, [E].
-
-        Returns:
-            The open edges in a graph of their own, to be given in place of a graph.
+        for a single one, give the graph. Arguments are as of `compute`; the open edges
+        have a graph of their own, and are given in place of one.
         """
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating

@@ -1,5 +1,6 @@
 """The command line: one file per verb, each thin over the library."""
 
+import json
 import logging
 import os
 import re
@@ -98,6 +99,11 @@ def run_app(
         print(f"error: {as_options(app, _sentence(error), given)}", file=sys.stderr)
         return 1
     return 0
+
+
+def show(record: Any, text: str, *, as_json: bool, indent: int | None = 2) -> None:
+    """Print a result: as text for people, or as JSON for machines."""
+    typer.echo(json.dumps(record, indent=indent) if as_json else text)
 
 
 def as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str:

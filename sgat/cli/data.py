@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, show
 from sgat.cli.options import DATA_ROOT, JSON, QUIET, Given, comma_list, with_settings
 from sgat.cli.progress import download_bar
 from sgat.config import DataConfig, FileOptions
@@ -32,7 +31,7 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
     from sgat.data.fetch import data_root, missing_files
 
     root = data_root(data_root_)
-    rows = []
+    rows, lines = [], []
     for name, benchmark in CATALOGUE.items():
         raw = benchmark.raw
         missing = [] if raw is None else missing_files(raw, root)
@@ -46,12 +45,10 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
                 "folder": raw and str(root / raw.folder),
             }
         )
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    for row in rows:
-        here = "here   " if row["available"] else "missing"
-        typer.echo(f"{row['name']:<13} {here}  {row['split']:<10} {row['title']}")
+        here = "missing" if missing else "here   "
+        split, title = benchmark.default_split, benchmark.title
+        lines.append(f"{name:<13} {here}  {split:<10} {title}")
+    show(rows, "\n".join(lines), as_json=as_json)
 
 
 @data_app.command(
@@ -76,16 +73,8 @@ def info(
         loaded = load_configured(
             asked, seed=seed, progress=progress, for_training=False
         )
-    show(describe(loaded.graphs), as_json=as_json)
-
-
-def show(statistics: Statistics, *, as_json: bool) -> None:
-    """Print the statistics of a data set, as text or as JSON."""
-    if as_json:
-        typer.echo(json.dumps(statistics.to_dict(), indent=2))
-        return
-    for line in _lines(statistics):
-        typer.echo(line)
+    found = describe(loaded.graphs)
+    show(found.to_dict(), "\n".join(_lines(found)), as_json=as_json)
 
 
 def _lines(data: Statistics) -> Iterator[str]:
@@ -167,18 +156,11 @@ def convert(
         edges, nodes, out, nodes_out, options=options, format=to, columns=kept
     )
     written = [str(path) for path in (out, nodes_out) if path is not None]
-    if as_json:
-        record = {
-            "nodes": graph.data.num_nodes,
-            "rows": len(graph.edges),
-            "written": written,
-        }
-        typer.echo(json.dumps(record))
-    elif not quiet:
-        typer.echo(
-            f"{graph.data.num_nodes} nodes and {len(graph.edges)} edge rows written to"
-            f" {' and '.join(written)}"
-        )
+    size, rows = graph.data.num_nodes, len(graph.edges)
+    record = {"nodes": size, "rows": rows, "written": written}
+    text = f"{size} nodes and {rows} edge rows written to {' and '.join(written)}"
+    if as_json or not quiet:
+        show(record, text, as_json=as_json, indent=None)
 
 
 class Kind(StrEnum):
@@ -232,19 +214,17 @@ def inject(
     files = write_injected(graphs, out)
     num_edges = sum(injected.data.graph.num_edges for injected in graphs)
     num_added = sum(int(injected.added.sum()) for injected in graphs)
-    if as_json:
-        result = {
-            "name": name,
-            "kind": kind.value,
-            "rate": rate,
-            "seed": seed,
-            "edges": num_edges,
-            "added": num_added,
-            "files": [str(file) for file in files],
-        }
-        typer.echo(json.dumps(result))
-        return
-    typer.echo(
+    result = {
+        "name": name,
+        "kind": kind.value,
+        "rate": rate,
+        "seed": seed,
+        "edges": num_edges,
+        "added": num_added,
+        "files": [str(file) for file in files],
+    }
+    text = (
         f"{num_added:,} {kind.value} edges added to {num_edges - num_added:,},"
         f" written to {out}."
     )
+    show(result, text, as_json=as_json, indent=None)

@@ -1,6 +1,5 @@
 """`sgat fit`: train on a data set or on files, and write a run folder."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import typer
 
-from sgat.cli import INTERRUPTED, app, as_options
+from sgat.cli import INTERRUPTED, app, as_options, show
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
 from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
@@ -78,7 +77,7 @@ def fit(
                 progress=progress,
             )
     try:
-        with training_progress(settings.train.epochs, quiet=quiet) as show:
+        with training_progress(settings.train.epochs, quiet=quiet) as tell:
             outcome = run(
                 folder,
                 settings,
@@ -86,8 +85,8 @@ def fit(
                 loaded=loaded,
                 pruned=request.pruned,
                 tensorboard=tensorboard,
-                on_epoch=show,
-                on_step=show,
+                on_epoch=tell,
+                on_step=tell,
             )
     except KeyboardInterrupt:
         if folder.is_under_way:
@@ -102,10 +101,8 @@ def fit(
             file=sys.stderr,
         )
         raise typer.Exit(INTERRUPTED)
-    if as_json:
-        typer.echo(json.dumps(outcome.summary, indent=2))
-    else:
-        typer.echo(describe(outcome.summary, outcome.files))
+    text = describe(outcome.summary, outcome.files)
+    show(outcome.summary, text, as_json=as_json)
 
 
 def go_on(folder: Path, pruned: Path | None) -> str:

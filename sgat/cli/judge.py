@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, show
 from sgat.cli.options import JSON, QUIET, Given, option, with_settings
 from sgat.cli.progress import counting, stage_progress
 from sgat.config import DataConfig, FileOptions
@@ -111,7 +110,7 @@ def judge(
         "written": [str(path) for path in outputs.values() if path is not None],
         "seconds": round(time.perf_counter() - start, 3),
     }
-    typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary, why))
+    show(summary, describe(summary, why), as_json=as_json)
 
 
 def _as_files(loaded: Loaded) -> FileGraph:

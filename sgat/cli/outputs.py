@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgat.config import DataConfig
-from sgat.data.files.atomic import check_place, is_same_file
+from sgat.data.files.atomic import check_new_file, check_place, is_same_file
 
 if TYPE_CHECKING:
     from sgat.runs.folder import RunFolder
@@ -31,12 +31,7 @@ def check_outputs(
     for option, path in outputs.items():
         if path is None:
             continue
-        if path.is_dir():
-            raise ValueError(f"`--{option}` must be a file, got the folder {path}.")
-        if not path.absolute().parent.is_dir():
-            raise ValueError(
-                f"`--{option}` must be in a folder that exists, got {path}."
-            )
+        check_new_file(path, f"--{option}")
         check_place(path, option)
         if folder is not None and folder.holds(path):
             raise ValueError(

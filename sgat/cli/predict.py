@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, show
 from sgat.cli.options import DATA, DATA_ROOT, JSON, QUIET, Given, option, with_settings
 from sgat.cli.progress import counting
 from sgat.config import FileOptions
@@ -82,10 +81,8 @@ def predict(
             if path is not None:
                 write_table(table, path)
     written = [str(path) for path in outputs.values() if path is not None]
-    if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "written": written}, indent=2))
-    else:
-        typer.echo(describe(found, written))
+    record = {**found.to_dict(), "written": written}
+    show(record, describe(found, written), as_json=as_json)
 
 
 def describe(found: Prediction, written: list[str]) -> str:

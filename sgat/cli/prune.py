@@ -1,13 +1,12 @@
 """`sgat prune`: remove edges from a table, with a finished run or as it was judged."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from sgat.cli import app, as_options
+from sgat.cli import app, as_options, show
 from sgat.cli.options import JSON, PANELS, QUIET, Given, option, with_settings
 from sgat.cli.progress import counting, stage_progress
 from sgat.config import FileOptions
@@ -69,7 +68,7 @@ def prune(
         summary = prune_run(asked, stages.tell, watch)
     for note in summary["notes"]:
         print(f"note: {as_options(app, note, ['prune'])}", file=sys.stderr)
-    typer.echo(json.dumps(summary, indent=2) if as_json else describe(summary))
+    show(summary, describe(summary), as_json=as_json)
 
 
 def describe(summary: dict[str, Any]) -> str:

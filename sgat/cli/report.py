@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, show
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
 from sgat.cli.progress import counting
 
@@ -65,10 +64,7 @@ def report(
     if not quiet:
         for note in written.notes:
             print(f"note: {note}", file=sys.stderr)
-    if as_json:
-        typer.echo(json.dumps(written.to_dict(), indent=2))
-    else:
-        typer.echo(describe(written))
+    show(written.to_dict(), describe(written), as_json=as_json)
     if open_ and not webbrowser.open(path.absolute().as_uri()):
         print(f"note: no browser could be started; open {path}", file=sys.stderr)
 

@@ -72,9 +72,7 @@ def load(
     graphs, published = read(benchmark, where, download=download, progress=progress)
     if largest_component:
         kept = [nodes_of_largest_component(data.graph) for data in graphs]
-        graphs = [
-            restrict(data, nodes) for data, nodes in zip(graphs, kept, strict=True)
-        ]
+        graphs = list(map(restrict, graphs, kept))
         published = [part.restrict(kept[0]) for part in published]
     if benchmark.normalise if normalise_features is None else normalise_features:
         graphs = [

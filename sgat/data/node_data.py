@@ -76,6 +76,14 @@ class NodeData:
         """Whether a node can have several labels at once."""
         return self.y.dim() == 2
 
+    @property
+    def role(self) -> Tensor:
+        """Place of the role of each node in `ROLES`, -1 for none, [N]."""
+        role = torch.full((self.num_nodes,), -1)
+        for place, name in enumerate(ROLES):
+            role[getattr(self, name).cpu()] = place
+        return role
+
     def with_split(self, train: Tensor, val: Tensor, test: Tensor) -> NodeData:
         """The same data with other roles for the nodes."""
         return dataclasses.replace(self, train=train, val=val, test=test)

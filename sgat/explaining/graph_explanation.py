@@ -73,14 +73,8 @@ def explain_graph(
 ) -> GraphExplanation:
     """Describe what was removed from a graph, and which kept edges matter most.
 
-    See `describe_removal` and `important_edges`.
-
-    Args:
-        model: The trained network, in evaluation mode.
-        scored: The graphs with their scores, such as `SGATClassifier.scored_`.
-        graph: Name of the graph, where there are several.
-        top: Most kept edges to list.
-        progress: Called with the number of edges dropped so far, and of all.
+    See `describe_removal` and `important_edges`, of which `top` are listed at most;
+    the other arguments are as of `explain_node`.
 
     Raises:
         ValueError: If there is no such graph.

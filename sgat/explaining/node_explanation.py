@@ -134,7 +134,7 @@ def explain_node(
         graph=data.name,
         verdict=verdict_of(data, part.prediction[number], part.probability[number]),
         label=label_of(data, data.y[number]),
-        split=next((r for r in ROLES if bool(getattr(data, r)[number])), None),
+        split=(*ROLES, None)[int(data.role[number])],
         own_share=None if loop is None else _own_share(model, float(loop[number])),
         reach=model.reach,
         alone=verdict_from(data, changed[0]),

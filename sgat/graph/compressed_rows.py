@@ -40,6 +40,12 @@ def pointers(row: Tensor, num_rows: int) -> Tensor:
     return torch.cat([count.new_zeros(1), count.cumsum(0)])
 
 
+def entry_rows(row_ptr: Tensor, column: Tensor, dtype: Any = torch.int64) -> Tensor:
+    """Row of each entry, [M]."""
+    row = torch.arange(len(row_ptr) - 1, device=row_ptr.device, dtype=dtype)
+    return torch.repeat_interleave(row, row_ptr.diff(), output_size=len(column))
+
+
 def to_scipy(
     row_ptr: Tensor, column: Tensor, value: Array, shape: tuple[int, int]
 ) -> Any:
@@ -73,8 +79,7 @@ def by_column(
     # Stable, so that entries of a column stay in the order of their rows.
     sorted_column, entry = torch.sort(column, stable=True)
     bounds = torch.arange(num_columns + 1, device=column.device, dtype=column.dtype)
-    row = torch.arange(num_rows, device=column.device, dtype=index_type(num_rows))
-    row = torch.repeat_interleave(row, row_ptr.diff(), output_size=num_entries)
+    row = entry_rows(row_ptr, column, index_type(num_rows))
     return (
         torch.searchsorted(sorted_column, bounds),
         row[entry],

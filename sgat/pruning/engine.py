@@ -3,8 +3,6 @@
 Tested in tests/pruning/test_duckdb_engine.py.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sgat.data.files.atomic import is_same_file
+from sgat.data.files.csv_format import DELIMITERS
 from sgat.data.files.source import check_file, check_names, listed
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 Kind = Literal["integer", "string", "text"]
 """Type of the ids of a column; the cells of a text file have no type of their own."""
 

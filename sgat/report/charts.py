@@ -155,7 +155,11 @@ def line_chart(
     with_zero: bool = False,
     mark: Mark | None = None,
 ) -> Chart:
-    """Lines over common x values, with an upright mark at a notable place."""
+    """Lines over common x values, with an upright mark at a notable place.
+
+    Lines without any value are left out.
+    """
+    series = [line for line in series if any(value is not None for value in line.y)]
     x_low, x_high = (min(x), max(x)) if len(x) else (0.0, 1.0)
     if x_low == x_high:
         x_low, x_high = x_low - 0.5, x_high + 0.5

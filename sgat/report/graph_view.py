@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.data.node_data import ROLES, NodeData
+from sgat.data.node_data import NodeData
 from sgat.report.layout import layout_nodes
 from sgat.report.page import escape
 from sgat.scored import ScoredGraph
@@ -122,7 +122,7 @@ def build_view(
         "allEdges": graph.num_edges,
         "ids": ids,
         "longestId": longest,
-        "split": packed(_splits(data)[node], "u1"),
+        "split": packed(data.role.numpy()[node] + 1, "u1"),
         "pointer": packed(pointer, "i4"),
         "src": packed(number[src[edge]], "i4"),
         "score": packed(scores.log_alpha.numpy()[edge], "f4"),
@@ -186,14 +186,6 @@ def _ids(data: NodeData, node: Array) -> tuple[list[str] | None, int | None]:
     longest = max(MOST_ID_BYTES // len(ids), LEAST_ID)
     cut = [i if len(i) <= longest else i[: longest - 1] + "…" for i in ids]
     return cut, longest
-
-
-def _splits(data: NodeData) -> Array:
-    """0 for no role, then 1 + the place of the role in `ROLES`, [N]."""
-    split = np.zeros(data.num_nodes, dtype=np.uint8)
-    for place, role in enumerate(ROLES):
-        split[getattr(data, role).numpy()] = place + 1
-    return split
 
 
 def _classes(scored: ScoredGraph, node: Array) -> dict[str, Any]:

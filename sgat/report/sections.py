@@ -62,11 +62,10 @@ def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card
         key: str, what: str, y_title: str, *lines: tuple[str, str], **options: Any
     ) -> Chart:
         named = [Series(title, column.get(name, [])) for title, name in lines]
-        known = [line for line in named if any(v is not None for v in line.y)]
         mark = Mark(best_epoch, f"model of epoch {best_epoch}")
         options |= {"x_title": "epoch", "y_title": y_title, "mark": mark}
         return line_chart(
-            key, f"{what} over the epochs", column["epoch"], known, **options
+            key, f"{what} over the epochs", column["epoch"], named, **options
         )
 
     labels = ("training labels", "data_loss"), ("validation", "val_loss")
@@ -120,18 +119,13 @@ def score_cards(
         mark=Mark(threshold, f"threshold {number(threshold)}"),
     )
     trained = next(point for point in curve if point.is_trained)
-    roles = {
-        "validation": [point.validation for point in curve],
-        "test": [point.test for point in curve],
-    }
     removal = line_chart(
         "removal",
         f"{score_title} against the share of edges removed",
         [point.removed for point in curve],
         [
-            Series(role, values, has_markers=True)
-            for role, values in roles.items()
-            if any(value is not None for value in values)
+            Series("validation", [point.validation for point in curve], True),
+            Series("test", [point.test for point in curve], True),
         ],
         x_title="share of edges removed",
         y_title=score_title,

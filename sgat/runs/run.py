@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 import logging
 import secrets
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import torch
 from sgat.config import Config, default_config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.files import from_node_data, write_pruned
+from sgat.data.files.atomic import check_new_file
 from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
 from sgat.runs.finished_run import open_run
@@ -23,6 +23,7 @@ from sgat.runs.results import write_results
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
 from sgat.training.choosing import Search, Step
+from sgat.training.files import read_json
 from sgat.training.result import EpochRecord
 from sgat.training.saved_model import missing_folders
 
@@ -125,7 +126,7 @@ def write_pruned_file(loaded: Loaded, scores: EdgeScores, path: Path) -> None:
 
 
 def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
-    summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+    summary = read_json(folder.summary)
     note = f"{folder.path} was finished already; {what}"
     return RunOutcome(summary, summary["epochs"], _files(folder), (note,))
 
@@ -145,11 +146,8 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
             f"`pruned` writes one graph, got {len(loaded.graphs)}; their kept edges"
             " are in edges.parquet."
         )
-    if path.is_dir():
-        raise ValueError(f"`pruned` must be a file, got the folder {path}.")
+    check_new_file(path, "pruned")
     format = format_of(path, None, GRAPH_FORMATS)
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"`pruned` must be in a folder that exists, got {path}.")
     open_ = torch.ones(loaded.graphs[0].graph.num_edges)
     trial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.trial")
     graph = loaded.files or from_node_data(loaded.graphs[0])

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sgat.data.files.ids import positions, to_numpy
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.graph import Graph
 from sgat.runs.folder import RunFolder
 from sgat.scored import EdgeScores, ScoredGraph
@@ -22,7 +22,6 @@ Array = np.ndarray[Any, Any]
 
 ROWS_AT_ONCE = 1 << 20
 """Rows of the edge table that are read in one go."""
-ROLES = ("train", "val", "test")
 
 
 class Rows(NamedTuple):
@@ -140,15 +139,15 @@ class StoredGraph:
         if not self._is_multilabel:
             classes = pa.array(self._classes)
             return torch.from_numpy(positions(table.column(what), classes))
-        columns = [table.column(f"{what}_{name}").to_numpy() for name in self._classes]
-        return torch.from_numpy(np.stack(columns, axis=1))
+        return self._by_class(table, what)
 
     def _predictions(self, table: Any) -> tuple[Tensor, Tensor]:
-        columns = [
-            table.column(f"probability_{name}").to_numpy() for name in self._classes
-        ]
-        probability = torch.from_numpy(np.stack(columns, axis=1))
-        return self._labels(table, "prediction"), probability
+        return self._labels(table, "prediction"), self._by_class(table, "probability")
+
+    def _by_class(self, table: Any, what: str) -> Tensor:
+        """The columns of all classes, [N, C]."""
+        columns = [table.column(f"{what}_{name}").to_numpy() for name in self._classes]
+        return torch.from_numpy(np.stack(columns, axis=1))
 
     def _rows(self, ids: Array | None, num_nodes: int, graph: str | None) -> Rows:
         """The edges of a graph; None is the only one."""

@@ -5,6 +5,7 @@ test_judged_data.py, test_judged_use.py and test_scaled_data.py.
 """
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -107,35 +108,13 @@ def build_sgat(
     for name in ("scorer", "readout"):
         if getattr(config, name) == "auto":
             raise ValueError(f"`{name}` must not be auto here; see `resolved`.")
-    assert config.readout != "auto"
-    return SGAT(
-        in_channels,
-        config.hidden,
-        out_channels,
-        heads=config.heads,
-        layers=config.layers,
-        readout=config.readout,
-        steps=config.steps,
-        restart=config.restart,
-        normalisation=config.normalisation,
-        output_heads=config.output_heads,
-        activation=config.activation,
-        scaling=config.scaling,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        gate_mode=config.gate_mode,
-        num_edges=num_edges,
-        scorer=config.scorer,
-        judged_edges=config.judged_edges,
-        rank=config.rank,
-        gate_bias=config.gate_bias_start if config.gate_bias else None,
-        symmetric=bool(config.symmetric),
-        bias=config.bias,
-        residual=config.residual,
-        gates=chosen_gates(config),
-        init_gain=config.init_gain,
-        backend=config.backend,
-    )
+    shared = inspect.signature(SGAT).parameters.keys() & vars(config).keys()
+    options: dict[str, Any] = {name: getattr(config, name) for name in shared}
+    # Settings that have another form as arguments.
+    options["gate_bias"] = config.gate_bias_start if config.gate_bias else None
+    options["symmetric"] = bool(config.symmetric)
+    options |= {"num_edges": num_edges, "gates": chosen_gates(config)}
+    return SGAT(in_channels, config.hidden, out_channels, **options)
 
 
 def fresh_model(

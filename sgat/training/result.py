@@ -72,27 +72,18 @@ class Chosen:
 class Result:
     """A trained model and how it got there.
 
-    Attributes:
-        model: The selected model, in evaluation mode.
-        graphs: The data as the model saw it: on its device, with all that was worked
-            out before training. Give these, and nothing is worked out again.
-        records: One record per epoch.
-        best_epoch: The epoch the model was taken from, from 1.
-        snapshots: Scores and predictions on the first graph at some epochs.
-        calibration: Temperature of the class scores, which the model has; None if it
-            was interrupted.
-        interrupted: Whether training was stopped before its end and can be resumed.
-        chosen: What was taken of several candidates; None where nobody chose.
+    `graphs` are the data as the model saw it: on its device, with all that was worked
+    out before training. Give these, and nothing is worked out again.
     """
 
-    model: NodeClassifier
+    model: NodeClassifier  # the selected one, in evaluation mode
     graphs: list[NodeData]
-    records: list[EpochRecord]
-    best_epoch: int
-    snapshots: list[Snapshot]
-    calibration: Calibration | None = None
-    interrupted: bool = False
-    chosen: Chosen | None = None
+    records: list[EpochRecord]  # one per epoch
+    best_epoch: int  # the epoch the model was taken from, from 1
+    snapshots: list[Snapshot]  # at some epochs
+    calibration: Calibration | None = None  # which the model has; None if interrupted
+    interrupted: bool = False  # whether it was stopped before its end; can be resumed
+    chosen: Chosen | None = None  # of several candidates; None where nobody chose
 
     @property
     def sgat(self) -> SGAT:

@@ -20,6 +20,17 @@ def test_selected_edges_bring_their_columns():
     assert block_graph().select_edges(kept).graph.log_odds is None
 
 
+def test_the_role_of_a_node_is_its_place_among_the_roles():
+    data = block_graph()
+    nobody = torch.zeros_like(data.train)
+    first, second, third = (
+        nobody.index_fill(0, torch.tensor(n), True) for n in (2, 3, 5)
+    )
+    role = data.with_split(first, second, third).role
+    assert role[:7].tolist() == [-1, -1, 0, 1, -1, 2, -1]
+    assert data.with_split(nobody, nobody, nobody).role.eq(-1).all()
+
+
 def spoiled(**changes):
     data = block_graph()
     x, y = data.x.clone(), data.y.clone()

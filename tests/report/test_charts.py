@@ -99,6 +99,12 @@ def test_a_single_epoch_and_no_epoch_can_be_drawn():
     assert "<svg" in line_chart("k", "t", [], [], **titles()).svg
 
 
+def test_lines_without_any_value_are_left_out():
+    lines = [Series("a", [None, None]), Series("b", [None, 1.0]), Series("c", [])]
+    chart = line_chart("k", "t", [0, 1], lines, **titles())
+    assert chart.data["names"] == ["b"]
+
+
 def test_stacked_bars_are_as_high_as_their_counts():
     counts = [("kept", [3, 0, 1]), ("removed", [1, 2, 0])]
     chart = histogram(

@@ -20,6 +20,14 @@ def check_place(path: Path, argument: str) -> None:
         )
 
 
+def check_new_file(path: Path, argument: str) -> None:
+    """Refuse, before any work, a folder, and a file in a folder that is not there."""
+    if path.is_dir():
+        raise ValueError(f"`{argument}` must be a file, got the folder {path}.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"`{argument}` must be in a folder that exists, got {path}.")
+
+
 def is_same_file(one: Path, other: Path) -> bool:
     """Whether two paths are one file, be it through links, or would be."""
     if os.path.realpath(one) == os.path.realpath(other):

@@ -23,20 +23,14 @@ MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "No
 
 def is_string(kind: Any) -> bool:
     """Whether an Arrow type holds strings."""
-    return bool(
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-    )
+    tests = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+    return any(test(kind) for test in tests)
 
 
 def is_number(kind: Any) -> bool:
     """Whether an Arrow type holds numbers."""
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-    )
+    tests = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal
+    return any(test(kind) for test in tests)
 
 
 def decoded(column: Any) -> Any:

@@ -36,7 +36,7 @@ def node_table(data: NodeData) -> Any:
             columns[f"label_{name}"] = column.astype(np.int8)
     else:
         columns["label"] = _named(data.classes, data.y)
-    return pa.table({**columns, "split": _split(data)})
+    return pa.table({**columns, "split": _named(ROLES, data.role)})
 
 
 def prediction_table(data: NodeData, probability: Tensor) -> Any:
@@ -64,17 +64,10 @@ def prediction_table(data: NodeData, probability: Tensor) -> Any:
         best = probability.argmax(dim=1) if shape[1] else torch.full(shape[:1], -1)
         columns["prediction"] = _named(data.classes, best)
         columns["label"] = _named(data.classes, y)
-    columns["split"] = _split(data)
+    columns["split"] = _named(ROLES, data.role)
     for number, name in enumerate(data.classes):
         columns[f"probability_{name}"] = probability[:, number].float().numpy()
     return pa.table(columns)
-
-
-def _split(data: NodeData) -> Any:
-    role = torch.full((data.num_nodes,), -1)
-    for number, name in enumerate(ROLES):
-        role[getattr(data, name).cpu()] = number
-    return _named(ROLES, role)
 
 
 def _named(names: tuple[Any, ...], index: Tensor) -> Any:

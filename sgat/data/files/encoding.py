@@ -71,13 +71,6 @@ class Encoding:
         return msgspec.convert(json.loads(text), cls)
 
 
-def fit_columns(
-    source: Source, names: list[str], options: FileOptions
-) -> tuple[FeatureColumn, ...]:
-    """Decide how each of the columns becomes features."""
-    return tuple(_fit(source, name, options) for name in names)
-
-
 def encode(
     source: Source, columns: tuple[FeatureColumn, ...], *, ignore_unknown: bool = False
 ) -> Features:
@@ -108,7 +101,8 @@ def encode(
     return torch.from_numpy(x).to(torch.get_default_dtype())
 
 
-def _fit(source: Source, name: str, options: FileOptions) -> FeatureColumn:
+def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn:
+    """Decide how a column becomes features."""
     column = source.column(name, "features")
     kind = decoded(column).type
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):

@@ -102,21 +102,10 @@ def write_pruned(
     nodes: str | Path | None = None,
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Write the smaller graph: the rows of `pruned_table`, which says the rest.
+    """Write the smaller graph: the rows of `pruned_table`, as `write_graph` does it.
 
-    Args:
-        graph: The graph and its tables.
-        kept: Whether each edge is kept, [E] bool.
-        factor: Factor by which the weight of each edge is multiplied, [E].
-        path: The file; see `write_graph` for what each format holds.
-        format: Its format; None goes by its suffix, or is that of the input if the
-            path has none.
-        nodes: A file for the node table too; None writes none.
-        columns: Further columns of the edge table to keep; None keeps all.
-
-    Raises:
-        ValueError: If the format cannot hold a column; nothing is written then.
-        OSError: If the file cannot be written; it names the file.
+    Arguments and errors are those of the two. A path without a suffix is written in the
+    format of the input, unless `format` says another.
     """
     if format is None and not Path(path).suffix:
         format = graph.edges_format

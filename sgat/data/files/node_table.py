@@ -18,7 +18,7 @@ from sgat.data.files.columns import (
     typed_text,
     with_nulls,
 )
-from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_columns
+from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_column
 from sgat.data.files.source import Source
 from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
@@ -54,10 +54,11 @@ def read_nodes(
         source.column(name, "a label")
     if options.label is not None:
         source.column(options.label, "the label")
-    names = _feature_names(source, options, split)
-    features = (
-        fit_columns(source, names, options) if encoding is None else encoding.features
-    )
+    if encoding is None:
+        names = _feature_names(source, options, split)
+        features = tuple(fit_column(source, name, options) for name in names)
+    else:
+        features = encoding.features
     x = (
         encode(source, features, ignore_unknown=options.unknown_category == "zero")
         if features

@@ -36,33 +36,23 @@ EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
 class FileGraph:
     """A graph ready for training, and the tables to write results back into.
 
-    Attributes:
-        data: Graph, features, labels and roles. Its nodes stand in the order of the
-            node table, or in ascending order of their ids if there is none.
-            `data.graph.input_edge` says where each row of `edges` went.
-        edges: The edge table as given: all columns, in the order of the file, a
-            `pyarrow.Table`. Text columns are numbers where nothing is lost by it.
-        nodes: The node table as given, None if there is none.
-        options: The options it was read with.
-        weight: Column of `edges` with the weights, None if all are 1.
-        undirected: Whether each row stands for both directions.
-        encoding: How columns became features and labels became classes; give it to
-            `read_graph` to read another file the same way.
-        edges_path: Where the edges came from; None for tables in memory.
-        nodes_path: Where the nodes came from; None if from the edge file or memory.
-        edges_format: Format of the edge file.
+    Nodes stand in the order of the node table, or in ascending order of their ids if
+    there is none; `data.graph.input_edge` says where each row of `edges` went. Both
+    tables are `pyarrow.Table`s as given: all columns, in the order of the file. Text
+    columns are numbers where nothing is lost by it. With its `encoding`, `read_graph`
+    reads another file the same way.
     """
 
-    data: NodeData
+    data: NodeData  # graph, features, labels and roles
     edges: Any
-    nodes: Any | None
-    options: FileOptions
-    weight: str | None
-    undirected: bool
-    encoding: Encoding
-    edges_path: Path | None = None
-    nodes_path: Path | None = None
-    edges_format: str | None = None
+    nodes: Any | None  # None if there is no node table
+    options: FileOptions  # it was read with
+    weight: str | None  # column of `edges` with the weights, None if all are 1
+    undirected: bool  # whether each row stands for both directions
+    encoding: Encoding  # how columns became features and labels became classes
+    edges_path: Path | None = None  # None for tables in memory
+    nodes_path: Path | None = None  # None if they came from the edge file or memory
+    edges_format: str | None = None  # of the edge file
 
     @property
     def ids(self) -> Any:

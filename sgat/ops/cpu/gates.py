@@ -360,4 +360,4 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
         (slots.edge, slots.gate, slots.scaled),
         slots.by_source,
     )
-    add_pieces(source_slope, sources.first, array(sums.src_slope))
+    add_pieces(source_slope[:, None], sources.first, array(sums.src_slope)[:, None])

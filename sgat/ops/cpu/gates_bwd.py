@@ -104,7 +104,7 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
         grad_slot,
         (by_target, array(grads.edge_score), queries),
     )
-    add_pieces(by_source, sources.first, array(grads.src_score))
-    add_pieces(by_target, targets.first, array(grads.dst_score))
+    add_pieces(by_source[:, None], sources.first, array(grads.src_score)[:, None])
+    add_pieces(by_target[:, None], targets.first, array(grads.dst_score)[:, None])
     finish_vectors(keys, sources.first, grads.key)
     finish_vectors(queries, targets.first, grads.query)

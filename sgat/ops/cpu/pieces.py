@@ -48,12 +48,13 @@ def pieces(packed: Tensor, num_rows: int) -> PieceArrays:
 
 @compiled
 def add_pieces(partial, first, out):
-    """out_i = Σ partial over the pieces of row i, in their order."""
+    """out_i = Σ partial over the pieces of row i, in their order, [N, R]."""
     for i in range(len(out)):
-        total = partial[first[i]]
-        for p in range(first[i] + 1, first[i + 1]):
-            total += partial[p]
-        out[i] = total
+        for r in range(out.shape[1]):
+            total = partial[first[i], r]
+            for p in range(first[i] + 1, first[i + 1]):
+                total += partial[p, r]
+            out[i, r] = total
 
 
 @compiled

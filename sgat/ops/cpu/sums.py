@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from sgat.ops.cpu.lanes import compiled
-from sgat.ops.cpu.pieces import Array
+from sgat.ops.cpu.pieces import Array, add_pieces
 from sgat.ops.reference import rounded
 
 INDEX = ir.IntType(64)
@@ -256,17 +256,6 @@ def add_vectors(value, right, column, begin, end, is_first, out, o):
     sum_row(out, o, start, right, column, value, None, begin, end, one, out, o)
 
 
-@compiled
-def add_vector_pieces(partial, first, out):
-    """out_i = Σ partial over the pieces of row i, in their order."""
-    for i in range(len(out)):
-        for r in range(out.shape[1]):
-            total = partial[first[i], r]
-            for p in range(first[i] + 1, first[i + 1]):
-                total += partial[p, r]
-            out[i, r] = total
-
-
 def vectors(tensor: Tensor | None, dtype: Any) -> Array:
     """The memory of the vectors of nodes, `rounded`; of no node for None."""
     if tensor is None:
@@ -285,4 +274,4 @@ def vector_pieces(out: Tensor, num_pieces: int) -> Array:
 def finish_vectors(partial: Array, first: Array, out: Tensor) -> None:
     """Fill `out` with the sums over the pieces of each row."""
     if len(partial) != len(out):
-        add_vector_pieces(partial, first, out.numpy())
+        add_pieces(partial, first, out.numpy())

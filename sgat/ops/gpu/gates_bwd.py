@@ -30,12 +30,9 @@ SUM_BLOCKS = {8: 64, 16: 64, 32: 32, 64: 32}
 
 @triton.jit
 def load_changes(
-    p_dst,
-    p_gate,
-    p_edge,
-    p_weight,
-    p_grad_gate,
-    p_grad_row_sum,
+    slots,
+    weights,
+    grads,
     o_slot,
     m_half,
     TEMPERATURE: tl.constexpr,
@@ -43,6 +40,9 @@ def load_changes(
     ZETA: tl.constexpr,
 ):
     """Target i and ∂log α_ij = (∂z_ij + A_ij ∂S_i) dz/dlog α of half-open slots."""
+    p_dst, p_gate = slots
+    p_edge, p_weight = weights
+    p_grad_gate, p_grad_row_sum = grads
     gate = tl.load(p_gate + o_slot, mask=m_half, other=1)
     i = tl.load(p_dst + o_slot, mask=m_half, other=0)
     grad_gate = tl.load(p_grad_gate + o_slot, mask=m_half, other=0)
@@ -90,6 +90,8 @@ def open_rows_bwd_kernel_sources(
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     count = tl.load(p_filled + i_piece)
+    slots, grads = (p_dst, p_gate), (p_grad_gate, p_grad_row_sum)
+    weights = (p_edge, p_weight)
     if RANK > 0:
         o_rank = tl.arange(0, BLOCK_R)
         vector = tl.zeros([BLOCK, BLOCK_R], p_part.dtype.element_ty)
@@ -99,17 +101,7 @@ def open_rows_bwd_kernel_sources(
         o_slot = o_block + tl.arange(0, BLOCK)
         m_half = o_slot < count
         i, change = load_changes(
-            p_dst,
-            p_gate,
-            p_edge,
-            p_weight,
-            p_grad_gate,
-            p_grad_row_sum,
-            begin + o_slot,
-            m_half,
-            TEMPERATURE,
-            GAMMA,
-            ZETA,
+            slots, weights, grads, begin + o_slot, m_half, TEMPERATURE, GAMMA, ZETA
         )
         total += change
         if PLACES:
@@ -158,22 +150,14 @@ def open_rows_bwd_kernel_add(
     i_piece = tl.program_id(0)
     begin = tl.load(p_bound + i_piece)
     count = tl.load(p_filled + i_piece)
+    slots, grads = (p_dst, p_gate), (p_grad_gate, p_grad_row_sum)
+    weights = (None, None)
     scale = tl.load(p_scale)
     for o_block in range(0, count, BLOCK):
         o_slot = o_block + tl.arange(0, BLOCK)
         m_half = o_slot < count
         i, change = load_changes(
-            p_dst,
-            p_gate,
-            None,
-            None,
-            p_grad_gate,
-            p_grad_row_sum,
-            begin + o_slot,
-            m_half,
-            TEMPERATURE,
-            GAMMA,
-            ZETA,
+            slots, weights, grads, begin + o_slot, m_half, TEMPERATURE, GAMMA, ZETA
         )
         amount = change.to(tl.float64) * scale
         amount = tl.where(amount >= 0, amount + 0.5, amount - 0.5).to(tl.int64)

@@ -24,13 +24,9 @@ ALIGNED = 16
 
 @triton.jit
 def load_entries(
-    p_column,
-    p_value,
-    begin,
+    entries,
     o_entry,
-    num_first,
-    num_entries,
-    gap,
+    counts,
     acc_type: tl.constexpr,
     TWO_ENDS: tl.constexpr,
     WHOLE_VALUE: tl.constexpr,
@@ -39,6 +35,8 @@ def load_entries(
 
     Their value is 1 unless WHOLE_VALUE. Masked lanes hold column 0 and value 0.
     """
+    p_column, p_value, begin = entries
+    num_first, num_entries, gap = counts
     m_entry = o_entry < num_entries
     o_slot = o_entry
     if TWO_ENDS:
@@ -53,20 +51,12 @@ def load_entries(
 
 
 @triton.jit
-def store_row(
-    total,
-    i_row,
-    o_column,
-    m_column,
-    p_own,
-    p_scale,
-    p_loop,
-    p_out,
-    p_wide_out,
-    width,
-    stride,
-):
+def store_row(total, i_row, o_column, factors, outputs, sizes):
     """Write scale_i · total + loop_i · own_i, in two types if `p_wide_out` is given."""
+    p_own, p_scale, p_loop = factors
+    p_out, p_wide_out = outputs
+    width, stride = sizes
+    m_column = o_column < width
     o_out = i_row.to(tl.int64) * width + o_column
     if p_scale is not None:
         total *= tl.load(p_scale + i_row).to(total.dtype)
@@ -145,32 +135,16 @@ def sum_rows_kernel(
     acc = tl.zeros([BLOCK_D], acc_type)
     o_lane = tl.arange(0, BLOCK_E)
     # The entries of a tile are on their way while the rows of the one before are read.
+    entries = (p_column, p_value, begin)
+    counts = (num_first, num_entries, gap)
     j_next, value_next = load_entries(
-        p_column,
-        p_value,
-        begin,
-        o_lane,
-        num_first,
-        num_entries,
-        gap,
-        acc_type,
-        TWO_ENDS,
-        WHOLE_VALUE,
+        entries, o_lane, counts, acc_type, TWO_ENDS, WHOLE_VALUE
     )
     for o_block in range(0, num_first, BLOCK_E):
         o_entry = o_block + o_lane
         j, value = j_next, value_next
         j_next, value_next = load_entries(
-            p_column,
-            p_value,
-            begin,
-            o_entry + BLOCK_E,
-            num_first,
-            num_entries,
-            gap,
-            acc_type,
-            TWO_ENDS,
-            WHOLE_VALUE,
+            entries, o_entry + BLOCK_E, counts, acc_type, TWO_ENDS, WHOLE_VALUE
         )
         m_read = value != 0 if SPARSE else o_entry < num_entries
         b_x = tl.load(
@@ -213,19 +187,8 @@ def sum_rows_kernel(
         tl.store(p_partial + o_partial, acc, mask=m_column)
     elif i_partial == -1:
         # -2 is a spare piece, which has no row.
-        store_row(
-            acc,
-            i_row,
-            o_column,
-            m_column,
-            p_x,
-            p_scale,
-            p_loop,
-            p_out,
-            p_wide_out,
-            width,
-            stride,
-        )
+        factors, outputs = (p_x, p_scale, p_loop), (p_out, p_wide_out)
+        store_row(acc, i_row, o_column, factors, outputs, (width, stride))
 
 
 @triton.jit
@@ -260,19 +223,8 @@ def finish_rows_kernel(
         for _ in range(1, num_pieces):
             o_partial += width
             total += tl.load(p_partial + o_partial, mask=m_column, other=0)
-        store_row(
-            total,
-            i_row,
-            o_column,
-            m_column,
-            p_x,
-            p_scale,
-            p_loop,
-            p_out,
-            p_wide_out,
-            width,
-            stride,
-        )
+        factors, outputs = (p_x, p_scale, p_loop), (p_out, p_wide_out)
+        store_row(total, i_row, o_column, factors, outputs, (width, stride))
 
 
 def _tile(block_d: int, dtype: torch.dtype, with_dots: bool) -> dict[str, int]:

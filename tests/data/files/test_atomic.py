@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from sgat.data.files.atomic import (
+    check_new_file,
     check_place,
     is_same_file,
     replacing,
@@ -29,6 +30,14 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_and_a_file_in_no_folder_are_no_new_files(tmp_path):
+    check_new_file(tmp_path / "a.txt", "out")
+    with pytest.raises(ValueError, match="`out` must be a file, got the folder "):
+        check_new_file(tmp_path, "out")
+    with pytest.raises(ValueError, match="`out` must be in a folder that exists, got"):
+        check_new_file(tmp_path / "no" / "a.txt", "out")
 
 
 def test_a_link_is_followed(tmp_path):
