@@ -124,13 +124,15 @@ def assess(
         return posterior(score, prior), prior
 
     by_content = weight = np.ones(count)
+    told = 0.0
     first = None
     doubt = np.zeros(count)
     if x is not None:
         say("comparing features")
         first = scores(signals.of_content, TREES_OF_CONTENT)
         doubt, _ = suspect(first)
-        by_content = 1 - doubt * (1 - shares.between(doubt.mean(), NOT_TOLD))
+        told = 1 - shares.between(doubt.mean(), NOT_TOLD)
+        by_content = 1 - told * doubt
         weight = _relative(ends, num_nodes, by_content)
     heed = None
     for number in range(ROUNDS):
@@ -138,9 +140,10 @@ def assess(
         found = signals.of_all(weight)
         score = scores(found, TREES, signals.num_free, heed)
         wrong, prior = suspect(score)
-        # Where real edges look like swapped pairs, these say nothing of a single edge.
+        # Where features do not tell and real edges look like swapped pairs, these say
+        # nothing of a single edge.
         low = shares.low_end(score, centred, _unaimed(group))
-        doubtful = wrong * shares.between(low.separation, shares.USEFUL)
+        doubtful = wrong * max(told, shares.between(low.separation, shares.USEFUL))
         heed = np.maximum(1 - doubtful, LEAST_HEED)
         weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
     del by_content, weight
