@@ -34,6 +34,8 @@ LEAST = 3
 """Candidates that the first round leaves; a quarter of them, if that is more."""
 FINALISTS = 2
 """Candidates that are trained in full."""
+FAR_BEHIND = 2.0
+"""Standard errors by which a runner-up is behind that gives way to the leader's kin."""
 FEW = 100
 """Validation nodes below which the second round scores on folds."""
 FOLDS = 3
@@ -69,7 +71,7 @@ class Search:
         """Check data and settings, find the candidates and judge the edges."""
         check(graphs)
         self.train = train
-        num_val = sum(int(data.val.sum()) for data in graphs)
+        self.num_val = num_val = sum(int(data.val.sum()) for data in graphs)
         self.why = "the read-out was given"
         if model.readout == "auto" and train.fast:
             self.why = "one candidate was asked for; training labels and edges name it"
@@ -135,8 +137,11 @@ class Search:
             for rung, (share, number, on) in enumerate(rounds, 1):
                 if len(left) > number:
                     trials = self._round(left, rung, share, on, ledger, tell)
-                    left = [left[place] for place in ranked(trials)[:number]]
+                    order = ranked(trials)[:number]
+                    left = [left[place] for place in order]
                     tried += trials
+                    if number == FINALISTS and not has_folds:
+                        left = self._with_kin(left, [trials[p] for p in order], tried)
         except KeyboardInterrupt:
             self._write(ledger)  # so that there is a run to go on with
             raise
@@ -207,6 +212,27 @@ class Search:
             about = candidate.name, differing(candidate, self.train), rung, train.epochs
             trials.append(Trial(*about, score, loss, seconds))
         return trials
+
+    def _with_kin(
+        self, left: list[Candidate], scored: Sequence[Trial], tried: Sequence[Trial]
+    ) -> list[Candidate]:
+        """The finalists; a hopeless runner-up gives its place to the leader's kin.
+
+        Kin have the leader's read-out, layers and edges. Some learn slowly and go in
+        the first round, though they end higher; the best of them there comes back.
+        """
+        leader = left[0]
+        kin = [each for each in self.table if _kind(each) == _kind(leader)]
+        first = {trial.name: trial for trial in tried if trial.rung == 1}
+        kin = [each for each in kin if each != leader and each.name in first]
+        scores = [trial.score for trial in scored]
+        if not kin or None in scores or any(each in kin for each in left):
+            return left
+        ahead, behind = (float(score or 0) for score in scores)
+        error = math.sqrt(ahead * (1 - ahead) / self.num_val)
+        if ahead - behind <= FAR_BEHIND * error:
+            return left
+        return [leader, kin[ranked([first[each.name] for each in kin])[0]]]
 
     def _in_full(
         self,
@@ -339,6 +365,11 @@ def best_or_mean(
 def _gates(candidate: Candidate) -> tuple[str, str]:
     """The settings that say which edges a model uses."""
     return candidate.model.scorer, candidate.model.judged_edges
+
+
+def _kind(candidate: Candidate) -> tuple[str, int, str, str]:
+    """What a model is before its details: candidates that share it are kin."""
+    return candidate.model.readout, candidate.model.layers, *_gates(candidate)
 
 
 def _node_losses(logits: Tensor, y: Tensor) -> Tensor:

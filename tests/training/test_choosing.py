@@ -298,6 +298,26 @@ def test_scores_come_first_then_losses_then_the_table(pairs, order):
     assert ranked([trial(*pair) for pair in pairs]) == order
 
 
+@pytest.mark.parametrize(
+    ("scores", "second"),
+    [
+        ((0.8, 0.4), "loose layers"),  # far behind: the best of the leader's kin
+        ((0.8, 0.75), "beliefs"),
+        ((0.8, None), "beliefs"),
+    ],
+)
+def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
+    looked = Search([small_graph()], MODEL, TRAIN)
+    named = {each.name: each for each in looked.table}
+    left = [named["layers, standard"], named["beliefs"]]
+    before = [
+        dataclasses.replace(trial(score, 1.0), name=name)
+        for name, score in (("layers", 0.3), ("loose layers", 0.35), ("attention", 0.5))
+    ]
+    found = looked._with_kin(left, [trial(score, 1.0) for score in scores], before)
+    assert [each.name for each in found] == ["layers, standard", second]
+
+
 def test_a_short_training_has_a_short_warm_up():
     train = TrainConfig(epochs=200, warmup=100, snapshots=5)
     short = shortened(train, 0.15)
