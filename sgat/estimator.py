@@ -62,7 +62,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         dropout: Share of features to drop before every projection in training.
         attention_dropout: Share of attention coefficients to drop in training.
         metric: Score that chooses the model, and that `score` gives.
-        patience: Stop after so many epochs without a better validation score.
+        patience: Stop after so many epochs without better validation; 0 for never.
         validation: Share of the labelled nodes to hold out where there is no split.
         seed: Seed of everything that is drawn; the same seed gives the same result.
         fast: Train one candidate that training labels and edges name, and no others.
@@ -99,7 +99,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         dropout: float = ModelConfig.dropout,
         attention_dropout: float = ModelConfig.attention_dropout,
         metric: str = TrainConfig.metric,
-        patience: int | None = TrainConfig.patience,
+        patience: int = TrainConfig.patience,
         validation: float = 0.2,
         seed: int = TrainConfig.seed,
         fast: bool = TrainConfig.fast,
