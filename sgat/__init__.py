@@ -4,10 +4,10 @@ The names below are the public ones. Each loads when it is first used, so `impor
 costs next to nothing by itself.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
     from sgat.conv import SGATConv
     from sgat.data.node_data import NodeData
@@ -59,11 +59,13 @@ _HOME = {
 """Where each public name is defined; `JudgeEdges`, which needs PyG, is no part of *."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        return getattr(_importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'sgat' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    """The public names, those of Python, and the parts that have been imported."""
+    names = {name for name in globals() if name[0] != "_" or name[:2] == "__"}
+    return sorted(names | set(_HOME))

@@ -62,7 +62,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         dropout: Share of features to drop before every projection in training.
         attention_dropout: Share of attention coefficients to drop in training.
         metric: Score that chooses the model, and that `score` gives.
-        patience: Stop after so many epochs without a better validation score.
+        patience: Stop after so many epochs without better validation; 0 for never.
         validation: Share of the labelled nodes to hold out where there is no split.
         seed: Seed of everything that is drawn; the same seed gives the same result.
         fast: Train one candidate that training labels and edges name, and no others.
@@ -78,7 +78,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             weight, log_alpha, probability, gate, kept, attention if used (and graph).
         history_: One row per epoch.
         best_epoch_: The epoch the model was taken from.
-        noise_share_: Estimated share of wrong edges; None unless gates go by evidence.
+        noise_share_: Estimated share of wrong edges; None unless judged.
         config_: All settings.
         scored_: The training data with its scores, as `sgat.scored.ScoredGraph`.
         graphs_: The training data alone, as `NodeData`.
@@ -99,7 +99,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         dropout: float = ModelConfig.dropout,
         attention_dropout: float = ModelConfig.attention_dropout,
         metric: str = TrainConfig.metric,
-        patience: int | None = TrainConfig.patience,
+        patience: int = TrainConfig.patience,
         validation: float = 0.2,
         seed: int = TrainConfig.seed,
         fast: bool = TrainConfig.fast,
@@ -146,7 +146,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Args:
             data: See the class; for plain arrays the features X, [N, K].
             edges: With plain arrays, node numbers in rows `src` and `dst`, [2, E].
-            y: With plain arrays, labels, [N] or [N, C]; None, NaN or -1 for no label.
+            y: With plain arrays, labels, [N] or [N, C]; None, NaN, or -1 beside two or
+                more classes from 0 on, for no label.
             edge_weight: With plain arrays, weights A ≥ 0, [E].
             train: With plain arrays, mask or numbers of the training nodes.
             val: The same for validation; with a list of `Data`, a list of others.
@@ -163,8 +164,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         settings = {**self.get_params(deep=False), "device": str(self.device)}
         config = from_arguments(settings, where="SGATClassifier")
-        given = GivenData(data, edges, edge_weight, options)
         roles = {"train": train, "val": val, "test": test}
+        given = GivenData(data, edges, edge_weight, options)
         graphs = given.read(y, **roles, validation=self.validation, seed=self.seed)
         result = Search(graphs, config.model, config.train).run(on_epoch=on_epoch)
         if result.interrupted:
@@ -247,7 +248,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             options: As in `fit`; those given to `fit` hold where they are left out.
 
         Returns:
-            An array; for a list of graphs, a list of arrays.
+            An array, or a list of arrays.
         """
         given, scored = self._scored(data, edges, edge_weight, options)
         return given.one_or_all([self._named(part.prediction) for part in scored])
@@ -321,9 +322,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     ) -> Any:
         """Remove the edges whose gate is closed, or those that the rules remove.
 
-        `sgat.pruning.Rules` describes the rules; with a list of graphs they hold for
-        each. Where the edges have no direction, both directions stay or go as one, by
-        the larger score unless `symmetric` says otherwise.
+        `sgat.pruning.Rules` describes the rules; they hold for each of several graphs.
+        Without direction both stay or go as one, by the larger score or `symmetric`.
 
         Args:
             data: As in `predict`; None for the data the model was trained on.
@@ -393,7 +393,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         return given, score_graphs(model, graphs, is_multilabel=self.is_multilabel_)
 
     def _named(self, prediction: Tensor) -> Any:
-        several = self.is_multilabel_
+        several = prediction.dim() == 2
         return prediction.long().numpy() if several else self.classes_[prediction]
 
 

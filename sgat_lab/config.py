@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from sgat.config import Config, DataConfig, ModelConfig
-from sgat.config.checked import Count
+from sgat.config import Config, DataConfig, ModelConfig, TrainConfig
+from sgat.config.checked import Count, CountOrZero
 from sgat.config.sections import Readout, Scorer
 
 BinaryGradient = Literal["reinforce", "gumbel", "rebar", "relax"]
@@ -37,6 +37,13 @@ class MethodConfig(ModelConfig):
 
 
 @dataclasses.dataclass(frozen=True)
+class FullTrainConfig(TrainConfig):
+    """How to train in the lab: for all epochs, as the paper did."""
+
+    patience: CountOrZero = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class MadeDataConfig(DataConfig):
     """The data to train on: a data set by name, files, or a graph that the lab makes.
 
@@ -53,6 +60,7 @@ class LabConfig(Config):
 
     data: MadeDataConfig = MadeDataConfig()
     model: MethodConfig = MethodConfig()
+    train: FullTrainConfig = FullTrainConfig()
 
     @classmethod
     def from_config(cls, config: Config) -> LabConfig:
@@ -60,5 +68,5 @@ class LabConfig(Config):
         return cls(
             data=MadeDataConfig(**vars(config.data)),
             model=MethodConfig(**vars(config.model)),
-            train=config.train,
+            train=FullTrainConfig(**vars(config.train)),
         )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -152,6 +153,16 @@ def test_all_is_what_can_be_imported():
     assert set(sgat.__all__) <= set(dir(sgat))
 
 
+def test_nothing_else_is_offered():
+    """Parts of the library, such as `sgat.data`, may have been imported by tests."""
+    offered = {
+        name
+        for name in dir(sgat)
+        if not name.startswith("__") and not isinstance(getattr(sgat, name), ModuleType)
+    }
+    assert offered == {*sgat.__all__, "JudgeEdges"}
+
+
 @pytest.mark.parametrize("name", sgat.__all__)
 def test_public_names_say_what_they_are(name: str):
     assert getattr(sgat, name).__doc__
@@ -162,7 +173,15 @@ def test_an_unknown_name_is_refused():
         sgat.SGATT  # noqa: B018 - the access is what fails
 
 
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+
 def test_the_version_is_the_projects():
-    path = Path(__file__).parents[1] / "pyproject.toml"
-    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     assert sgat.__version__ == project["version"]
+
+
+def test_type_checkers_find_an_editable_install():
+    """With it setuptools writes a path; without, a hook that only Python follows."""
+    tools = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]
+    assert tools["setuptools"]["package-dir"] == {"": "."}

@@ -151,7 +151,9 @@ class TrainConfig(Settings):
             macro_f1 and balanced_accuracy count all classes alike.
         class_weights: Weigh classes in the loss by the inverse of their number of
             training nodes.
-        patience: Stop after this many epochs without a better validation score.
+        patience: Stop after this many epochs in which validation got no better; a tenth
+            is enough where 100 or more validation nodes are all right, and surely so. 0
+            runs all epochs, and so does the choice of the last.
         select: Epoch whose model is kept: best, by the validation score, or last.
         ties: Epoch that is best among equal validation scores: latest or first.
         batch_size: Graphs per step when there are several; by default all.
@@ -173,7 +175,7 @@ class TrainConfig(Settings):
     warmup: CountOrZero | None = None
     metric: Metric = "auto"
     class_weights: bool = False
-    patience: Count | None = None
+    patience: CountOrZero = 50
     select: Literal["best", "last"] = "best"
     ties: Literal["latest", "first"] = "latest"
     batch_size: Count | None = None

@@ -97,47 +97,106 @@ def as_labels(
 ) -> tuple[Tensor, tuple[Any, ...]]:
     """Class numbers [N] with -1 for none, or 0/1 columns [N, C]; and the class names.
 
+    None and NaN are no label. So is -1 beside words, and beside two or more classes
+    from 0 on where no None or NaN says what is unknown; else -1 is a class.
     Integers that are 0 … C-1 keep their numbers; other labels are sorted.
     """
     if y is None:
         return torch.full((num_nodes,), -1), classes or ()
-    array = _label_array(y)
+    y = y.numpy(force=True) if isinstance(y, Tensor) else y
+    array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+        y = array = array[:, 0]
     if array.ndim == 2:
         return _as_tensor(array, "y"), classes or tuple(range(array.shape[1]))
-    if np.issubdtype(array.dtype, np.integer):
-        return _integer_labels(array, classes)
-    plain = [value.item() if hasattr(value, "item") else value for value in array]
-    labels = [None if _is_missing(value) else value for value in plain]
+    # NumPy alone would turn a list like ["a", None] into text, its gaps included, and
+    # whole numbers of pandas with gaps into others.
+    is_numpy = isinstance(getattr(y, "dtype", array.dtype), np.dtype)
+    if array.ndim == 1 and not (is_numpy and array.dtype.kind in "iufb"):
+        array = object_array([_plain(value) for value in y])
+    known, node = _known_labels(array)
+    names, place = _sorted_names(known)
+    is_gap = -1 in names and _is_gap(names, len(node) < len(array), classes)
     if classes is None:
-        found = {label for label in labels if label is not None}
-        try:
-            classes = tuple(sorted(found))
-        except TypeError:
-            kinds = sorted({type(label).__name__ for label in found})
-            raise ValueError(
-                f"`y` must hold labels of one type that can be sorted, got"
-                f" {' and '.join(kinds)}."
-            ) from None
-        count = sum(label is not None for label in labels)
-        if are_numbers(len(classes), count):
-            got = f"{len(classes)} different values on {count} nodes"
+        found = tuple(name for name in names if not (is_gap and name == -1))
+        count = int((place != names.index(-1)).sum()) if is_gap else len(node)
+        if are_numbers(len(found), count):
+            got = f"{len(found)} different values on {count} nodes"
             raise ValueError(f"`y` must hold classes, got {got}.")
-    return _class_numbers(labels, classes), classes
+        classes = _class_names(found)
+    number = {name: index for index, name in enumerate(classes)}
+    if is_gap:
+        number[-1] = -1
+    for index, name in enumerate(names):
+        if name not in number:
+            raise ValueError(
+                f"`y` must be one of the classes {list(classes)}, got {name!r} at node"
+                f" {int(node[place == index][0])}."
+            )
+    code = np.full(len(array), -1)
+    code[node] = np.array([number[name] for name in names], dtype=int)[place]
+    return torch.from_numpy(code), classes
 
 
-def _label_array(y: Any) -> np.ndarray[Any, Any]:
-    """Labels as numbers where they are numbers, and as objects as given otherwise.
+def _known_labels(array: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    """Labels that are not None or NaN, as numbers if all are, and their nodes."""
+    missing = np.zeros(len(array), dtype=bool)
+    if array.dtype.kind == "f":
+        missing = np.isnan(array)
+    elif array.dtype == object:
+        missing = np.array([_is_missing(value) for value in array], dtype=bool)
+    node = (~missing).nonzero()[0]
+    known = array[node]
+    if known.dtype == object and len(known):
+        if all(type(value) in (int, float) for value in known):
+            known = np.array(known.tolist())
+        else:
+            is_word = np.array([value != -1 for value in known], dtype=bool)
+            known, node = known[is_word], node[is_word]
+    if known.dtype.kind == "f" and bool((broken := known != np.floor(known)).any()):
+        raise ValueError(
+            f"`y` must hold classes, got the number {known[broken][0]} at node"
+            f" {node[broken][0]} (Unknown label type: continuous); divide the numbers"
+            " into classes."
+        )
+    return known, node
 
-    NumPy alone would turn a list like ["a", None] into text, its gaps included.
+
+def _sorted_names(known: np.ndarray[Any, Any]) -> tuple[list[Any], Any]:
+    """The different labels, and the place of each label among them."""
+    try:
+        names, place = np.unique(known, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in known})
+        raise ValueError(
+            f"`y` must hold labels of one type that can be sorted, got"
+            f" {' and '.join(kinds)}."
+        ) from None
+    return names.tolist(), place
+
+
+def _is_gap(
+    names: list[Any], has_missing: bool, classes: tuple[Any, ...] | None
+) -> bool:
+    """Whether -1, which is among the names, says that a label is unknown."""
+    if classes is not None:
+        return -1 not in classes
+    return not has_missing and len(names) > 2 and names[0] == -1
+
+
+def _class_names(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The classes; a missing number here and there is a class nobody has.
+
+    Wide gaps are names, and so are numbers that do not start at 0.
     """
-    if isinstance(y, Tensor):
-        return y.numpy(force=True)
-    array = np.asarray(y)
-    if array.ndim != 1 or array.dtype.kind in "iub":
-        return array
-    return object_array(list(y))
+    is_dense = len(found) > 1 and type(found[0]) is int and found[0] == 0
+    if is_dense and found[-1] + 1 <= 2 * len(found):
+        return tuple(range(found[-1] + 1))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
 
 
 def object_array(values: list[Any]) -> np.ndarray[Any, Any]:
@@ -204,53 +263,9 @@ def _roles(
     return train_mask & rest, val_mask & rest, test_mask
 
 
-def _integer_labels(
-    array: np.ndarray[Any, Any], classes: tuple[Any, ...] | None
-) -> tuple[Tensor, tuple[Any, ...]]:
-    if array.size and array.min() < -1:
-        node = int(array.argmin())
-        raise ValueError(
-            f"`y` must be a class from 0 on, or -1 for no label,"
-            f" got {array[node]} at node {node}."
-        )
-    found = tuple(int(value) for value in np.unique(array[array >= 0]))
-    if classes is None and len(found) < 2:
-        return torch.from_numpy(np.where(array >= 0, 0, -1)), found
-    if classes is None:
-        dense = tuple(range(found[-1] + 1)) if found else ()
-        # A missing number here and there is a class nobody has; wide gaps are names,
-        # and so are numbers that do not start at 0.
-        is_dense = not found or (found[0] == 0 and len(dense) <= 2 * len(found))
-        classes = dense if is_dense else found
-    if classes == tuple(range(len(classes))):
-        if found and found[-1] >= len(classes):
-            node = int(array.argmax())
-            raise ValueError(
-                f"`y` must be a class 0 to {len(classes) - 1}, or -1 for no label,"
-                f" got {found[-1]} at node {node}."
-            )
-        return torch.from_numpy(array.astype(np.int64)), classes
-    labels = [None if value == -1 else value for value in array.tolist()]
-    return _class_numbers(labels, classes), classes
-
-
-def _class_numbers(labels: list[Any], classes: tuple[Any, ...]) -> Tensor:
-    """The place of each label among the classes, -1 for None, [N]."""
-    index = {label: number for number, label in enumerate(classes)}
-    for node, label in enumerate(labels):
-        if label is not None and label not in index:
-            raise ValueError(
-                f"`y` must be one of the classes {list(index)}, got {label!r} at node"
-                f" {node}."
-            )
-    return torch.tensor([index.get(label, -1) for label in labels], dtype=torch.long)
-
-
 def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    is_number = isinstance(value, int | float | np.number)
-    return bool(is_number and (value == -1 or value != value))
+    is_none = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return is_none or (isinstance(value, float) and value != value)
 
 
 def _as_tensor(values: Any, name: str) -> Tensor:

@@ -145,7 +145,7 @@ def judge(
         data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), or
             features X, [N, K], with `edges`; None for `edges` alone.
         edges: Node numbers with plain arrays, [2, E].
-        y: Class of each node with plain arrays; -1 or None where it is unknown.
+        y: Class of each node with plain arrays, as in `SGATClassifier.fit`.
         train: With plain arrays, the nodes whose class may be looked at; None for all.
         nodes: The node file, where `data` is a path.
         seed: Of all that is drawn.

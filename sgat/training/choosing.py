@@ -2,7 +2,8 @@
 
 Successive halving: the first round trains every candidate for some of the epochs, the
 next one the best of them for more, and the last trains in full what is left. Trainings
-begin anew in each round, so that one which is done is no more than its score.
+begin anew in each round, so that one which is done is no more than its score. Where a
+candidate is settled (`sgat.training.patience`), no other is tried.
 """
 
 import dataclasses
@@ -26,6 +27,7 @@ from sgat.training.candidates import Candidate, candidates, differing
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
+from sgat.training.patience import is_settled
 from sgat.training.result import Chosen, EpochRecord, Result, Trial
 
 SHARES = (0.15, 0.4)
@@ -71,13 +73,13 @@ class Search:
         """Check data and settings, find the candidates and judge the edges."""
         check(graphs)
         self.train = train
-        self.num_val = num_val = sum(int(data.val.sum()) for data in graphs)
+        self.num_val = sum(int(data.val.sum()) for data in graphs)
         self.why = "the read-out was given"
         if model.readout == "auto" and train.fast:
             self.why = "one candidate was asked for; training labels and edges name it"
         elif model.readout == "auto":
             missing = "without validation nodes training labels and edges name it"
-            self.why = "" if num_val else missing
+            self.why = "" if self.num_val else missing
         if self.is_single:
             only = resolved(model, graphs)
             self.table = [Candidate(str(only.readout), only, train)]
@@ -87,7 +89,7 @@ class Search:
         self.first = Training(graphs, first.model, first.train)
         self.observed = self.first.observed
         self.splits = [self.observed.graphs]
-        if num_val < FEW and not self.is_single:
+        if self.num_val < FEW and not self.is_single:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
         self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
 
@@ -140,6 +142,9 @@ class Search:
                     order = ranked(trials)[:number]
                     left = [left[place] for place in order]
                     tried += trials
+                    if self._is_settled(trials[-1]):
+                        left = left[:1]
+                        break
                     if number == FINALISTS and not has_folds:
                         left = self._with_kin(left, [trials[p] for p in order], tried)
         except KeyboardInterrupt:
@@ -157,7 +162,10 @@ class Search:
         if size == 1:
             over = " over folds and the given split" if has_folds else ""
             found = f"the best validation score{over}, {scored[order[0]].score:.1%}"
-            why = f"it has {found}, of {len(self.table)} candidates"
+            number = len({trial.name for trial in tried} or self.table)
+            why = f"it has {found}, of {number} candidates"
+            if number < len(self.table):
+                why += f"; the other {len(self.table) - number} cannot do better"
         tried += [*(trial for _, trial, _ in finals), *means]
         chosen = _taken(left[:size], why, tried)
         return dataclasses.replace(results[0], model=model, chosen=chosen)
@@ -211,6 +219,8 @@ class Search:
             seconds = sum(part["seconds"] for part in parts)
             about = candidate.name, differing(candidate, self.train), rung, train.epochs
             trials.append(Trial(*about, score, loss, seconds))
+            if self._is_settled(trials[-1]):
+                break
         return trials
 
     def _with_kin(
@@ -233,6 +243,11 @@ class Search:
         if ahead - behind <= FAR_BEHIND * error:
             return left
         return [leader, kin[ranked([first[each.name] for each in kin])[0]]]
+
+    def _is_settled(self, trial: Trial) -> bool:
+        """Whether no other candidate can do better."""
+        is_wanted = self.train.patience and self.train.select == "best"
+        return bool(is_wanted) and is_settled(trial.score, trial.loss, self.num_val)
 
     def _in_full(
         self,

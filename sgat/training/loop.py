@@ -30,6 +30,7 @@ from sgat.training.fresh_model import (
     observe,
     resolved,
 )
+from sgat.training.patience import Patience
 from sgat.training.result import EpochRecord, Result, Snapshot
 
 REPLAYED = 25
@@ -129,6 +130,8 @@ class Training:
         )
         self.epochs = Epochs(self.model, self.graphs, train)
         self.records: list[EpochRecord] = []
+        num_val = sum(int(data.val.sum()) for data in graphs)
+        self.patience = Patience(train, num_val)
         self.best_epoch = 0
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
@@ -154,12 +157,7 @@ class Training:
     @property
     def is_done(self) -> bool:
         """Whether all epochs are done, or patience has run out."""
-        patience = self.config.patience
-        waited = self.epoch - self.best_epoch
-        out_of_patience = (
-            patience is not None and self.best_epoch > 0 < waited >= patience
-        )
-        return self.epoch >= self.config.epochs or out_of_patience
+        return self.epoch >= self.config.epochs or self.patience.left == 0
 
     def run(
         self,
@@ -200,6 +198,7 @@ class Training:
         start = time.perf_counter()
         if self._can_replay:
             number = min(most, self.config.epochs - self.epoch, REPLAYED)
+            number = min(number, self.patience.left or number)
             if self._captured is None:
                 self._captured = CapturedEpochs(self.epochs, REPLAYED)
             rows = self._captured.run(number).tolist()
@@ -213,9 +212,8 @@ class Training:
     @property
     def _can_replay(self) -> bool:
         is_small = self.epochs.num_seen_edges <= LARGEST_CAPTURE
-        is_plain = self.config.patience is None and self.config.snapshots == 0
-        is_warm = self._num_warm >= WARM_EPOCHS
-        return self.epochs.can_capture and is_small and is_plain and is_warm
+        is_warm = self._num_warm >= WARM_EPOCHS and self.config.snapshots == 0
+        return self.epochs.can_capture and is_small and is_warm
 
     def _record(self, row: dict[str, float]) -> EpochRecord:
         epoch = self.epoch + 1
@@ -232,6 +230,7 @@ class Training:
             row |= {"val": None, "val_loss": None}  # type: ignore[dict-item]
         record = EpochRecord(epoch=epoch, seconds=round(self.seconds, 4), **row)
         self.records.append(record)
+        self.patience.see(record)
         return record
 
     @torch.no_grad()
@@ -293,6 +292,9 @@ class Training:
             for epoch in state["snapshots"]
         ]
         self.records = [EpochRecord(**record) for record in state["records"]]
+        self.patience = Patience(self.config, self.patience.num_val)
+        for record in self.records:
+            self.patience.see(record)
         self.best_epoch = state["best_epoch"]
         self.seconds = state["seconds"]
         epochs.number.fill_(self.epoch)

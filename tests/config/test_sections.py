@@ -56,7 +56,7 @@ def test_every_default_survives_toml(tmp_path):
         ),
         ("[train]\nseed = -1", "`seed` must be in [0, 2**63), got -1."),
         ("[train]\nwarmup = 200", "`warmup` must be at least 0 and below `epochs`"),
-        ("[train]\npatience = 0", "`patience` must be at least 1, got 0."),
+        ("[train]\npatience = -1", "`patience` must be at least 0, got -1."),
         ("not toml", "is not a TOML file"),
     ],
 )

@@ -83,7 +83,8 @@ def test_a_share_of_the_labelled_nodes_is_held_out():
         ({"edges": EDGES + 0.5}, "`edges` must hold node numbers, got float64."),
         ({"edges": EDGES + 1}, "must name nodes 0 to 4, got 5 as target of edge 3."),
         ({"edges": EDGES - 1}, "must name nodes 0 to 4, got -1 as source of edge 0."),
-        ({"y": np.array([0, 1, -3, 0, 1])}, "got -3 at node 2."),
+        ({"y": [0.5, 1, None, 2, 3]}, "got the number 0.5 at node 0 (Unknown label"),
+        ({"y": [0, 1, None, np.inf, np.pi]}, "got the number 3.14159"),
         (
             {"y": [0, "a", 1.5, None, 2]},
             "`y` must hold labels of one type that can",
@@ -100,6 +101,31 @@ def test_bad_arrays_are_named(arguments, message):
     with pytest.raises(ValueError) as error:
         from_arrays(**given)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, torch.tensor, pd.Series])
+@pytest.mark.parametrize(
+    ("y", "classes", "unknown"),
+    [
+        ([-1, 1, 1, -1, 1], (-1, 1), 0),
+        ([-1.0, 1, 1, -1, 1], (-1, 1), 0),
+        ([-1, 0, 1, 0, 1], (0, 1), 1),
+        ([-1, 2, 1, 2, 3], (1, 2, 3), 1),
+        ([-2, -1, 1, 2, 2], (-2, -1, 1, 2), 0),
+        ([-1, 0, 1, 0, np.nan], (-1, 0, 1), 1),
+    ],
+)
+def test_minus_one_is_a_class_unless_two_others_stand_beside_it(
+    y, classes, unknown, kind
+):
+    data = from_arrays(X, EDGES, kind(y), validation=0)
+    assert data.classes == classes
+    assert int((data.y < 0).sum()) == unknown
+
+
+def test_whole_numbers_of_pandas_stay_whole():
+    y = pd.array([1, 2, None, 2, 1], dtype="Int64")
+    assert [type(name) for name in from_arrays(X, EDGES, y).classes] == [int, int]
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), -1])
@@ -144,4 +170,4 @@ def test_weights_that_are_words_are_refused():
 def test_numbers_are_not_taken_for_classes():
     size = 61
     with pytest.raises(ValueError, match="must hold classes, got 61 different values"):
-        from_arrays(np.eye(size), EDGES, np.linspace(0, 1, size))
+        from_arrays(np.eye(size), EDGES, np.arange(size))

@@ -1,6 +1,6 @@
 import pytest
 
-from sgat.config import Config, DataConfig, ModelConfig, find_config
+from sgat.config import Config, DataConfig, ModelConfig, find_config, shipped_configs
 from sgat_lab.config import LabConfig, MadeDataConfig, MethodConfig
 
 
@@ -10,7 +10,15 @@ def test_a_config_of_the_library_stays_what_it_says():
     assert found.model.method == "sgat" and found.model.options == {}
     for name in ModelConfig.declared():
         assert getattr(found.model, name) == getattr(given.model, name)
-    assert (found.data.name, found.train) == (given.data.name, given.train)
+    assert (found.data.name, vars(found.train)) == (given.data.name, vars(given.train))
+
+
+def test_the_lab_and_what_is_shipped_train_for_all_epochs():
+    assert Config().train.patience > 0 == LabConfig().train.patience
+    assert LabConfig.from_dict({"train": {"epochs": 3}}).train.patience == 0
+    names = shipped_configs()
+    assert len(names) > 10
+    assert {find_config(name).train.patience for name in names} == {0}
 
 
 def test_a_method_is_part_of_a_file_and_of_what_it_is_replaced_by():

@@ -386,3 +386,15 @@ def test_a_mean_with_a_lower_score_is_not_taken(monkeypatch):
     named = [Candidate(name, MODEL, TRAIN) for name in "ab"]
     _, size, _, trials = best_or_mean(results, named)
     assert size == 1 and trials[0].score < 1.0
+
+
+def test_no_more_is_tried_where_all_validation_nodes_are_right(monkeypatch):
+    """With `patience=0` all are, as they were for the published numbers."""
+    right = {"score": 1.0, "loss": 0.05, "seconds": 0.0}
+    monkeypatch.setattr(choosing, "_entry", lambda training: right)
+    train = dataclasses.replace(TRAIN, epochs=2)
+    found = search([small_graph()], train=train).chosen
+    assert [trial.rung for trial in found.tried] == [1, LAST]
+    assert "the other 15 cannot do better" in found.why
+    whole = search([small_graph()], train=dataclasses.replace(train, patience=0))
+    assert len(whole.chosen.tried) > 16
