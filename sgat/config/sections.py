@@ -221,6 +221,10 @@ class Config(Settings):
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}.") from None
+        except RecursionError:
+            raise ValueError(
+                f"{path}: lists or tables are nested too deeply."
+            ) from None
         return cls.from_dict(content, where=str(path))
 
     def to_toml(self) -> str:

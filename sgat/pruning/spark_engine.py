@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from sgat.pruning.stored_table import Destination, StoredTable
 BATCH = 1 << 20
 """Rows that are fetched at a time."""
 CSV = {"quote": '"', "escape": '"', "nullValue": "", "emptyValue": '""'}
+GLOB = re.compile(r"[*?\[\]{}\\]")
 Array = np.ndarray[Any, Any]
 
 
@@ -53,7 +55,12 @@ class Spark:
         """Name a stored table; its columns are c0, c1 and so on."""
         reader = self.session.read
         self.reads = self.reads or table.path
-        files = [str(file.absolute()) for file in table.files]
+        if table.files[0].name.startswith(("_", ".")):
+            raise ValueError(
+                f"{table.path}: Spark skips files whose names begin with a dot or an"
+                " underscore; rename it, or use `engine` duckdb."
+            )
+        files = [_plain(file) for file in table.files]
         with _sentences(table.path):
             if table.format == "parquet":
                 if table.path.is_dir():
@@ -76,7 +83,7 @@ class Spark:
 
         path = self.scratch / f"{name}.parquet"
         pyarrow.parquet.write_table(table, path)
-        frame = self.session.read.parquet(str(path.absolute()))
+        frame = self.session.read.parquet(_plain(path))
         frame.createOrReplaceTempView(name)
 
     def define(self, name: str, query: str) -> None:
@@ -144,6 +151,11 @@ class Spark:
         for frame in self.stored.values():
             frame.unpersist()
         self.session.stop()
+
+
+def _plain(path: Path) -> str:
+    """The path, so that letters that stand for others mean themselves."""
+    return GLOB.sub(r"\\\g<0>", str(path.absolute()))
 
 
 def _start(master: str, settings: dict[str, str]) -> Any:

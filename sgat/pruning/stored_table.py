@@ -7,6 +7,8 @@ import dataclasses
 import gzip
 import io
 import os
+import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +17,7 @@ from sgat.data.files.csv_format import DELIMITERS
 from sgat.data.files.source import check_file, check_names, listed
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+LONGEST_HEADER = 1 << 24
 Kind = Literal["integer", "string", "text"]
 """Type of the ids of a column; the cells of a text file have no type of their own."""
 
@@ -171,9 +174,14 @@ def _header(path: Path, delimiter: str) -> list[str]:
             gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
         ) as raw:
             text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            # A line of zeros, compressed, could fill the memory.
+            lines = iter(partial(text.readline, LONGEST_HEADER), "")
+            reader = csv.reader(lines, delimiter=delimiter, strict=True)
             found = next(reader, None)
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
+    except (
+        *(UnicodeDecodeError, csv.Error),
+        *(EOFError, gzip.BadGzipFile, zlib.error),
+    ) as error:
         raise ValueError(f"{path}: not a readable text table ({error}).") from error
     if not found:
         raise ValueError(

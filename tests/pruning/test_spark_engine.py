@@ -1,5 +1,6 @@
 """DuckDB and Spark give the same rows, whatever the rules, ids and formats."""
 
+import contextlib
 import subprocess
 import sys
 
@@ -186,3 +187,30 @@ def test_the_command_line_hides_what_spark_says(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert (tmp_path / "small.csv").read_text().startswith("src,dst,")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_file_names_are_no_patterns(suffix, tmp_path):
+    folder = tmp_path / "f[1]*"
+    folder.mkdir()
+    names = ["a*", "a1", "a[1]", "a?", "a{1,2}", "a b", "a%20b", "a^}"]
+    with contextlib.ExitStack() as stack:
+        engines = [
+            start_engine(name, scratch=folder, memory="500MB", master="local[2]")
+            for name in ("spark", "duckdb")
+        ]
+        stack.callback(engines[1].close)
+        for name in names:
+            path = folder / f"{name}{suffix}"
+            write(pd.DataFrame({"src": [name], "dst": ["x"]}), path)
+        for engine in engines:
+            engine.add("scores", pa.table({"z": [1]}))
+            assert engine.query("SELECT z FROM scores") == [(1,)]
+            for number, name in enumerate(names):
+                engine.read(f"t{number}", open_table(folder / f"{name}{suffix}"))
+                assert engine.query(f"SELECT c0, c1 FROM t{number}") == [(name, "x")]
+        hidden = folder / f"_a{suffix}"
+        write(pd.DataFrame({"src": ["a"], "dst": ["x"]}), hidden)
+        with pytest.raises(ValueError, match="Spark skips files whose names begin"):
+            engines[0].read("hidden", open_table(hidden))

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sgat.pruning import stored_table
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 
 
@@ -40,6 +41,14 @@ def test_folders_list_their_files_and_leave_hidden_ones_out(tmp_path):
     assert [file.name for file in table.files] == ["a.parquet", "b.parquet"]
 
 
+def test_a_header_without_end_is_read_in_part(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_table, "LONGEST_HEADER", 100)
+    path = tmp_path / "e.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"x" * 10**6)
+    assert open_table(path).columns == ("x" * 100,)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -53,6 +62,7 @@ def test_folders_list_their_files_and_leave_hidden_ones_out(tmp_path):
         ("e.csv", b"\xff\xfe\n", "not a readable text table"),
         ("e.parquet", b"PAR1xxPAR1", "cut short or damaged"),
         ("e.csv.gz", b"no gzip", "not a readable text table"),
+        ("e.csv.gz", b"\x1f\x8b\x08" + bytes(20), "not a readable text table"),
     ],
 )
 def test_what_is_no_table_is_refused(name, content, message, tmp_path):

@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from sgat.data.files.bounds import CELL, check_size, largest_size
 from sgat.data.files.source import Source, check_magic, check_names
 
-SMALL_SIZE = 1 << 28
-"""Unpacked bytes below which no ratio is suspicious."""
-LARGEST_PARQUET_RATIO, LARGEST_NPZ_RATIO = 1000, 200
-"""How many times its own size a larger file may unpack to."""
+UNPACK = "save it without compression and dictionaries"
 PARQUET = b"PAR1"
+WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}
+"""Bytes of a value of each physical type of Parquet; of others a `CELL` at least."""
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Those that NumPy writes; others can ask for gigabytes to unpack anything."""
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -45,17 +47,13 @@ def read_parquet(path: Path) -> Source:
         # A path alone would also accept a folder of files and partition columns.
         with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
             names = file.schema_arrow.names
-            rows, columns = file.metadata.num_rows, file.metadata.num_columns
-            what = f"{rows} rows of {columns} columns"
-            size = rows * columns * 8
-            _check_unpacked(path, size, LARGEST_PARQUET_RATIO, what)
-            table = file.read()
+            check_names(path, names)
+            table = _read_within_bounds(path, file)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ValueError(
             f"{path}: the Parquet file is cut short or damaged ({reason})."
         ) from error
-    check_names(path, names)
     return Source(table.replace_schema_metadata(None), str(path), "parquet")
 
 
@@ -69,11 +67,13 @@ def read_npz(path: Path) -> Source:
     check_magic(path, b"PK", "an NPZ file")
     try:
         with zipfile.ZipFile(path) as archive:
-            unpacked = sum(info.file_size for info in archive.infolist())
-            _check_unpacked(path, unpacked, LARGEST_NPZ_RATIO, f"{unpacked}")
+            infos = archive.infolist()
+            check_size(path, sum(info.file_size for info in infos), UNPACK)
+            names = [info.filename.removesuffix(".npy") for info in infos]
+            check_names(path, names)
             arrays = {
-                info.filename.removesuffix(".npy"): _read_array(path, archive, info)
-                for info in archive.infolist()
+                name: _read_array(path, archive, info)
+                for name, info in zip(names, infos, strict=True)
             }
     except DAMAGE as error:
         raise ValueError(f"{path}: the NPZ file is damaged ({error}).") from error
@@ -124,18 +124,43 @@ def write_npz(table: Any, path: Path) -> None:
                     np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def _check_unpacked(path: Path, unpacked: int, ratio: int, of: str) -> None:
-    """Refuse a large file that unpacks to over `ratio` times its size."""
-    size = path.stat().st_size
-    if unpacked > max(SMALL_SIZE, ratio * size):
-        raise ValueError(
-            f"{path}: {size} bytes would unpack to {of}, more than {ratio} times as"
-            " many bytes; the file is refused as a bomb."
-        )
+def _read_within_bounds(path: Path, file: Any) -> Any:
+    """The table, a few rows at a time where strings may be longer than they look."""
+    meta, schema = file.metadata, file.schema
+    size, longest = 0, 1
+    for group in map(meta.row_group, range(meta.num_row_groups)):
+        for place in range(meta.num_columns):
+            chunk = group.column(place)
+            width = schema.column(place).length or WIDTHS.get(chunk.physical_type, CELL)
+            size += max(chunk.num_values, group.num_rows) * width
+            if chunk.physical_type == "BYTE_ARRAY":
+                # No string is longer than what all of them are stored in.
+                longest = max(longest, chunk.total_uncompressed_size)
+    check_size(path, size, UNPACK)
+    rows = max(1, min(meta.num_rows, largest_size(path) // longest))
+    batches, size = [], 0
+    for batch in file.iter_batches(rows):
+        size += sum(map(_decoded_size, batch.columns))
+        check_size(path, size, UNPACK)
+        batches.append(batch)
+    table = pa.Table.from_batches(batches, file.schema_arrow)
+    return table if len(batches) < 2 else table.combine_chunks()
+
+
+def _decoded_size(column: Any) -> int:
+    """Bytes of a column without a dictionary, so that each row has its own value."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    if pa.types.is_primitive(column.type.value_type):
+        return len(column) * CELL
+    length = pc.take(pc.binary_length(column.dictionary), column.indices)
+    return int(pc.sum(length).as_py() or 0)
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     where = f"{path}, array {info.filename.removesuffix('.npy')!r}"
+    if info.compress_type not in ZIP_METHODS:
+        raise ValueError(f"{where}: compressed as NumPy never does; save it again.")
     with archive.open(info) as file:
         try:
             version = np.lib.format.read_magic(file)
@@ -152,6 +177,9 @@ def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
                 f"{where}: holds Python objects (pickle), which are never opened; save"
                 " it as numbers or fixed-width strings."
             )
+        # Also what holds nothing, as strings of no length do, takes room in a table.
+        cells = shape[0] if shape and not all(shape) else math.prod(shape)
+        check_size(path, cells * max(dtype.itemsize, CELL), UNPACK)
         if math.prod(shape) * dtype.itemsize != info.file_size - file.tell():
             raise ValueError(
                 f"{where}: declares shape {list(shape)} of {dtype}, but holds"
@@ -173,6 +201,8 @@ def _column(path: Path, name: str, array: Any, missing: Any) -> Any:
         except UnicodeDecodeError as error:
             raise ValueError(f"{where}: not UTF-8 ({error}).") from error
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    if array.dtype.kind == "U" and array.nbytes:
+        _check_nul(where, array.ravel())
     if array.ndim == 2:
         return pa.FixedSizeListArray.from_arrays(
             pa.array(array.ravel()), array.shape[1]
@@ -186,6 +216,17 @@ def _column(path: Path, name: str, array: Any, missing: Any) -> Any:
         return pa.array(array, mask=missing)
     except pa.ArrowException as error:
         raise ValueError(f"{where}: cannot be read ({error}).") from error
+
+
+def _check_nul(where: str, array: Any) -> None:
+    """Refuse a NUL before another character, where Arrow would cut the string."""
+    is_nul = array.view(np.uint32).reshape(len(array), -1) == 0
+    cut = (is_nul[:, :-1] & ~is_nul[:, 1:]).any(axis=1)
+    if cut.any():
+        row = int(cut.argmax())
+        raise ValueError(
+            f"{where}: row {row} holds a NUL within a string, {str(array[row])!r}."
+        )
 
 
 def _arrays(name: str, column: Any) -> list[tuple[str, Any]]:

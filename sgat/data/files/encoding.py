@@ -27,6 +27,8 @@ from sgat.features import Features, SparseFeatures
 
 WIDE = 256
 """Number of feature columns from which on sparse storage is considered."""
+LARGE = 1 << 28
+"""Number of features of all nodes beyond which it is considered as well."""
 SPARSE_FILL = 0.1
 """Share of non-zero entries below which wide features are stored sparse."""
 NEEDED = "a value is needed, got nothing; `fill_missing` mean or zero fills it."
@@ -88,7 +90,8 @@ def encode(
         block.nnz if scipy.sparse.issparse(block) else np.count_nonzero(block)
         for block in blocks
     )
-    if width >= WIDE and filled < SPARSE_FILL * size * width:
+    is_large = width >= WIDE or size * width > LARGE
+    if is_large and filled < SPARSE_FILL * size * width:
         # Blocks that are all dense are none to scipy.
         sparse = [scipy.sparse.csr_array(block) for block in blocks]
         return SparseFeatures.from_scipy(scipy.sparse.hstack(sparse, format="csr"))

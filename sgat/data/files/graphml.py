@@ -9,12 +9,14 @@ million weighted edges (77 MiB) in 20 s and 1.4 GiB, this reader in 5.4 s and 0.
 from __future__ import annotations
 
 import dataclasses
+import mmap
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
 import pyarrow as pa
 
+from sgat.data.files.bounds import CELL, check_size
 from sgat.data.files.source import Source
 
 TYPES = {
@@ -48,8 +50,11 @@ def read_graphml(
     graphs, hyperedges, edges of both kinds, and values not of their declared type.
     """
     reader = _Reader(path)
-    with path.open("rb") as file:
-        reader.parse(file)
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        reader.parse(content)
     edges, nodes = _table(reader, "edge", (src, dst)), _table(reader, "node", (id,))
     return edges, nodes, reader.is_undirected
 
@@ -57,7 +62,7 @@ def read_graphml(
 def _table(reader: _Reader, kind: str, names: tuple[str, ...]) -> Source:
     ends = zip(names, reader.ends[kind], strict=True)
     columns = {name: pa.array(values, pa.string()) for name, values in ends}
-    lines = reader.lines[kind]
+    lines, size = reader.lines[kind], 0
     for key in reader.keys.values():
         if kind not in key.kinds:
             continue
@@ -66,6 +71,8 @@ def _table(reader: _Reader, kind: str, names: tuple[str, ...]) -> Source:
                 f"{reader.path}: the {kind} attribute {key.name!r} has the name of"
                 " another column; choose other column names."
             )
+        size += len(lines) * (CELL + len(str(key.default or "")))
+        check_size(reader.path, size, "give values in place of defaults")
         values = [key.default] * len(lines)
         for row, value in reader.values[kind].get(key.id, {}).items():
             values[row] = value
@@ -100,9 +107,10 @@ class _Reader:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text.append
 
-    def parse(self, file: Any) -> None:
+    def parse(self, content: mmap.mmap) -> None:
         try:
-            self._parser.ParseFile(file)
+            # Not `ParseFile`, which reads a long id again for every 2 KiB of it.
+            self._parser.Parse(content, True)
         except expat.ExpatError as error:
             reason = expat.errors.messages[error.code]
             raise ValueError(

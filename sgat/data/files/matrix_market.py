@@ -16,15 +16,13 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from sgat.data.files.bounds import NODE, check_size
 from sgat.data.files.source import Source, check_magic, line_name
 
 BANNER = b"%%MatrixMarket"
 ID_COMMENT = "% sgat node id: "
 """Begins the comment that names a node, as JSON; one per node, in their order."""
 FIELDS = ("pattern", "integer", "real", "double")
-SMALL_SIZE = 10_000_000
-LARGEST_RATIO = 64
-"""A larger file may declare this many nodes for each of its bytes."""
 
 Array = np.ndarray[Any, Any]
 
@@ -158,11 +156,7 @@ def _read_head(path: Path, file: IO[bytes]) -> _Head:
             f"{path}, line {number}: the matrix of a graph must be square, got"
             f" {rows} x {columns} with {entries} entries."
         )
-    if rows > max(SMALL_SIZE, LARGEST_RATIO * path.stat().st_size):
-        raise ValueError(
-            f"{path}, line {number}: declares {rows} nodes, far more than a file of"
-            f" {path.stat().st_size} bytes can mean."
-        )
+    check_size(path, rows * NODE, "leave out nodes without edges")
     if ids and len(ids) != rows:
         raise ValueError(
             f"{path}: the comments must name all {rows} nodes or none, got {len(ids)}."
@@ -173,7 +167,7 @@ def _read_head(path: Path, file: IO[bytes]) -> _Head:
 def _id(path: Path, line: str, number: int) -> int | str:
     try:
         found = json.loads(line.removeprefix(ID_COMMENT))
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         found = None
     if not isinstance(found, int | str) or isinstance(found, bool):
         raise ValueError(

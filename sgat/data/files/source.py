@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sgat.data.files.bounds import check_width
+
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -114,6 +116,10 @@ def format_of(path: Path, format: str | None, allowed: Collection[str]) -> str:
 
 def check_file(path: Path) -> None:
     """Refuse what is not a file with something in it."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(
+            f"{path}: must be a file, not a pipe or a device; save the table first."
+        )
     with path.open("rb") as file:
         if not file.read(1):
             raise ValueError(f"{path}: the file is empty.")
@@ -121,6 +127,7 @@ def check_file(path: Path) -> None:
 
 def check_magic(path: Path, magic: bytes, what: str) -> None:
     """Refuse a file that does not begin as its format begins."""
+    check_file(path)
     with path.open("rb") as file:
         found = file.read(len(magic))
     if found != magic:
@@ -130,7 +137,8 @@ def check_magic(path: Path, magic: bytes, what: str) -> None:
 
 
 def check_names(path: Path, names: list[str], place: str = "") -> None:
-    """Refuse columns that have the same name; `place` says where the names stand."""
+    """Refuse too many columns, and some of one name; `place` says where they stand."""
+    check_width(path, len(names))
     name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
     if times > 1:
         raise ValueError(f"{path}{place}: column {name!r} occurs more than once.")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
 import pickle
+import warnings
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +24,15 @@ EDGES = "src,dst\na,b\nb,c\n"
 NODES = "id,f,y\na,1,p\nb,2,q\nc,3,p\n"
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 XML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+NODE = '<node id="a"/>'
 GRAPH = '<graph edgedefault="directed">'
 
 Content = str | bytes | None
 
 
-def parquet(columns: dict[str, Any]) -> bytes:
+def parquet(columns: dict[str, Any], **options: Any) -> bytes:
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pa.table(columns), buffer)
+    pyarrow.parquet.write_table(pa.table(columns), buffer, **options)
     return buffer.getvalue()
 
 
@@ -38,10 +42,14 @@ def npz(**arrays: Any) -> bytes:
     return buffer.getvalue()
 
 
-def zipped(name: str, content: bytes) -> bytes:
+def zipped(
+    name: str, content: bytes, method: int = zipfile.ZIP_DEFLATED, times: int = 1
+) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, content)
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as archive:
+        warnings.simplefilter("ignore")  # of names that occur twice
+        for _ in range(times):
+            archive.writestr(name, content)
     return buffer.getvalue()
 
 
@@ -54,7 +62,7 @@ def npy(array: Any) -> bytes:
 def zip_bomb() -> bytes:
     buffer = io.BytesIO()
     with (
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("src.npy", "w") as file,
     ):
         size = 1 << 26
@@ -67,10 +75,11 @@ def zip_bomb() -> bytes:
     return buffer.getvalue()
 
 
-def too_large_header() -> bytes:
+def array_of(descr: str, *shape: int) -> bytes:
+    """An archive whose array has a header and 24 bytes."""
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(
-        buffer, {"descr": "<i8", "fortran_order": False, "shape": (10**12,)}
+        buffer, {"descr": descr, "fortran_order": False, "shape": shape}
     )
     return zipped("src.npy", buffer.getvalue() + bytes(24))
 
@@ -100,6 +109,7 @@ def node_case(name: str, nodes: Content, message: str, **fields: Any) -> Case:
 
 
 INTEGERS = {"src": [1, 2], "dst": [2, 3]}
+LONG = pa.array(["x" * 10_000] * 2_000)
 CASES = [
     # Files and text
     edge_case("missing file", None, "e.csv: No such file or directory", error=OSError),
@@ -432,11 +442,34 @@ CASES = [
         edges_name="e.parquet",
     ),
     edge_case(
-        "Parquet bomb",
+        "Parquet of runs",
         lambda: parquet({"src": np.zeros(40_000_000, np.int8)}),
-        "bytes would unpack to 40000000 rows of 1 columns, more than 1000 times as many"
-        " bytes; the file is refused as a bomb.",
+        "134,907 bytes would become 160,000,000 in memory, more than 500 times as many;"
+        " if it is meant so, save it without compression and dictionaries.",
         edges_name="e.parquet",
+    ),
+    *(
+        edge_case(
+            f"Parquet of one long string, {how}",
+            partial(parquet, {"src": texts, "dst": texts}, **options),
+            "in memory, more than 500 times as many; if it is meant so, save it",
+            edges_name="e.parquet",
+        )
+        for how, texts, options in (
+            ("in a dictionary", LONG, {}),
+            ("as a dictionary", LONG.dictionary_encode(), {}),
+            ("in lists", pa.array([LONG.to_pylist()]), {}),
+            (
+                "as its own prefix",
+                LONG,
+                {
+                    "use_dictionary": False,
+                    "column_encoding": dict.fromkeys(
+                        ("src", "dst"), "DELTA_BYTE_ARRAY"
+                    ),
+                },
+            ),
+        )
     ),
     # NPZ
     edge_case(
@@ -460,15 +493,45 @@ CASES = [
     edge_case(
         "zip bomb",
         zip_bomb,
-        "bytes would unpack to 536871040, more than 200 times as many bytes; the file"
-        " is refused as a bomb.",
+        "would become 536,871,040 in memory, more than 500 times as many;",
         edges_name="e.npz",
+    ),
+    *(
+        edge_case(
+            f"array of {descr} in shape {shape}",
+            array_of(descr, *shape),
+            "in memory, more than 500 times as many;",
+            edges_name="e.npz",
+        )
+        for descr, shape in (
+            ("<i8", (10**12,)),
+            ("|S0", (3 * 10**8,)),
+            ("<U0", (3 * 10**8,)),
+            ("<f4", (3 * 10**8, 0)),
+        )
     ),
     edge_case(
         "array larger than its data",
-        too_large_header,
-        "e.npz, array 'src': declares shape [1000000000000] of int64, but holds 24"
-        " bytes.",
+        array_of("<i8", 1000),
+        "e.npz, array 'src': declares shape [1000] of int64, but holds 24 bytes.",
+        edges_name="e.npz",
+    ),
+    edge_case(
+        "array that NumPy would not compress so",
+        zipped("src.npy", npy(np.arange(3)), zipfile.ZIP_LZMA),
+        "e.npz, array 'src': compressed as NumPy never does; save it again.",
+        edges_name="e.npz",
+    ),
+    edge_case(
+        "two arrays of one name",
+        zipped("src.npy", npy(np.arange(3)), times=2),
+        "e.npz: column 'src' occurs more than once.",
+        edges_name="e.npz",
+    ),
+    edge_case(
+        "strings with a NUL that Arrow would cut",
+        npz(src=np.array(["a", "a\0b"]), dst=np.array(["a", "c"])),
+        "e.npz, array 'src': row 1 holds a NUL within a string, 'a\\x00b'.",
         edges_name="e.npz",
     ),
     edge_case(
@@ -575,7 +638,8 @@ CASES = [
     edge_case(
         "Matrix Market of absurd size",
         HEADER + "999999999999 999999999999 0\n",
-        "e.mtx, line 2: declares 999999999999 nodes, far more than a file of",
+        "bytes would become 255,999,999,999,744 in memory, more than 500 times as many;"
+        " if it is meant so, leave out nodes without edges.",
         edges_name="e.mtx",
     ),
     edge_case(
@@ -659,6 +723,14 @@ CASES = [
         edges_name="e.graphml",
     ),
     edge_case(
+        "GraphML of one long default",
+        f"{XML}<key id='k' for='node' attr.name='a'><default>{'x' * 10**5}</default>"
+        f"</key>{GRAPH}{NODE * 600}</graph></graphml>",
+        "would become 60,004,800 in memory, more than 500 times as many; if it is meant"
+        " so, give values in place of defaults.",
+        edges_name="e.graphml",
+    ),
+    edge_case(
         "duplicate GraphML node",
         f"{XML}{GRAPH}<node id='a'/>\n<node id='a'/></graph></graphml>",
         "e.graphml, line 2, column 'id': the id 'a' occurs more than once.",
@@ -722,7 +794,21 @@ def test_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
     assert found.value.filename == str(tmp_path / "e.csv")
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "true", "1.5", ""])
+@pytest.mark.parametrize("name", ["e.csv", "e.parquet", "e.npz", "e.graphml"])
+def test_pipe_instead_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match="must be a file, not a pipe or a device"):
+        read_graph(tmp_path / name)
+
+
+def test_table_of_too_many_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    path.write_text(",".join(map(str, range(100_001))) + "\n")
+    with pytest.raises(ValueError, match="100,001 columns are more than a table may"):
+        read_graph(tmp_path / "n.csv")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "true", "1.5", "", "[" * 10**5])
 def test_malformed_id_comment_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "e.mtx"
     path.write_text(f"{HEADER}% sgat node id: {text}\n1 1 0\n")
