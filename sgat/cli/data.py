@@ -124,7 +124,8 @@ def _share(value: float | None) -> str:
     "sgat data convert graph.graphml edges.parquet --nodes-out nodes.parquet"
 )
 @with_settings(
-    files=FileOptions, only=("src", "dst", "id", "weight", "undirected", "delimiter")
+    files=FileOptions,
+    only=("src", "dst", "id", "weight", "undirected", "delimiter", "decimal"),
 )
 def convert(
     files: Given,

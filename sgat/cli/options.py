@@ -29,7 +29,7 @@ PLACES = {"edges": "FILE", "nodes": "FILE", "root": "FOLDER"}
 METAVARS = {tuple: "A,B,…", Path: "PATH"}
 WITHOUT_OPTION = (
     *("bias", "temperature", "gamma", "zeta", "init_gain", "backend"),
-    *("max_categories", "unknown_category", "edges_format", "nodes_format"),
+    *("unknown_category", "edges_format", "nodes_format"),
 )
 """Settings that only config files and Python have."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgat.config import DataConfig
 from sgat.data.files.atomic import check_new_file, check_place, is_same_file
+from sgat.data.files.source import suffix_of
 
 if TYPE_CHECKING:
     from sgat.runs.folder import RunFolder
@@ -58,7 +59,7 @@ def inputs_of(config: DataConfig) -> dict[str, str | None]:
 
 def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> None:
     """Refuse a file whose suffix is no format that can be written here."""
-    if path is not None and path.suffix.lower() not in suffixes:
+    if path is not None and suffix_of(path) not in suffixes:
         raise ValueError(
             f"`--{option}` must end in {', '.join(sorted(suffixes))}, got {path}."
         )

@@ -9,7 +9,10 @@ from sgat.config.checked import Count, Settings
 
 Columns = tuple[str, ...]
 Name = Annotated[str, Meta(min_length=1, description="a name")]
-Delimiter = Annotated[str, Meta(pattern=r'^[^"\r\n]\Z', description="one character")]
+Delimiter = Annotated[
+    str,
+    Meta(pattern=r'^([^"\r\n]|tab|\\t)\Z', description="one character, or tab"),
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +44,10 @@ class FileOptions(Settings):
             default they are refused.
         unknown_category: A category that the given encoding does not know: refuse, or
             zero for none.
-        delimiter: Character between the cells of a text table. By default a comma in
-            .csv and a tab in .tsv.
+        delimiter: Character between the cells of a text table, or the word tab. By
+            default a comma in .csv and a tab in .tsv, or what separates the first line.
+        decimal: Decimal sign of text tables, a point or a comma. By default a point,
+            unless numbers in a table whose cells no comma separates say otherwise.
         edges_format: Format of the edge file; by default its suffix says it.
         nodes_format: Format of the node file; by default its suffix says it.
     """
@@ -63,12 +68,15 @@ class FileOptions(Settings):
     fill_missing: Literal["zero", "mean"] | None = None
     unknown_category: Literal["refuse", "zero"] = "refuse"
     delimiter: Delimiter | None = None
+    decimal: Literal[".", ","] | None = None
     edges_format: str | None = None
     nodes_format: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
         super().__post_init__()
+        if self.delimiter in ("tab", "\\t"):
+            object.__setattr__(self, "delimiter", "\t")
         if self.label is not None and self.labels:
             raise ValueError(
                 f"`label` and `labels` exclude each other, got {self.label!r} and"
@@ -91,8 +99,9 @@ class DataConfig(Settings):
         normalise_features: Divide each row of a data set's features by its sum. By
             default for the citation graphs and Actor.
         largest_component: Keep only the largest component of a data set.
-        edges: Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML.
-        nodes: Your node file: CSV, TSV, Parquet or NPZ.
+        edges: Your edge file: CSV, TSV (also as .gz or .zst), Parquet, NPZ, Matrix
+            Market or GraphML.
+        nodes: Your node file: CSV, TSV (also as .gz or .zst), Parquet or NPZ.
     """
 
     name: str | None = None

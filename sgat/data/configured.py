@@ -64,7 +64,7 @@ def load_configured(
 
 def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     from sgat.data.files import read_graph
-    from sgat.data.files.source import SUFFIXES
+    from sgat.data.files.source import SUFFIXES, suffix_of
     from sgat.data.split_names import draw_split
 
     assert config.edges is not None
@@ -77,7 +77,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
         )
     edges = Path(config.edges)
     nodes = None if config.nodes is None else Path(config.nodes)
-    format = options.edges_format or SUFFIXES.get(edges.suffix.lower())
+    format = options.edges_format or SUFFIXES.get(suffix_of(edges))
     if has_labels and nodes is None and format != "graphml":
         option = "label" if options.label else "labels"
         raise ValueError(f"`{option}` needs `nodes`, the file with that column.")

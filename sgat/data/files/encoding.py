@@ -122,8 +122,8 @@ def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn
     if len(values) > options.max_categories:
         raise source.fault(
             f"{len(values)} different values are more than `max_categories`"
-            f" ({options.max_categories}); leave the column out with `drop`, or raise"
-            " the limit.",
+            f" ({options.max_categories}); raise it, or leave the column out with"
+            " `drop`.",
             name,
         )
     fill = None if options.fill_missing is None else (0.0,)

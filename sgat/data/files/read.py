@@ -93,7 +93,7 @@ def read_graph(
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
     source, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
-        node_source = read_table(nodes_path, options.nodes_format, options.delimiter)
+        node_source = read_table(nodes_path, options, options.nodes_format)
     graph = _build(source, node_source, undirected, options, encoding)
     return dataclasses.replace(
         graph, edges_path=path, nodes_path=nodes_path, edges_format=source.format
@@ -120,7 +120,7 @@ def from_tables(
     return _build(_in_memory(edges, "edges"), node_source, False, options, encoding)
 
 
-def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
+def read_table(path: Path, options: FileOptions, format: str | None = None) -> Source:
     """Read a table of one of the `TABLE_FORMATS`; None goes by the suffix."""
     check_file(path)
     chosen = format_of(path, format, TABLE_FORMATS)
@@ -128,7 +128,8 @@ def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
         return read_parquet(path)
     if chosen == "npz":
         return read_npz(path)
-    return read_csv(path, format=chosen, delimiter=delimiter)
+    text = {"delimiter": options.delimiter, "decimal": options.decimal}
+    return read_csv(path, format=chosen, **text)
 
 
 def _in_memory(table: Any, name: str) -> Source:
@@ -150,7 +151,7 @@ def _read_edge_file(
         return read_matrix_market(path, **names)
     if format == "graphml":
         return read_graphml(path, **names, id=options.id)
-    source = read_table(path, format, options.delimiter)
+    source = read_table(path, options, format)
     if format == "npz":
         source = split_edge_index(source, **names)
     return source, None, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import io
 import pickle
 import zipfile
@@ -165,11 +166,34 @@ CASES = [
     ),
     edge_case(
         "other delimiter",
-        "src;dst\na;b\n",
-        "e.csv: no column 'src' for the source (`src`); the columns are 'src;dst';"
-        " `delimiter` can be another character.",
+        "src dst\na b\n",
+        "e.csv: no column 'src' for the source (`src`); if another character stands"
+        " between the cells, name it with `delimiter`; the columns are 'src dst'.",
     ),
     # Edges
+    edge_case(
+        "misspelt column",
+        "scr,dst\na,b\n",
+        "e.csv: no column 'src' for the source (`src`); did you mean 'scr'? The columns"
+        " are 'scr', 'dst'.",
+    ),
+    edge_case(
+        "compressed under another name",
+        gzip.compress(EDGES.encode()),
+        "e.csv: not a UTF-8 text table but a gzip file, whose name must end in .gz.",
+    ),
+    edge_case(
+        "compressed file that is cut short",
+        gzip.compress(EDGES.encode() * 99)[:-20],
+        "e.csv.gz: not a gzip file, or one that is cut short (",
+        edges_name="e.csv.gz",
+    ),
+    node_case(
+        "commas that may be decimal signs",
+        'id,f,y\na,"1,5",p\nb,2,q\nc,"3,25",p\n',
+        "n.csv, line 2, column 'f': '1,5' has a comma; `decimal` can be ',' if it is"
+        " the decimal sign, and `categorical` names columns of categories.",
+    ),
     edge_case(
         "wrong source column",
         "from,dst\na,b\n",
