@@ -65,6 +65,7 @@ def info(
 ) -> None:
     """Describe data: counts, classes, degrees, homophily, memory for training."""
     from sgat.data.configured import load_configured
+    from sgat.data.files.column_roles import role_lines
     from sgat.data.statistics import describe
     from sgat.runs.request import Request
 
@@ -74,7 +75,10 @@ def info(
             asked, seed=seed, progress=progress, for_training=False
         )
     found = describe(loaded.graphs)
-    show(found.to_dict(), "\n".join(_lines(found)), as_json=as_json)
+    roles = () if loaded.files is None else loaded.files.roles
+    record = found.to_dict() | {"columns": [role._asdict() for role in roles]}
+    lines = [*_lines(found), *(f"  {line}" for line in role_lines(roles))]
+    show(record, "\n".join(lines), as_json=as_json)
 
 
 def _lines(data: Statistics) -> Iterator[str]:

@@ -9,6 +9,7 @@ import typer
 
 from sgat.cli import INTERRUPTED, app, as_options, show
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
+from sgat.cli.outputs import show_columns
 from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
 
@@ -76,6 +77,7 @@ def fit(
                 seed=settings.train.seed,
                 progress=progress,
             )
+        show_columns(loaded.files, quiet=quiet)
     try:
         with training_progress(settings.train.epochs, quiet=quiet) as tell:
             outcome = run(

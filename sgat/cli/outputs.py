@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from sgat.data.files.atomic import check_new_file, check_place, is_same_file
 from sgat.data.files.source import suffix_of
 
 if TYPE_CHECKING:
+    from sgat.data.files import FileGraph
     from sgat.runs.folder import RunFolder
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
@@ -50,6 +52,14 @@ def check_outputs(
                 " with `--overwrite`."
             )
         taken[path] = f"`--{option}`"
+
+
+def show_columns(files: FileGraph | None, *, quiet: bool) -> None:
+    """Write what became of the columns of the user's tables, before work begins."""
+    if files is not None and not quiet:
+        from sgat.data.files.column_roles import role_lines
+
+        print("\n".join(role_lines(files.roles)), file=sys.stderr, flush=True)
 
 
 def inputs_of(config: DataConfig) -> dict[str, str | None]:

@@ -27,6 +27,7 @@ class FileOptions(Settings):
         features: Feature columns of the node file. By default all columns without
             another meaning. Without any, each node gets a feature of its own.
         categorical: Feature columns of categories that look like numbers.
+        text: Feature columns of text, of which the words count.
         max_categories: Largest number of different values in a categorical column.
         drop: Columns of either file without a meaning here; they stay in what is
             written.
@@ -56,6 +57,7 @@ class FileOptions(Settings):
     labels: Columns = ()
     features: Columns | None = None
     categorical: Columns = ()
+    text: Columns = ()
     max_categories: Count = 1000
     drop: Columns = ()
     id: str = "id"

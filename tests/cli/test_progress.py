@@ -5,10 +5,11 @@ import re
 import sys
 import threading
 import time
+from importlib import import_module
 
 import pytest
 
-from sgat.cli import _Notes, progress
+from sgat.cli import _Notes, app, progress
 from sgat.training.choosing import Step
 from sgat.training.result import EpochRecord
 
@@ -112,12 +113,13 @@ def test_a_terminal_gets_a_bar(capsys, monkeypatch):
 def test_a_note_does_not_run_into_the_bar(capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    notes = _Notes()
+    import_module("sgat.cli.fit")
+    notes = _Notes(app, ["fit"])
     with progress.counting("steps", quiet=False):
-        notes.emit(logging.makeLogRecord({"msg": "two edges were merged"}))
+        notes.emit(logging.makeLogRecord({"msg": "two edges were merged, see `drop`"}))
     # What is written while the bar is there begins a line of its own.
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", capsys.readouterr().err)
-    assert "note: two edges were merged" in re.split(r"[\r\n]+", lines)
+    assert "note: two edges were merged, see `--drop`" in re.split(r"[\r\n]+", lines)
 
 
 def test_lines_tell_the_time_and_the_stage(capsys):

@@ -18,7 +18,7 @@ COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
 DATE = (
     r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
-    r"([T ].*)?$"
+    r"([T ].*)?$|^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?$"
 )
 MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None"]
 """Words for a missing value in a text column of numbers."""
@@ -85,7 +85,7 @@ def holds_dates(column: Any) -> bool:
     """Whether a column holds dates, by its type or, for text, by all its values."""
     if not is_string(column.type):
         return bool(pa.types.is_temporal(column.type))
-    is_date = pc.match_substring_regex(_words(column), DATE)
+    is_date = pc.match_substring_regex(words(column), DATE)
     return first(is_date) >= 0 and first(pc.invert(is_date)) < 0
 
 
@@ -148,12 +148,19 @@ def flat_table(table: Any) -> Any:
     return pa.table(columns)
 
 
+def words(column: Any) -> Any:
+    """Text without space around it, and null where a word says that it is missing."""
+    text = pc.utf8_trim_whitespace(column)
+    is_missing = pc.is_in(text, pa.array(MISSING_WORDS, text.type))
+    return pc.if_else(is_missing, pa.scalar(None, text.type), text)
+
+
 def decimal_sign(table: Any) -> str | None:
     """A comma where a column of text leaves no doubt that it is the decimal sign."""
     for column in table.columns:
         if first(pc.match_substring(column, ",")) < 0:
             continue
-        text = _words(column)
+        text = words(column)
         has_comma = pc.match_substring_regex(text, COMMA)
         is_number = pc.or_(has_comma, pc.match_substring_regex(text, CANONICAL_INTEGER))
         is_grouped = pc.match_substring_regex(text, THOUSANDS)
@@ -165,11 +172,5 @@ def decimal_sign(table: Any) -> str | None:
 
 def _numeric_text(source: Source, column: Any) -> Any:
     """Text as numbers are written, null where a number is missing."""
-    text = _words(column)
+    text = words(column)
     return text if source.decimal != "," else pc.replace_substring(text, ",", ".")
-
-
-def _words(column: Any) -> Any:
-    text = pc.utf8_trim_whitespace(column)
-    is_missing = pc.is_in(text, pa.array(MISSING_WORDS, text.type))
-    return pc.if_else(is_missing, pa.scalar(None, text.type), text)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sgat.config import FileOptions
 from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
+from sgat.data.files.column_roles import ColumnRole, edge_roles, node_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
@@ -50,6 +51,7 @@ class FileGraph:
     weight: str | None  # column of `edges` with the weights, None if all are 1
     undirected: bool  # whether each row stands for both directions
     encoding: Encoding  # how columns became features and labels became classes
+    roles: tuple[ColumnRole, ...] = ()  # what became of each column
     edges_path: Path | None = None  # None for tables in memory
     nodes_path: Path | None = None  # None if they came from the edge file or memory
     edges_format: str | None = None  # of the edge file
@@ -165,6 +167,7 @@ def _build(
     encoding: Encoding | None,
 ) -> FileGraph:
     ends, ids = read_ids(edges, nodes, options)
+    roles = edge_roles(edges, options, _weight_column(edges, options))
     undirected = undirected or options.undirected
     weight, value = _weight_column(edges, options), None
     known = {options.src: ends[0], options.dst: ends[1]}
@@ -184,6 +187,8 @@ def _build(
         columns = read_nodes(plain, FileOptions(), None)
     else:
         columns = read_nodes(nodes, options, encoding)
+        became = columns.features, columns.left_out, len(columns.classes)
+        roles += node_roles(nodes, options, *became)
     data = NodeData(
         Graph.from_edges(index, len(ids), value, make_undirected=undirected),
         columns.x,
@@ -202,6 +207,7 @@ def _build(
         weight,
         undirected,
         Encoding(columns.features, columns.classes),
+        tuple(roles),
     )
 
 
@@ -239,7 +245,7 @@ def _node_numbers(source: Source, name: str, column: Any, ids: Any, of: str) -> 
 def _weight_column(source: Source, options: FileOptions) -> str | None:
     """Name of the column with the weights, None if all are 1."""
     if options.weight is not None:
-        source.column(options.weight, "the weight")
+        source.column(options.weight, "the weight (`weight`)")
         return options.weight
     taken = (options.src, options.dst, *options.drop)
     return source.untaken("weight", taken)
@@ -251,4 +257,7 @@ def _edge_weight(source: Source, name: str) -> Tensor:
     # NaN fails the comparison too.
     bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
     source.refuse(bad, name, "must be a finite number of at least 0, got {}.")
+    if len(value) and not value.any():
+        problem = f"must be above 0 in some row, got 0 in all {len(value):,}."
+        raise source.fault(problem, name)
     return torch.tensor(value, dtype=torch.get_default_dtype())

@@ -207,7 +207,7 @@ CASES = [
     edge_case(
         "wrong weight column",
         EDGES,
-        "e.csv: no column 'w' for the weight; the columns are 'src', 'dst'.",
+        "e.csv: no column 'w' for the weight (`weight`); the columns are 'src', 'dst'.",
         options={"weight": "w"},
     ),
     edge_case(
@@ -320,13 +320,15 @@ CASES = [
     node_case(
         "label column not found",
         NODES,
-        "n.csv: no column 'class' for the label; the columns are 'id', 'f', 'y'.",
+        "n.csv: no column 'class' for the label (`label`); the columns are"
+        " 'id', 'f', 'y'.",
         options={"label": "class"},
     ),
     node_case(
         "label column not found, and the one that was meant has gaps",
         "id,f,y\na,1,p\nb,2,\nc,3,q\n",
-        "n.csv: no column 'class' for the label; the columns are 'id', 'f', 'y'.",
+        "n.csv: no column 'class' for the label (`label`); the columns are"
+        " 'id', 'f', 'y'.",
         options={"label": "class"},
     ),
     node_case(
@@ -349,7 +351,8 @@ CASES = [
     node_case(
         "feature column not found",
         NODES,
-        "n.csv: no column 'g' for features; the columns are 'id', 'f', 'y'.",
+        "n.csv: no column 'g' for features (`features`); the columns are"
+        " 'id', 'f', 'y'.",
         options={"features": ("g",), "label": "y"},
     ),
     node_case(
@@ -386,18 +389,10 @@ CASES = [
         "n.csv, column 'f': 3 different values are more than `max_categories` (2);",
         options={"max_categories": 2, "label": "y"},
     ),
-    node_case(
-        "dates as features",
-        parquet({"id": ["a", "b", "c"], "f": pa.array([1, 2, 3], pa.date32())}),
-        "n.parquet, column 'f': a date cannot be a feature; convert the column to"
-        " numbers, or leave it out with `drop`.",
-        nodes_name="n.parquet",
-        options={},
-    ),
-    node_case(
-        "dates as text",
-        "id,f,y\na,2024-01-02,p\nb,,q\nc,2024-01-03 10:00,p\n",
-        "n.csv, column 'f': a date cannot be a feature; convert the column to numbers,",
+    edge_case(
+        "weights of 0 alone",
+        "src,dst,weight\na,b,0\nb,c,0\n",
+        "e.csv, column 'weight': must be above 0 in some row, got 0 in all 2.",
     ),
     node_case(
         "vectors of different lengths",
