@@ -89,7 +89,7 @@ def _lines(data: Statistics) -> Iterator[str]:
     degrees = data.degrees
     entries = {
         "nodes": f"{data.nodes:,}",
-        "edges": f"{data.edges:,} directed, {data.edges_with_loops:,} with loops",
+        "edges": f"{data.edges:,}, each direction counted",
         "features": f"{data.features:,}, {data.fill:.1%} filled",
         "classes": f"{data.classes} ({sizes})",
         "split": roles,
@@ -113,7 +113,6 @@ def _lines(data: Statistics) -> Iterator[str]:
     for graph in data.graphs:
         yield (
             f"  {graph.name}: {graph.nodes:,} nodes, {graph.edges:,} edges,"
-            f" {graph.edges_with_loops:,} with loops,"
             f" homophily {_share(graph.homophily)}"
         )
 

@@ -38,8 +38,10 @@ class FileOptions(Settings):
             default the column called weight; without it every edge has weight 1.
         split_column: Column of the node file with train, val, test or nothing. By
             default the column called split, if there is one.
-        undirected: Each row of the edge file stands for both directions. Files that say
-            so themselves (GraphML, symmetric Matrix Market) do not need it.
+        undirected: Each row of the edge file stands for both directions. Rows of the
+            same pair are one edge with the largest weight; without this option, rows
+            with the same ends add up. Files that say so themselves (GraphML, symmetric
+            Matrix Market) do not need it.
         standardise: Scale numeric features to mean 0 and standard deviation 1.
         fill_missing: Value for missing features: zero, or mean of the column. By
             default they are refused.
