@@ -33,11 +33,18 @@ app = typer.Typer(
 
 
 class _Notes(logging.StreamHandler[Any]):
-    """Writes where `sys.stderr` is now: a bar takes its place while it is shown."""
+    """Writes where `sys.stderr` is now: a bar takes its place while it is shown.
 
-    def __init__(self) -> None:
+    Arguments are named as options of the command that runs.
+    """
+
+    def __init__(self, app: typer.Typer, arguments: Sequence[str]) -> None:
         super().__init__()
-        self.setFormatter(logging.Formatter("note: %(message)s"))
+        self.app, self.arguments = app, arguments
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The text of a note."""
+        return f"note: {as_options(self.app, record.getMessage(), self.arguments)}"
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one note."""
@@ -79,10 +86,13 @@ def run_app(
     app: typer.Typer, modules: Sequence[str], arguments: Sequence[str] | None
 ) -> int:
     """Import the modules of the verbs, run a command and return the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    root, notes = logging.getLogger(), _Notes(app, given)
     try:
         for module in modules:
             import_module(module)
-        logging.basicConfig(handlers=[_Notes()])
+        if not root.handlers:
+            root.addHandler(notes)
         app(args=None if arguments is None else list(arguments))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
@@ -95,9 +105,10 @@ def run_app(
         is_known = not isinstance(error, RuntimeError) or _is_out_of_memory(error)
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
-        given = sys.argv[1:] if arguments is None else arguments
         print(f"error: {as_options(app, _sentence(error), given)}", file=sys.stderr)
         return 1
+    finally:
+        root.removeHandler(notes)
     return 0
 
 

@@ -65,6 +65,7 @@ def info(
 ) -> None:
     """Describe data: counts, classes, degrees, homophily, memory for training."""
     from sgat.data.configured import load_configured
+    from sgat.data.files.column_roles import role_lines
     from sgat.data.statistics import describe
     from sgat.runs.request import Request
 
@@ -74,7 +75,10 @@ def info(
             asked, seed=seed, progress=progress, for_training=False
         )
     found = describe(loaded.graphs)
-    show(found.to_dict(), "\n".join(_lines(found)), as_json=as_json)
+    roles = () if loaded.files is None else loaded.files.roles
+    record = found.to_dict() | {"columns": [role._asdict() for role in roles]}
+    lines = [*_lines(found), *(f"  {line}" for line in role_lines(roles))]
+    show(record, "\n".join(lines), as_json=as_json)
 
 
 def _lines(data: Statistics) -> Iterator[str]:
@@ -85,7 +89,7 @@ def _lines(data: Statistics) -> Iterator[str]:
     degrees = data.degrees
     entries = {
         "nodes": f"{data.nodes:,}",
-        "edges": f"{data.edges:,} directed, {data.edges_with_loops:,} with loops",
+        "edges": f"{data.edges:,}, each direction counted",
         "features": f"{data.features:,}, {data.fill:.1%} filled",
         "classes": f"{data.classes} ({sizes})",
         "split": roles,
@@ -109,7 +113,6 @@ def _lines(data: Statistics) -> Iterator[str]:
     for graph in data.graphs:
         yield (
             f"  {graph.name}: {graph.nodes:,} nodes, {graph.edges:,} edges,"
-            f" {graph.edges_with_loops:,} with loops,"
             f" homophily {_share(graph.homophily)}"
         )
 
@@ -124,7 +127,8 @@ def _share(value: float | None) -> str:
     "sgat data convert graph.graphml edges.parquet --nodes-out nodes.parquet"
 )
 @with_settings(
-    files=FileOptions, only=("src", "dst", "id", "weight", "undirected", "delimiter")
+    files=FileOptions,
+    only=("src", "dst", "id", "weight", "undirected", "delimiter", "decimal"),
 )
 def convert(
     files: Given,

@@ -9,6 +9,7 @@ import typer
 
 from sgat.cli import INTERRUPTED, app, as_options, show
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
+from sgat.cli.outputs import show_columns
 from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
 
@@ -76,6 +77,7 @@ def fit(
                 seed=settings.train.seed,
                 progress=progress,
             )
+        show_columns(loaded.files, quiet=quiet)
     try:
         with training_progress(settings.train.epochs, quiet=quiet) as tell:
             outcome = run(
@@ -87,6 +89,7 @@ def fit(
                 tensorboard=tensorboard,
                 on_epoch=tell,
                 on_step=tell,
+                on_stage=tell,
             )
     except KeyboardInterrupt:
         if folder.is_under_way:
@@ -120,7 +123,6 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
     # Runs of earlier versions do not say.
     name = summary.get("metric", "accuracy" if "accuracy" in summary else "micro_f1")
     removed, total = summary["edges_removed"], summary["edges"]
-    nodes = summary["nodes"]
     lines = [""]
     if summary[name] is not None:
         tested = summary["test_nodes"]
@@ -142,11 +144,12 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
     if summary["tried"]:
         names, why = " + ".join(summary["chosen"]["names"]), summary["chosen"]["why"]
         lines.append(f"chosen              {names}: {why}")
+    share, what = summary["removed_share"], "edges"
+    if summary.get("rows"):
+        removed, total, what = summary["rows_removed"], summary["rows"], "rows"
+        share = removed / total
     lines += [
-        f"edges removed       {removed:,} of {total:,} ({summary['removed_share']:.1%};"
-        f" gates drawn in training: {summary['removed_share_sampled']:.1%})",
-        f"counting loops      {total - removed + nodes:,} of"
-        f" {summary['edges_with_loops']:,} left",
+        f"{f'{what} removed':<19} {removed:,} of {total:,} ({share:.1%})",
         f"model of epoch      {summary['best_epoch']} of {summary['epochs']},"
         f" seed {summary['seed']}, {summary['seconds']:.1f} s",
         f"written to          {summary['run']}: {', '.join(files)}",

@@ -67,7 +67,7 @@ def judge(
     with counting("starting", quiet=quiet):
         import pyarrow as pa
 
-        from sgat.cli.outputs import TABLES, check_outputs, check_suffix
+        from sgat.cli.outputs import TABLES, check_outputs, check_suffix, show_columns
         from sgat.data.configured import load_configured
         from sgat.data.files import write_table
         from sgat.judging.judged_edges import judge_files
@@ -84,6 +84,7 @@ def judge(
     with stage_progress(quiet=quiet) as stages:
         stages.tell("reading")
         table = _as_files(load_configured(asked, seed=seed, for_training=False))
+        show_columns(table, quiet=quiet)
         # Nothing of the node table is written; its memory is free for the judge.
         table = dataclasses.replace(table, nodes=None)
         pa.default_memory_pool().release_unused()

@@ -27,9 +27,10 @@ FLAGS = {"root": ("--data-root",), "l0_weight": ("--l0-weight", "--lambda")}
 """Options that are not called as their settings."""
 PLACES = {"edges": "FILE", "nodes": "FILE", "root": "FOLDER"}
 METAVARS = {tuple: "A,B,…", Path: "PATH"}
+MANY = " May be given more than once."
 WITHOUT_OPTION = (
     *("bias", "temperature", "gamma", "zeta", "init_gain", "backend"),
-    *("max_categories", "unknown_category", "edges_format", "nodes_format"),
+    *("unknown_category", "edges_format", "nodes_format"),
 )
 """Settings that only config files and Python have."""
 
@@ -96,7 +97,7 @@ def with_settings(
                 arguments[section] = {
                     name: _value(sections[section], name, value)
                     for name, value in values.items()
-                    if value is not None
+                    if value not in (None, [])
                 }
             verb(**arguments)
 
@@ -125,12 +126,12 @@ def _parameter(kind: type[Settings], name: str, *, of_run: bool) -> inspect.Para
             flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
         option = typer.Option(
             *flags,
-            help=text + shown,
+            help=text + (MANY if setting.kind is tuple else "") + shown,
             rich_help_panel=PANELS[kind],
             metavar=METAVARS.get(setting.kind) or PLACES.get(name),
             show_default=False,
         )
-    plain: Any = str if setting.kind is tuple else setting.kind
+    plain: Any = list[str] if setting.kind is tuple else setting.kind
     hint, keyword = Annotated[plain | None, option], inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=None, annotation=hint)
 
@@ -147,4 +148,6 @@ def _shown(default: Any) -> str:
 
 
 def _value(kind: type[Settings], name: str, value: Any) -> Any:
-    return comma_list(value) if kind.declared()[name].kind is tuple else value
+    if kind.declared()[name].kind is not tuple:
+        return value
+    return tuple(name for part in value for name in comma_list(part))

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 )
 @with_settings(
     files=FileOptions,
-    only=("id", "src", "dst", "weight", "label", "delimiter", "unknown_category"),
+    only=(
+        *("id", "src", "dst", "weight", "label"),
+        *("delimiter", "decimal", "unknown_category"),
+    ),
     of_run=True,
 )
 def predict(

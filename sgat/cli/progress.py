@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from sgat.training.choosing import Step
     from sgat.training.result import EpochRecord
 
-Show = Callable[["EpochRecord | Step"], None]
-"""Called with each epoch that is done, and each candidate of a search to be trained."""
+Show = Callable[["EpochRecord | Step | str"], None]
+"""Called with each epoch that is done, each candidate of a search to be trained, and
+the name of each other stage."""
 Count = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
 PAUSE = 2.0
@@ -26,11 +27,7 @@ REFRESH = 0.25
 """Seconds between two looks at the progress of a stage."""
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
 PATIENCE = 5.0
-"""Seconds without an epoch after which a reason is given."""
-NOT_YET = (
-    "getting ready: gates by evidence judge the edges first, and the first run on a"
-    " machine compiles its kernels"
-)
+"""Seconds after which a stage of training is named."""
 
 
 def _bar(*columns: Any) -> Bar:
@@ -184,25 +181,28 @@ def training_progress(epochs: int, *, quiet: bool) -> Iterator[Show]:
         with _epoch_bar(epochs) as show:
             yield show
     else:
-        reason = threading.Timer(
-            PATIENCE, lambda: print(NOT_YET, file=sys.stderr, flush=True)
-        )
-        reason.daemon = True
-        reason.start()
-        show = _epoch_lines(epochs)
+        write, waiting = _epoch_lines(epochs), threading.Timer(PATIENCE, print)
 
-        def tell(news: EpochRecord | Step) -> None:
-            reason.cancel()
-            show(news)
+        def tell(news: EpochRecord | Step | str) -> None:
+            nonlocal waiting
+            waiting.cancel()
+            if not isinstance(news, str):
+                write(news)
+                return
+            line = {"file": sys.stderr, "flush": True}
+            waiting = threading.Timer(PATIENCE, print, [f"{news} …"], line)
+            waiting.daemon = True
+            waiting.start()
 
         try:
             yield tell
         finally:
-            reason.cancel()
-            reason.join()
+            waiting.cancel()
+            if waiting.ident is not None:
+                waiting.join()
 
 
-def _epoch_lines(epochs: int) -> Show:
+def _epoch_lines(epochs: int) -> Callable[[EpochRecord | Step], None]:
     every = max(epochs // 10, 1)
     widths = (6, 9, 11, 11, 9, 9)
 
@@ -233,7 +233,10 @@ def _epoch_bar(epochs: int) -> Iterator[Show]:
         task = bar.add_task("getting ready", total=None, epochs=epochs)
         write = _epoch_lines(epochs)
 
-        def show(news: EpochRecord | Step) -> None:
+        def show(news: EpochRecord | Step | str) -> None:
+            if isinstance(news, str):
+                bar.reset(task, description=news, total=None)
+                return
             write(news)
             if isinstance(news, tuple):
                 bar.reset(task, description="training", total=None)

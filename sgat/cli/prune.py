@@ -26,7 +26,7 @@ PANEL, DECLARED = PANELS[PruneRequest], PruneRequest.declared()
     request=PruneRequest,
     rules=Rules,
     files=FileOptions,
-    only=("src", "dst", "id", "delimiter"),
+    only=("src", "dst", "id", "delimiter", "decimal"),
     of_run=True,
 )
 def prune(

@@ -9,7 +9,10 @@ from sgat.config.checked import Count, Settings
 
 Columns = tuple[str, ...]
 Name = Annotated[str, Meta(min_length=1, description="a name")]
-Delimiter = Annotated[str, Meta(pattern=r'^[^"\r\n]\Z', description="one character")]
+Delimiter = Annotated[
+    str,
+    Meta(pattern=r'^([^"\r\n]|tab|\\t)\Z', description="one character, or tab"),
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +27,7 @@ class FileOptions(Settings):
         features: Feature columns of the node file. By default all columns without
             another meaning. Without any, each node gets a feature of its own.
         categorical: Feature columns of categories that look like numbers.
+        text: Feature columns of text, of which the words count.
         max_categories: Largest number of different values in a categorical column.
         drop: Columns of either file without a meaning here; they stay in what is
             written.
@@ -34,15 +38,19 @@ class FileOptions(Settings):
             default the column called weight; without it every edge has weight 1.
         split_column: Column of the node file with train, val, test or nothing. By
             default the column called split, if there is one.
-        undirected: Each row of the edge file stands for both directions. Files that say
-            so themselves (GraphML, symmetric Matrix Market) do not need it.
+        undirected: Each row of the edge file stands for both directions. Rows of the
+            same pair are one edge with the largest weight; without this option, rows
+            with the same ends add up. Files that say so themselves (GraphML, symmetric
+            Matrix Market) do not need it.
         standardise: Scale numeric features to mean 0 and standard deviation 1.
         fill_missing: Value for missing features: zero, or mean of the column. By
             default they are refused.
         unknown_category: A category that the given encoding does not know: refuse, or
             zero for none.
-        delimiter: Character between the cells of a text table. By default a comma in
-            .csv and a tab in .tsv.
+        delimiter: Character between the cells of a text table, or the word tab. By
+            default a comma in .csv and a tab in .tsv, or what separates the first line.
+        decimal: Decimal sign of text tables, a point or a comma. By default a point,
+            unless numbers in a table whose cells no comma separates say otherwise.
         edges_format: Format of the edge file; by default its suffix says it.
         nodes_format: Format of the node file; by default its suffix says it.
     """
@@ -51,6 +59,7 @@ class FileOptions(Settings):
     labels: Columns = ()
     features: Columns | None = None
     categorical: Columns = ()
+    text: Columns = ()
     max_categories: Count = 1000
     drop: Columns = ()
     id: str = "id"
@@ -63,12 +72,15 @@ class FileOptions(Settings):
     fill_missing: Literal["zero", "mean"] | None = None
     unknown_category: Literal["refuse", "zero"] = "refuse"
     delimiter: Delimiter | None = None
+    decimal: Literal[".", ","] | None = None
     edges_format: str | None = None
     nodes_format: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
         super().__post_init__()
+        if self.delimiter in ("tab", "\\t"):
+            object.__setattr__(self, "delimiter", "\t")
         if self.label is not None and self.labels:
             raise ValueError(
                 f"`label` and `labels` exclude each other, got {self.label!r} and"
@@ -91,8 +103,9 @@ class DataConfig(Settings):
         normalise_features: Divide each row of a data set's features by its sum. By
             default for the citation graphs and Actor.
         largest_component: Keep only the largest component of a data set.
-        edges: Your edge file: CSV, TSV, Parquet, NPZ, Matrix Market or GraphML.
-        nodes: Your node file: CSV, TSV, Parquet or NPZ.
+        edges: Your edge file: CSV, TSV (also as .gz or .zst), Parquet, NPZ, Matrix
+            Market or GraphML.
+        nodes: Your node file: CSV, TSV (also as .gz or .zst), Parquet or NPZ.
     """
 
     name: str | None = None

@@ -86,7 +86,7 @@ class PruneRequest(Settings):
     Attributes:
         run: A finished run of `sgat fit`; without it the edges are a table of `sgat
             judge`.
-        out: Table to write: .parquet, .csv, .tsv, .csv.gz or .tsv.gz; without a suffix
+        out: Table to write: .parquet, .csv, .tsv, .csv.gz or .csv.zst; without a suffix
             a folder of Parquet files.
         edges: Edge table: Parquet, CSV or TSV (.gz), or a folder of Parquet files. By
             default the edges of the run, with their stored scores. Without a run, a

@@ -64,7 +64,7 @@ def load_configured(
 
 def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     from sgat.data.files import read_graph
-    from sgat.data.files.source import SUFFIXES
+    from sgat.data.files.source import SUFFIXES, suffix_of
     from sgat.data.split_names import draw_split
 
     assert config.edges is not None
@@ -77,7 +77,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
         )
     edges = Path(config.edges)
     nodes = None if config.nodes is None else Path(config.nodes)
-    format = options.edges_format or SUFFIXES.get(edges.suffix.lower())
+    format = options.edges_format or SUFFIXES.get(suffix_of(edges))
     if has_labels and nodes is None and format != "graphml":
         option = "label" if options.label else "labels"
         raise ValueError(f"`{option}` needs `nodes`, the file with that column.")
@@ -85,6 +85,8 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     files = read_graph(edges, nodes, options=options)
     _check_dropped(options, files)
     data, notes = files.data, []
+    if for_training and not len(files.edges):
+        raise ValueError(f"{edges}: the edge table has no rows; training needs edges.")
     has_roles = bool((data.train | data.val | data.test).any())
     draws_split = config.split is not None or (for_training and not has_roles)
     if draws_split:
@@ -113,7 +115,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
 
 def _check_columns(options: FileOptions) -> None:
     """Refuse columns that are named twice, or learned from although they are known."""
-    for key in ("features", "labels", "categorical", "drop"):
+    for key in ("features", "labels", "categorical", "text", "drop"):
         names = getattr(options, key) or ()
         for name in names:
             if names.count(name) > 1:
@@ -131,7 +133,7 @@ def _check_dropped(options: FileOptions, files: FileGraph) -> None:
     """Refuse a column that neither file has: a slip would leave one in."""
     tables = [table for table in (files.edges, files.nodes) if table is not None]
     known = [name for table in tables for name in table.column_names]
-    for key in ("drop", "categorical"):
+    for key in ("drop", "categorical", "text"):
         for name in getattr(options, key):
             if name not in known:
                 has = ", ".join(map(repr, known))

@@ -128,7 +128,7 @@ class DuckDB:
         else:
             how = (
                 f"FORMAT csv, HEADER, DELIMITER {_text(to.delimiter)},"
-                f" COMPRESSION {'gzip' if to.compressed else 'none'}"
+                f" COMPRESSION {to.compression or 'none'}"
             )
         with _sentences(to.path):
             self._execute(

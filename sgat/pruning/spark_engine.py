@@ -133,8 +133,8 @@ class Spark:
                 writer.option("compression", "zstd").parquet(place)
             else:
                 options = {**CSV, "header": True, "sep": to.delimiter}
-                if to.compressed:
-                    options["compression"] = "gzip"
+                if to.compression is not None:
+                    options["compression"] = to.compression
                 writer.options(**options).csv(place)
         parts = [file for file in folder.iterdir() if file.name.startswith("part-")]
         if to.is_folder:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import gzip
-import io
 import os
-import zlib
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from sgat.data.files.atomic import is_same_file
-from sgat.data.files.csv_format import DELIMITERS
-from sgat.data.files.source import check_file, check_names, listed
+from sgat.data.files.csv_format import DELIMITERS, read_header
+from sgat.data.files.source import (
+    check_file,
+    check_names,
+    compression_of,
+    listed,
+    suffix_of,
+)
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-LONGEST_HEADER = 1 << 24
 Kind = Literal["integer", "string", "text"]
 """Type of the ids of a column; the cells of a text file have no type of their own."""
 
@@ -71,7 +71,7 @@ class Destination:
     path: Path
     format: str  # `parquet`, `csv` or `tsv`
     is_folder: bool
-    compressed: bool  # whether a text file is compressed by gzip
+    compression: str | None  # of a text file: gzip, zstd or none
     delimiter: str = ","
 
     @classmethod
@@ -80,18 +80,17 @@ class Destination:
         if not path.absolute().parent.is_dir():
             raise ValueError(f"`out` must be in a folder that exists, got {path}.")
         if path.suffix == "" or path.is_dir():
-            return cls(path, "parquet", True, False)
+            return cls(path, "parquet", True, None)
         format = _format(path)
-        is_gzip = path.suffix.lower() == ".gz"
         between = delimiter or DELIMITERS.get(format, ",")
-        return cls(path, format, False, is_gzip, between)
+        return cls(path, format, False, compression_of(path), between)
 
 
 def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
     """The files and columns of a table; no rows are read.
 
-    It is a Parquet, CSV or TSV file (text also as .gz), or a folder of Parquet files,
-    partitioned or not. The suffix tells the delimiter, where none is given.
+    It is a Parquet, CSV or TSV file (text also as .gz or .zst), or a folder of Parquet
+    files, partitioned or not. `read_header` finds the delimiter, where none is given.
     """
     if path.is_dir():
         return _open_folder(path)
@@ -101,10 +100,18 @@ def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
         types = _parquet_types(path)
         _check_columns(path, list(types))
         return StoredTable(path, (path,), format, tuple(types), types=types)
-    delimiter = delimiter or DELIMITERS[format]
-    header = _header(path, delimiter)
-    _check_columns(path, header)
-    return StoredTable(path, (path,), format, tuple(header), delimiter=delimiter)
+    try:
+        header = read_header(path, format, delimiter)
+    except OSError as error:
+        raise ValueError(f"{path}: not a readable text table ({error}).") from error
+    if header.line > 1:
+        raise ValueError(
+            f"{path}: the file has no header line; the first line must name the"
+            " columns."
+        )
+    _check_columns(path, header.names)
+    names = tuple(header.names)
+    return StoredTable(path, (path,), format, names, delimiter=header.delimiter)
 
 
 def overlaps(one: Path, other: Path) -> bool:
@@ -116,14 +123,12 @@ def overlaps(one: Path, other: Path) -> bool:
 
 
 def _format(path: Path) -> str:
-    name = path.name.lower()
-    is_gzip = name.endswith(".gz")
-    suffix = Path(name.removesuffix(".gz")).suffix
-    format = SUFFIXES.get(suffix)
-    if format is None or (is_gzip and format == "parquet"):
+    format = SUFFIXES.get(suffix_of(path))
+    if format is None:
         raise ValueError(
-            f"{path}: cannot use the suffix {suffix + '.gz' * is_gzip!r} here; choose"
-            " .parquet, .csv, .tsv, .csv.gz, .tsv.gz, or a folder of Parquet files."
+            f"{path}: cannot use the suffix {path.suffix!r} here; choose .parquet, .csv"
+            " or .tsv, text also with .gz or .zst after it, or a folder of Parquet"
+            " files."
         )
     return format
 
@@ -166,29 +171,6 @@ def _parquet_types(path: Path) -> dict[str, Any]:
         ) from error
     check_names(path, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
-
-
-def _header(path: Path, delimiter: str) -> list[str]:
-    try:
-        with (
-            gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
-        ) as raw:
-            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            # A line of zeros, compressed, could fill the memory.
-            lines = iter(partial(text.readline, LONGEST_HEADER), "")
-            reader = csv.reader(lines, delimiter=delimiter, strict=True)
-            found = next(reader, None)
-    except (
-        *(UnicodeDecodeError, csv.Error),
-        *(EOFError, gzip.BadGzipFile, zlib.error),
-    ) as error:
-        raise ValueError(f"{path}: not a readable text table ({error}).") from error
-    if not found:
-        raise ValueError(
-            f"{path}: the file has no header line; the first line must name the"
-            " columns."
-        )
-    return found
 
 
 def _check_columns(path: Path, names: list[str]) -> None:

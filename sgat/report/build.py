@@ -9,7 +9,7 @@ from sgat.data.files.atomic import replacing
 from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.report.charts import Chart
 from sgat.report.confusion import class_edges, confusion, label_scores
-from sgat.report.content import Content, lead, tiles
+from sgat.report.content import Content, answer, lead, tiles
 from sgat.report.graph_view import (
     COLOURS,
     GraphView,
@@ -119,9 +119,9 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     training = training_cards(content.history, summary["best_epoch"], title)
     log_alpha = [part.edges.log_alpha.numpy() for part in scored]
     scores = score_cards(log_alpha, summary["threshold"], content.curve, title)
-    answer = None if summary["noise_share"] is None else run_section(scored)
+    found_wrong = None if summary["noise_share"] is None else run_section(scored)
     degrees = degree_card(content.removal)
-    found = answer.cards if answer else []
+    found = found_wrong.cards if found_wrong else []
     charts = [card.chart for card in (*training, *scores, *found, degrees)]
     labels, judged = label_scores(scored) if several else ([], "")
     together = f"All {len(scored)} graphs together."
@@ -132,6 +132,7 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         summary=summary,
         settings=content.config.to_toml(),
         lead=lead(content),
+        words=answer(content),
         tiles=tiles(content),
         view=view,
         picture=None if view.place is None else still_picture(part, view.place),
@@ -147,7 +148,7 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         judged=judged,
         confusion=None if several else confusion(scored),
         scores=scores,
-        answer=answer,
+        answer=found_wrong,
         scope=together if len(scored) > 1 else "Loops left out.",
         removal=content.removal,
         degrees=degrees,

@@ -80,6 +80,32 @@ def _goal(content: Content) -> str:
     return f"A node classifier that learned which edges to use, {asked}."
 
 
+def answer(content: Content) -> str:
+    """What came of it, in words: edges that went, and what that did to the score."""
+    summary, model, title = content.summary, content.config.model, content.score_title
+    # Rows of the user's file, where it was one.
+    what = "rows" if "rows" in summary else "edges"
+    edges, removed = f"{summary[what]:,}", summary[f"{what}_removed"]
+    looks_wrong = model.scorer in ("evidence", "revised") and summary["keep"] is None
+    if not removed:
+        text = f"{'No edge looks wrong' if looks_wrong else 'No edge was removed'}:"
+        text += f" all {edges} stay."
+    elif looks_wrong:
+        text = f"{removed:,} of {edges} edges look wrong and were removed."
+    else:
+        text = f"{removed:,} of {edges} edges were removed."
+    for key, role in ((content.score_name, "test"), ("validation", "validation")):
+        if summary[key] is None:
+            continue
+        text += f" The {role} {title} is {percent(summary[key])}"
+        whole = next((p for p in content.curve if not p.removed), None)
+        before = None if whole is None else getattr(whole, role)
+        if removed and before is not None:
+            text += f", and {percent(before)} if the same model uses all edges"
+        return f"{text}."
+    return text
+
+
 def tiles(content: Content) -> list[tuple[str, str, str]]:
     """The numbers to look at first: a title, the number, and more of it."""
     summary, title, key = content.summary, content.score_title, content.score_name
@@ -102,6 +128,8 @@ def tiles(content: Content) -> list[tuple[str, str, str]]:
         cells.append((title[0].upper() + title[1:], percent(value, 2), "; ".join(more)))
     edges, removed = summary["edges"], summary["edges_removed"]
     shown = f"{removed:,} of {edges:,}; {edges - removed:,} kept"
+    if summary.get("undirected_rows"):
+        shown += "; each direction counted"
     cells.append(("Edges removed", percent(summary["removed_share"]), shown))
     if (noise := summary["noise_share"]) is not None:
         shown = f"about {round(noise * edges):,} of {edges:,} edges"

@@ -86,7 +86,9 @@ def build_view(
     number = np.full(data.num_nodes, -1, dtype=np.int64)
     number[node] = np.arange(len(node))
     pointer = np.zeros(len(node) + 1, dtype=np.int64)
-    pointer[1:] = np.bincount(number[dst[edge]], minlength=len(node)).cumsum()
+    degree = np.bincount(number[dst[edge]], minlength=len(node))
+    pointer[1:] = degree.cumsum()
+    left_out = graph.row_ptr.diff().numpy()[node] - degree
     notes = []
     place = None
     if is_whole:
@@ -124,6 +126,7 @@ def build_view(
         "longestId": longest,
         "split": packed(data.role.numpy()[node] + 1, "u1"),
         "pointer": packed(pointer, "i4"),
+        "leftOut": packed(left_out, "i4") if left_out.any() else None,
         "src": packed(number[src[edge]], "i4"),
         "score": packed(scores.log_alpha.numpy()[edge], "f4"),
         "x": None if place is None else packed(place[:, 0], "f4"),

@@ -74,8 +74,8 @@ def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card
     score = chart("score", score_title, score_title, *roles, y_unit="share")
     shares = (
         ("kept at evaluation", "kept_share"),
-        ("open when drawn in training", "open_share"),
-        ("expected to be open", "expected_open"),
+        ("open in an epoch of training", "open_share"),
+        ("expected to be open in training", "expected_open"),
     )
     how: dict[str, Any] = {"y_unit": "share", "with_zero": True}
     edges = chart("open", "Open edges", "share of edges", *shares, **how)

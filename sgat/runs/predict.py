@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from sgat.data.files import Encoding, FileGraph, FileOptions, read_graph
-from sgat.data.files.source import SUFFIXES
+from sgat.data.files.source import SUFFIXES, suffix_of
 from sgat.runs.finished_run import FinishedRun
 from sgat.runs.folder import RunFolder
 from sgat.scored import node_score, node_table, score_graphs, score_table
@@ -84,7 +84,7 @@ def predict_files(
     config, header = run.config, run.saved.header
     encoding = _encoding(run)
     chosen = _options(run, options or {})
-    format = SUFFIXES.get(Path(edges).suffix.lower())
+    format = SUFFIXES.get(suffix_of(edges))
     if nodes is None and format != "graphml":
         raise ValueError("`edges` needs `nodes`, the file with the features.")
     tell(0, 3)

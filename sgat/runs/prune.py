@@ -19,7 +19,7 @@ from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
 from sgat.data.files.read import read_ids, read_table
-from sgat.data.files.source import SUFFIXES
+from sgat.data.files.source import SUFFIXES, suffix_of
 from sgat.features import Features
 from sgat.gates import HardConcrete, chosen_gates
 from sgat.judging.promise import USUAL
@@ -107,7 +107,7 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
         if not 0 <= threshold <= 1:
             raise ValueError(f"`threshold` must be a probability, got {threshold}.")
         rules = dataclasses.replace(rules, threshold=threshold)
-    source = read_table(request.edges, None, options.delimiter)
+    source = read_table(request.edges, options)
     source.column("probability", "the probability, which `sgat judge` writes")
     value = numbers(source, "probability")
     bad = ~((value >= 0) & (value <= 1))
@@ -193,7 +193,7 @@ def _nodes(
 def _nodes_of_run(folder: RunFolder, config: Config) -> Nodes:
     data, table = config.data, read_parquet(folder.nodes, ["graph", "id"])
     path, what = (data.nodes, "nodes") if data.nodes else (data.edges, "edges")
-    format = None if path is None else SUFFIXES.get(Path(path).suffix.lower())
+    format = None if path is None else SUFFIXES.get(suffix_of(path))
     is_text = (getattr(data.files, f"{what}_format") or format) in TEXT_FORMATS
     graph = table.column("graph") if "graph" in table.column_names else None
     return Nodes(table.column("id"), is_text, graph)
@@ -216,7 +216,7 @@ def _read_nodes(
             " only; leave `nodes` out."
         )
     known = config.data.files
-    source, name = read_table(request.nodes, None, known.delimiter), known.id
+    source, name = read_table(request.nodes, known), known.id
     source.column(name, "the node ids")
     ids = common_ids([(source, name)])[0]
     check_different((source, name), ids)

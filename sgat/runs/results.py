@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow.compute as pc
 import torch
 
 from sgat.config import Config
@@ -123,13 +124,17 @@ def write_results(
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
-    edges = edge_table(scored) if files is None else score_table(files, scored[0].edges)
+    rows = None if files is None else score_table(files, scored[0].edges)
+    edges = edge_table(scored) if rows is None else rows
     write_parquet(draft.edges, edges)
     if files is not None:
         write_text(draft.encoding, files.encoding.to_json() + "\n")
     if result.snapshots:
         write_snapshots(draft.snapshots, result.snapshots)
     summary = summarise(config, result, scored, files)
+    if rows is not None:
+        gone = pc.sum(pc.invert(rows.column("kept"))).as_py() or 0
+        summary |= {"rows": len(rows), "rows_removed": gone}
     steps = curve_steps(summary["edges"], summary["epochs"])
     how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
     curve = removal_curve(result.sgat, scored, result.graphs, **how)

@@ -49,6 +49,7 @@ def run(
     tensorboard: bool = False,
     on_epoch: Callable[[EpochRecord], None] | None = None,
     on_step: Callable[[Step], None] | None = None,
+    on_stage: Callable[[str], None] = lambda stage: None,
 ) -> RunOutcome:
     """Train as the settings say and write the folder.
 
@@ -74,6 +75,7 @@ def run(
     tensorboard = tensorboard or (resume and folder.draft.tensorboard.is_dir())
     if tensorboard:
         check_tensorboard(folder)
+    on_stage("getting ready: judging the edges, compiling kernels")
     search = Search(loaded.graphs, settings.model, settings.train)
     notes = loaded.notes + scorer_note(settings.model, loaded.graphs)
     if search.is_single:
@@ -107,9 +109,11 @@ def run(
         return RunOutcome(None, len(result.records), [], notes)
     assert result.chosen is not None
     settings = result.chosen.settings(settings)
+    on_stage("scoring all edges")
     scored = score_graphs(result.sgat, loaded.graphs, result.graphs)
     if pruned is not None:
         write_pruned_file(loaded, scored[0].edges, pruned)
+    on_stage("measuring the removal of edges, writing")
     summary = write_results(folder, settings, result, scored, loaded.files)
     notes += kept_note(summary)
     name = settings.data.name

@@ -52,6 +52,11 @@ def test_what_is_not_given_leaves_configs_their_say(given):
     assert given() == {"data": {}, "files": {}, "train": {}, "out": None}
 
 
+def test_lists_are_given_at_once_or_one_by_one(given):
+    words = ["--text", "bio,note", "--text", "title"]
+    assert given(*words)["files"] == {"text": ("bio", "note", "title")}
+
+
 def test_an_empty_list_is_given(given):
     assert given("--features", "")["files"] == {"features": ()}
 
@@ -76,7 +81,7 @@ def test_fit_has_an_option_for_every_setting_but_those_of_config_files():
     assert found["l0_weight"].opts == ["--l0-weight", "--lambda"]
     assert found["split_column"].opts == ["--split-column"]
     assert found["gate_bias"].secondary_opts == ["--no-gate-bias"]
-    assert len(found) == 69
+    assert len(found) == 72
 
 
 def test_help_shows_defaults_and_names_options():

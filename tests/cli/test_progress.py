@@ -5,10 +5,11 @@ import re
 import sys
 import threading
 import time
+from importlib import import_module
 
 import pytest
 
-from sgat.cli import _Notes, progress
+from sgat.cli import _Notes, app, progress
 from sgat.training.choosing import Step
 from sgat.training.result import EpochRecord
 
@@ -59,7 +60,9 @@ def test_a_search_shows_which_candidate_trains(is_terminal, capsys, monkeypatch)
         show(Step("wide layers", 2, 1, 3, 12))
         show(Step("beliefs", 3, 2, 2, 30))
         show(RECORD)
+        show("scoring all edges")
     text = capsys.readouterr().err
+    assert ("scoring all edges" in text) == is_terminal
     if not is_terminal:
         assert "round 2 of 3, candidate 1 of 3: wide layers, 12 epochs\n" in text
     assert "round 3 of 3, candidate 2 of 2: beliefs, 30 epochs" in text
@@ -69,15 +72,16 @@ def test_a_search_shows_which_candidate_trains(is_terminal, capsys, monkeypatch)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 600.0])
-def test_a_long_wait_for_the_first_epoch_has_a_reason(seconds, capsys, monkeypatch):
+def test_a_stage_that_takes_long_is_named(seconds, capsys, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", seconds)
     with progress.training_progress(3, quiet=False) as show:
+        show("judging the edges")
         for thread in threading.enumerate():
             if isinstance(thread, threading.Timer) and not seconds:
                 thread.join()
         show(RECORD)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:-2] == ([] if seconds else [progress.NOT_YET])
+    assert lines[:-2] == ([] if seconds else ["judging the edges …"])
     assert not any(isinstance(each, threading.Timer) for each in threading.enumerate())
 
 
@@ -112,12 +116,13 @@ def test_a_terminal_gets_a_bar(capsys, monkeypatch):
 def test_a_note_does_not_run_into_the_bar(capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    notes = _Notes()
+    import_module("sgat.cli.fit")
+    notes = _Notes(app, ["fit"])
     with progress.counting("steps", quiet=False):
-        notes.emit(logging.makeLogRecord({"msg": "two edges were merged"}))
+        notes.emit(logging.makeLogRecord({"msg": "two edges were merged, see `drop`"}))
     # What is written while the bar is there begins a line of its own.
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", capsys.readouterr().err)
-    assert "note: two edges were merged" in re.split(r"[\r\n]+", lines)
+    assert "note: two edges were merged, see `--drop`" in re.split(r"[\r\n]+", lines)
 
 
 def test_lines_tell_the_time_and_the_stage(capsys):

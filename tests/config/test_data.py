@@ -9,7 +9,7 @@ from sgat.config import Config, DataConfig, FileOptions
 def test_documentation_names_every_option_of_files():
     text = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
     names = [field.name for field in dataclasses.fields(FileOptions)]
-    assert len(names) == 18
+    assert len(names) == 20
     for name in names:
         assert f"`{name}`" in text, name
 
@@ -34,9 +34,13 @@ def test_documentation_names_every_option_of_files():
         ),
         ({"src": 1}, "`src` must be a string, got 1."),
         ({"src": "a", "dst": "a"}, "`src` and `dst` must differ, got 'a' for both."),
-        ({"delimiter": ""}, "`delimiter` must be one character, got ''."),
-        ({"delimiter": "a\n"}, "`delimiter` must be one character, got 'a\\n'."),
-        ({"delimiter": '"'}, "`delimiter` must be one character, got '\"'."),
+        ({"delimiter": ""}, "`delimiter` must be one character, or tab, got ''."),
+        (
+            {"delimiter": "a\n"},
+            "`delimiter` must be one character, or tab, got 'a\\n'.",
+        ),
+        ({"delimiter": '"'}, "`delimiter` must be one character, or tab, got '\"'."),
+        ({"decimal": ";"}, "`decimal` must be one of ., ,, got ';'."),
         ({"lable": "y"}, "unknown key 'lable'; did you mean 'label'?"),
     ],
 )

@@ -51,10 +51,18 @@ def test_a_split_that_is_asked_for_beats_the_column(files):
     config = DataConfig(**files, split="uniform-50-25-25", files=FileOptions(label="y"))
     loaded = load_configured(config)
     assert int(loaded.graphs[0].train.sum()) == 10 and loaded.notes == ()
-    Path(files["edges"]).write_text("src,dst\n")
+    Path(files["edges"]).write_text("src,dst\nn1,n1\n")
     assert load_configured(config).notes == (
         "e.csv has no edges: every node is judged by itself",
     )
+
+
+def test_training_needs_edges(files):
+    config = DataConfig(**files, files=FileOptions(label="y"))
+    Path(files["edges"]).write_text("src,dst\n")
+    with pytest.raises(ValueError, match=r"e\.csv: the edge table has no rows; train"):
+        load_configured(config)
+    assert len(load_configured(config, for_training=False).graphs) == 1
 
 
 @pytest.mark.parametrize(

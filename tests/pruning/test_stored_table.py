@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sgat.pruning import stored_table
+from sgat.data.files import csv_format
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 
 
@@ -42,7 +42,7 @@ def test_folders_list_their_files_and_leave_hidden_ones_out(tmp_path):
 
 
 def test_a_header_without_end_is_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(stored_table, "LONGEST_HEADER", 100)
+    monkeypatch.setattr(csv_format, "BLOCK_SIZE", 100)
     path = tmp_path / "e.csv.gz"
     with gzip.open(path, "wb") as file:
         file.write(b"x" * 10**6)
@@ -53,13 +53,13 @@ def test_a_header_without_end_is_read_in_part(tmp_path, monkeypatch):
     ("name", "content", "message"),
     [
         ("e.txt", b"x", r"cannot use the suffix '.txt' here; choose .parquet"),
-        ("e.parquet.gz", b"x", r"cannot use the suffix '.parquet.gz'"),
+        ("e.parquet.gz", b"x", r"cannot use the suffix '.gz'"),
         ("e.csv", b"", "the file is empty"),
         ("e.csv", b"\n\n", "no header line"),
         ("e.csv", b"\nsrc,dst\na,b\n", "no header line"),
         ("e.csv", b"a,b,a\n", "column 'a' occurs more than once"),
         ("e.csv", b"src,SRC\n", "'src' and 'SRC' differ by case alone"),
-        ("e.csv", b"\xff\xfe\n", "not a readable text table"),
+        ("e.csv", b"\xff\xfe\n", "line 1: not UTF-8"),
         ("e.parquet", b"PAR1xxPAR1", "cut short or damaged"),
         ("e.csv.gz", b"no gzip", "not a readable text table"),
         ("e.csv.gz", b"\x1f\x8b\x08" + bytes(20), "not a readable text table"),
@@ -80,18 +80,20 @@ def test_a_folder_without_tables_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "format", "is_folder", "compressed"),
+    ("name", "format", "is_folder", "compression"),
     [
-        ("o.parquet", "parquet", False, False),
-        ("o.CSV", "csv", False, False),
-        ("o.tsv.gz", "tsv", False, True),
-        ("out", "parquet", True, False),
+        ("o.parquet", "parquet", False, None),
+        ("o.CSV", "csv", False, None),
+        ("o.tsv.gz", "tsv", False, "gzip"),
+        ("o.csv.zst", "csv", False, "zstd"),
+        ("out", "parquet", True, None),
     ],
 )
-def test_destinations_go_by_their_names(name, format, is_folder, compressed, tmp_path):
+def test_destinations_go_by_their_names(name, format, is_folder, compression, tmp_path):
     found = Destination.from_path(tmp_path / name)
     between = "\t" if format == "tsv" else ","
-    assert found == Destination(tmp_path / name, format, is_folder, compressed, between)
+    expected = tmp_path / name, format, is_folder, compression, between
+    assert found == Destination(*expected)
     chosen = Destination.from_path(tmp_path / name, delimiter=";")
     assert (chosen.delimiter == ";") == (not is_folder)
 

@@ -1,6 +1,7 @@
 """The page in a real browser, with the network off."""
 
 import base64
+import functools
 import io
 import re
 
@@ -12,6 +13,7 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from sgat.report import build
 from sgat.report.build import write_report
 from sgat.training.files import read_records
 
@@ -531,3 +533,22 @@ def test_judged_edges_are_shown_and_sorted_by_a_press_on_a_title(browser, judged
     browser.run("document.getElementById('chart-trade').focus()")
     browser.press(Keys.END)
     assert "wrong edges found: 100.0 %" in browser.find("#tooltip").text
+
+
+def test_edges_that_were_left_out_are_said_to_be(
+    browser, undirected_run, tmp_path, monkeypatch
+):
+    few = functools.partial(build.build_view, most_lines=10, most_edges=50)
+    monkeypatch.setattr(build, "build_view", few)
+    write_report(undirected_run.content(), tmp_path / "part.html")
+    browser.open(tmp_path / "part.html")
+    name, number = browser.run(
+        "const view = JSON.parse(document.getElementById('graph-data').textContent);"
+        "const out = new Int32Array(Uint8Array.from(atob(view.leftOut),"
+        " (sign) => sign.charCodeAt(0)).buffer);"
+        "const node = out.findIndex((number) => number > 0);"
+        "return [view.ids ? view.ids[node] : String(node), out[node]];"
+    )
+    browser.search(name)
+    told = browser.find("#panel").text
+    assert f"{number}, left out of this page" in told and "kept" not in told

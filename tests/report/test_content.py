@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from sgat.report.content import ASKED, lead, tiles
+from sgat.explaining.removal import RemovalPoint
+from sgat.report.content import ASKED, answer, lead, tiles
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,36 @@ def test_the_lead_says_what_was_done_with_judged_edges(use, hostile_run):
         summary=content.summary | {"keep": None, "reach": 2},
     )
     assert f"learned which edges to use, {ASKED[use]}." in lead(changed)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "changes", "told"),
+    [
+        (
+            "evidence",
+            {"keep": None, "rows": 2000, "rows_removed": 1204, "accuracy": 0.87},
+            "1,204 of 2,000 edges look wrong and were removed. The test accuracy is"
+            " 87.0 %, and 73.0 % if the same model uses all edges.",
+        ),
+        (
+            "evidence",
+            {"keep": None, "rows": 1000, "rows_removed": 0, "accuracy": 0.87},
+            "No edge looks wrong: all 1,000 stay. The test accuracy is 87.0 %.",
+        ),
+        (
+            "additive",
+            {"keep": 0.5, "rows": 8, "rows_removed": 4, "accuracy": None},
+            "4 of 8 edges were removed. The validation accuracy is 80.0 %, and 70.0 %"
+            " if the same model uses all edges.",
+        ),
+    ],
+)
+def test_the_answer_comes_first_in_words(scorer, changes, told, hostile_run):
+    content = hostile_run.content()
+    changed = dataclasses.replace(
+        content,
+        config=content.config.replace(model={"scorer": scorer}),
+        summary=content.summary | {"validation": 0.8} | changes,
+        curve=[RemovalPoint(0.0, 0.0, 0.7, 0.73), RemovalPoint(0.5, 0.0, 0.8, 0.87)],
+    )
+    assert answer(changed).replace("\u00a0", " ") == told

@@ -14,7 +14,13 @@ from sgat.scored import EdgeScores, ScoredGraph
 from sgat.training import metrics
 
 KINDS = {"src": "i4", "pointer": "i4", "score": "f4", "split": "u1", "label": "i2"}
-KINDS |= {"prediction": "i2", "confidence": "f4", "x": "f4", "labels": "u1"}
+KINDS |= {
+    "leftOut": "i4",
+    "prediction": "i2",
+    "confidence": "f4",
+    "x": "f4",
+    "labels": "u1",
+}
 
 
 def read(payload, key):
@@ -100,6 +106,12 @@ def test_of_a_very_large_graph_whole_neighbourhoods_are_taken(most):
     degree = dict(zip(data.node_ids, data.graph.row_ptr.diff().tolist(), strict=True))
     whole = [name for k, name in enumerate(names) if pointer[k + 1] > pointer[k]]
     assert all(degree[n] == np.sum(names[dst] == n) for n in whole)
+    missing = np.zeros(nodes)
+    if payload["leftOut"] is not None:
+        missing = read(payload, "leftOut")
+    assert [missing[k] + np.sum(names[dst] == n) for k, n in enumerate(names)] == [
+        degree[n] for n in names
+    ]
     left_out = data.graph.num_edges - edges
     assert any(f"{left_out:,} of its edges are left out" in n for n in view.notes)
     if most_edges > 1:

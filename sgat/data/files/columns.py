@@ -13,9 +13,12 @@ CANONICAL_DECIMAL = (
     r"^-?(0|[1-9][0-9]{0,16})(\.0|\.[0-9]{0,17}[1-9])?([eE][+-]?[0-9]{1,3})?$"
 )
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf(inity)?)$"
+COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
+"""A number whose sign for decimals, or for thousands, is a comma."""
+THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
 DATE = (
     r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
-    r"([T ].*)?$"
+    r"([T ].*)?$|^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?$"
 )
 MISSING_WORDS = ["", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None"]
 """Words for a missing value in a text column of numbers."""
@@ -62,8 +65,13 @@ def looks_numeric(source: Source, name: str) -> bool:
     column = decoded(source.table.column(name))
     if name not in source.text_columns:
         return is_number(column.type)
-    text = _numeric_text(column)
+    text = _numeric_text(source, column)
     is_numeric = pc.match_substring_regex(text, NUMBER)
+    has_comma = pc.match_substring_regex(text, COMMA)
+    if first(pc.invert(pc.or_(is_numeric, has_comma))) < 0:
+        problem = "{} has a comma; `decimal` can be ',' if it is the decimal sign, and"
+        problem += " `categorical` names columns of categories."
+        source.refuse(has_comma, name, problem)
     if not pc.any(is_numeric).as_py():
         # A text column without a single value is a column of missing numbers.
         return bool(text.null_count == len(text) > 0)
@@ -77,7 +85,7 @@ def holds_dates(column: Any) -> bool:
     """Whether a column holds dates, by its type or, for text, by all its values."""
     if not is_string(column.type):
         return bool(pa.types.is_temporal(column.type))
-    is_date = pc.match_substring_regex(_numeric_text(column), DATE)
+    is_date = pc.match_substring_regex(words(column), DATE)
     return first(is_date) >= 0 and first(pc.invert(is_date)) < 0
 
 
@@ -85,7 +93,7 @@ def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column as float64, missing values as NaN; other words are refused."""
     column = decoded(source.table.column(name))
     if is_string(column.type):
-        column = _numeric_text(column)
+        column = _numeric_text(source, column)
         other = pc.invert(pc.match_substring_regex(column, NUMBER))
         source.refuse(other, name, "must be a number, got {}.")
     elif not (is_number(column.type) or pa.types.is_boolean(column.type)):
@@ -140,7 +148,29 @@ def flat_table(table: Any) -> Any:
     return pa.table(columns)
 
 
-def _numeric_text(column: Any) -> Any:
+def words(column: Any) -> Any:
+    """Text without space around it, and null where a word says that it is missing."""
     text = pc.utf8_trim_whitespace(column)
     is_missing = pc.is_in(text, pa.array(MISSING_WORDS, text.type))
     return pc.if_else(is_missing, pa.scalar(None, text.type), text)
+
+
+def decimal_sign(table: Any) -> str | None:
+    """A comma where a column of text leaves no doubt that it is the decimal sign."""
+    for column in table.columns:
+        if first(pc.match_substring(column, ",")) < 0:
+            continue
+        text = words(column)
+        has_comma = pc.match_substring_regex(text, COMMA)
+        is_number = pc.or_(has_comma, pc.match_substring_regex(text, CANONICAL_INTEGER))
+        is_grouped = pc.match_substring_regex(text, THOUSANDS)
+        has_doubt = first(pc.and_not(has_comma, is_grouped)) < 0
+        if first(pc.invert(is_number)) < 0 and not has_doubt:
+            return ","
+    return None
+
+
+def _numeric_text(source: Source, column: Any) -> Any:
+    """Text as numbers are written, null where a number is missing."""
+    text = words(column)
+    return text if source.decimal != "," else pc.replace_substring(text, ",", ".")

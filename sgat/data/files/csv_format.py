@@ -1,68 +1,133 @@
 """CSV and TSV tables: text with a header line, read without guessing at types."""
 
+import contextlib
 import csv
-import mmap
+import io
+import logging
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from sgat.data.files.columns import decoded, is_string, with_nulls
-from sgat.data.files.source import Source, check_names, line_name, row_name
+from sgat.data.files.bounds import check_size
+from sgat.data.files.columns import decimal_sign, decoded, is_string, with_nulls
+from sgat.data.files.source import (
+    Source,
+    check_names,
+    compression_of,
+    line_name,
+    row_name,
+)
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+OTHER_DELIMITERS = ";\t|,"
+"""Characters that are tried where a header has one column only."""
 # A record has to fit into one block; the default of 1 MiB is too small for tables of
 # some hundred thousand columns.
 BLOCK_SIZE = 1 << 24
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a zip or NPZ file",
-    b"\x1f\x8b": "a gzip file",
+    b"\x1f\x8b": "a gzip file, whose name must end in .gz",
+    b"\x28\xb5\x2f\xfd": "a zstd file, whose name must end in .zst",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
 
 
-def read_csv(path: Path, *, format: str, delimiter: str | None = None) -> Source:
+logger = logging.getLogger(__name__)
+
+
+class Header(NamedTuple):
+    """The first line of a text table, and what follows from it."""
+
+    names: list[str]
+    delimiter: str
+    line: int
+    is_all: bool  # whether nothing follows
+
+
+def read_csv(
+    path: Path,
+    *,
+    format: str,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> Source:
     """Read a text table; every column holds strings, and an empty cell is null.
 
     A quoted empty cell is the empty string. A byte order mark is skipped, and so are
-    blank lines.
+    blank lines. The file may be compressed, as its last suffix says. A comma is the
+    decimal sign where `decimal` says so, or where another character stands between the
+    cells and numbers leave no doubt.
     """
-    delimiter = delimiter or DELIMITERS[format]
-    _check_text(path, delimiter)
-    header, is_all = _header(path, delimiter)
+    has_odd_quotes = _check_text(path)
+    header = read_header(path, format, delimiter)
+    delimiter = header.delimiter
+    if has_odd_quotes:
+        for _ in _records(path, delimiter):
+            pass
+    check_names(path, header.names, ", line 1")
     place = partial(_line, path, delimiter)
-    names = frozenset(header)
-    if is_all:
-        schema = pa.schema([(name, pa.string()) for name in header])
-        return Source(schema.empty_table(), str(path), format, names, place)
+    names = frozenset(header.names)
+    if header.is_all:
+        schema = pa.schema([(name, pa.string()) for name in header.names])
+        return Source(schema.empty_table(), str(path), format, names, decimal, place)
     try:
         table = pyarrow.csv.read_csv(
-            path,
+            pa.input_stream(str(path), compression=compression_of(path)),
             read_options=pyarrow.csv.ReadOptions(block_size=BLOCK_SIZE),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types={name: pa.string() for name in header},
+                column_types={name: pa.string() for name in header.names},
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
                 null_values=[""],
             ),
         )
     except pa.ArrowException as error:
-        _check_cells(path, delimiter, len(header))
+        _check_cells(path, delimiter, len(header.names))
         reason = str(error).splitlines()[0]
         raise ValueError(f"{path}: not a readable text table ({reason}).") from error
-    return Source(table, str(path), format, names, place)
+    if decimal is None and delimiter != ",":
+        decimal = decimal_sign(table)
+    return Source(table, str(path), format, names, decimal, place)
 
 
-def write_csv(table: Any, path: Path, *, format: str) -> None:
+def read_header(path: Path, format: str, delimiter: str | None = None) -> Header:
+    """The column names, and the character between them.
+
+    Without `delimiter`, and where the character of the format separates no columns, one
+    of `OTHER_DELIMITERS` that does is taken, and a log message says so.
+    """
+    usual = delimiter or DELIMITERS[format]
+    for other in (usual, *("" if delimiter else OTHER_DELIMITERS.replace(usual, ""))):
+        with contextlib.suppress(ValueError):
+            header = _header(path, other)
+            if len(header.names) > 1:
+                if other != usual:
+                    logger.warning("%s: the cells are separated by %r.", path, other)
+                return header
+    return _header(path, usual)
+
+
+def _header(path: Path, delimiter: str) -> Header:
+    records = _records(path, delimiter)
+    line, names = next(records, (0, None))
+    if names is None:
+        raise ValueError(f"{path}: the file has no header line.")
+    return Header(names, delimiter, line, next(records, None) is None)
+
+
+def write_csv(
+    table: Any, path: Path, *, format: str, compression: str | None = None
+) -> None:
     """Write a text table with a header; strings are quoted, null and NaN are empty."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -77,54 +142,59 @@ def write_csv(table: Any, path: Path, *, format: str) -> None:
                     f" {column[row].as_py()!r}."
                 )
         columns.append(column)
-    pyarrow.csv.write_csv(
-        pa.table(columns, names=table.column_names),
-        path,
-        pyarrow.csv.WriteOptions(delimiter=DELIMITERS[format]),
-    )
+    options = pyarrow.csv.WriteOptions(delimiter=DELIMITERS[format])
+    with pa.output_stream(str(path), compression=compression) as file:
+        pyarrow.csv.write_csv(
+            pa.table(columns, names=table.column_names), file, options
+        )
 
 
-def _check_text(path: Path, delimiter: str) -> None:
-    """Refuse other formats and NUL bytes, and quotes that are never closed."""
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        for magic, what in OTHER_FORMATS.items():
-            if content[: len(magic)] == magic:
-                raise ValueError(f"{path}: not a UTF-8 text table but {what}.")
-        position = content.find(b"\0")
-        if position >= 0:
-            line = _count(content, b"\n", position) + 1
-            raise ValueError(f"{path}, line {line}: holds a NUL byte, so is not text.")
-        odd_quotes = _count(content, b'"', len(content)) % 2
-    if odd_quotes:
-        for _ in _records(path, delimiter):
-            pass
+def opened(path: Path) -> BinaryIO:
+    """The bytes of a file, unpacked where its name says that it is compressed."""
+    stream = pa.input_stream(str(path), compression=compression_of(path))
+    return cast(BinaryIO, io.BufferedReader(stream, BLOCK_SIZE))
 
 
-def _count(content: mmap.mmap, byte: bytes, stop: int) -> int:
-    step = 1 << 24
-    return sum(
-        content[start : min(start + step, stop)].count(byte)
-        for start in range(0, stop, step)
-    )
+def _check_text(path: Path) -> bool:
+    """Refuse other formats and NUL bytes; whether the number of quotes is odd."""
+    line, odd_quotes, is_first, unpacked = 1, False, True, 0
+    with opened(path) as file:
+        while block := _block(path, file):
+            for magic, what in OTHER_FORMATS.items():
+                if is_first and block.startswith(magic):
+                    raise ValueError(f"{path}: not a UTF-8 text table but {what}.")
+            is_first = False
+            position = block.find(b"\0")
+            if position >= 0:
+                line += block.count(b"\n", 0, position)
+                raise ValueError(
+                    f"{path}, line {line}: holds a NUL byte, so is not text."
+                )
+            line += block.count(b"\n")
+            odd_quotes ^= bool(block.count(b'"') % 2)
+            unpacked += len(block)
+            check_size(path, unpacked, "unpack it first")
+    return odd_quotes
 
 
-def _header(path: Path, delimiter: str) -> tuple[list[str], bool]:
-    """The column names, and whether nothing follows them."""
-    records = _records(path, delimiter)
-    header = next((cells for _, cells in records), None)
-    if header is None:
-        raise ValueError(f"{path}: the file has no header line.")
-    check_names(path, header, ", line 1")
-    return header, next(records, None) is None
+def _block(path: Path, file: BinaryIO) -> bytes:
+    try:
+        return file.read(BLOCK_SIZE)
+    except OSError as error:
+        kind = compression_of(path)
+        if kind is None:
+            raise
+        raise ValueError(
+            f"{path}: not a {kind} file, or one that is cut short ({error})."
+        ) from error
 
 
 def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The first line and the cells of each record that is not blank."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+    with io.TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
+        # A line of zeros, compressed, could fill the memory.
+        lines = iter(partial(file.readline, BLOCK_SIZE), "")
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         line = 1
         try:
             for cells in reader:
@@ -143,7 +213,7 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _encoding_fault(path: Path) -> ValueError:
-    with path.open("rb") as file:
+    with opened(path) as file:
         for line, content in enumerate(file, start=1):
             try:
                 content.decode("utf-8")

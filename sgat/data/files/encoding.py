@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -22,6 +24,7 @@ from sgat.data.files.columns import (
     numbers,
     with_nulls,
 )
+from sgat.data.files.dates import date_order, days, turns
 from sgat.data.files.source import Source
 from sgat.features import Features, SparseFeatures
 
@@ -31,7 +34,14 @@ LARGE = 1 << 28
 """Number of features of all nodes beyond which it is considered as well."""
 SPARSE_FILL = 0.1
 """Share of non-zero entries below which wide features are stored sparse."""
+TEXT_SIZE = 1024
+"""Number of features that the words of a text column are hashed into."""
+FEW = 10
+"""Number of different values that are categories however few rows there are."""
 NEEDED = "a value is needed, got nothing; `fill_missing` mean or zero fills it."
+CONSTANT = "%s, column %r has the value %r in every row, which says nothing."
+
+logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,21 +49,40 @@ class FeatureColumn:
     """How one column of a table becomes one or more feature columns.
 
     A number, or each number of a vector, becomes (number - shift) / scale. A category
-    becomes one feature for each of its ascending values. `fill` stands in for a missing
-    number (for a category it means zeros); None refuses it.
+    becomes one feature for each of its ascending values. A date becomes the number of
+    days, scaled, and sine and cosine of its place in the periods that `categories`
+    names. A text becomes `size` numbers, its words and pairs of words hashed. `fill`
+    stands in for a missing number (for a category or a date it means zeros); None
+    refuses it. A missing text is one without words.
     """
 
     name: str
-    kind: Literal["number", "vector", "category"]
+    kind: Literal["number", "vector", "category", "date", "text"]
     categories: tuple[Any, ...] = ()
     shift: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
     fill: tuple[float, ...] | None = None
+    order: str = ""  # of a date, see `date_order`
+    size: int = 0  # of a text
 
     @property
     def width(self) -> int:
         """Number of features the column becomes."""
-        return len(self.categories if self.kind == "category" else self.shift)
+        if self.kind == "date":
+            return 1 + 2 * len(self.categories)
+        return len(self.categories) or len(self.shift) or self.size
+
+    @property
+    def words(self) -> str:
+        """What the column becomes, for people."""
+        names = ", ".join(map(str, self.categories[:3]))
+        if self.kind == "category":
+            more = ", …" if self.width > 3 else ""
+            return f"{self.width:,} categories: {names}{more}"
+        if self.kind == "date":
+            return f"date: days, place in {names.replace(', ', ' and ')}"
+        what = {"vector": f"{self.width:,} numbers", "text": "text, its words hashed"}
+        return what.get(self.kind, "number")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +112,8 @@ def encode(
     blocks: list[Any] = [
         _one_hot(source, column, ignore_unknown)
         if column.kind == "category"
+        else _hashed(source, column)
+        if column.kind == "text"
         else _scaled(source, column)
         for column in columns
     ]
@@ -104,33 +135,64 @@ def encode(
     return torch.from_numpy(x).to(torch.get_default_dtype())
 
 
-def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn:
-    """Decide how a column becomes features."""
-    column = source.column(name, "features")
+def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn | str:
+    """Decide how a column becomes features, or the reason why it is left out."""
+    column = source.column(name, "features (`features`)")
     kind = decoded(column).type
+    if name in options.text:
+        return FeatureColumn(name, "text", size=TEXT_SIZE)
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         return _fit_numbers(source, name, "vector", options)
-    if name not in options.categorical and looks_numeric(source, name):
-        return _fit_numbers(source, name, "number", options)
-    is_date = name not in options.categorical and holds_dates(decoded(column))
-    if is_date or pa.types.is_nested(kind):
-        what = "a date" if is_date else kind
+    if name not in options.categorical:
+        if looks_numeric(source, name):
+            return _fit_numbers(source, name, "number", options)
+        if holds_dates(decoded(column)):
+            return _fit_date(source, name, options)
+    if pa.types.is_nested(kind):
         raise source.fault(
-            f"{what} cannot be a feature; convert the column to numbers, or leave it"
+            f"{kind} cannot be a feature; convert the column to numbers, or leave it"
             " out with `drop`.",
             name,
         )
     values = pc.unique(_categories(column))
     values = values.take(pc.sort_indices(values)).drop_null()
+    is_chosen = name in options.categorical or pa.types.is_dictionary(column.type)
+    rows = len(column) - column.null_count
+    if not is_chosen and FEW < len(values) > rows / 2:
+        found = f"{len(values):,} different values in {rows:,} rows"
+        advice = "`text` reads its words, `categorical` takes them as categories"
+        if options.features is not None:
+            raise source.fault(f"{found} are no categories; {advice}.", name)
+        logger.warning(
+            "%s, column %r is left out of the features: %s would name the rows;"
+            " %s, and `drop` leaves it out for good.",
+            *(source.name, name, found, advice),
+        )
+        return f"left out: {found}"
     if len(values) > options.max_categories:
         raise source.fault(
             f"{len(values)} different values are more than `max_categories`"
-            f" ({options.max_categories}); leave the column out with `drop`, or raise"
-            " the limit.",
+            f" ({options.max_categories}); raise it, read the column as `text`, or"
+            " leave it out with `drop`.",
             name,
         )
+    if len(values) == 1 < rows:
+        logger.warning(CONSTANT, source.name, name, values[0].as_py())
     fill = None if options.fill_missing is None else (0.0,)
     return FeatureColumn(name, "category", tuple(values.to_pylist()), fill=fill)
+
+
+def _fit_date(source: Source, name: str, options: FileOptions) -> FeatureColumn:
+    order = date_order(source, name)
+    value = days(source, name, order)
+    present = value[~np.isnan(value)]
+    has_times = bool((present % 1 != 0).any())
+    is_time = has_times and bool((present >= 0).all() and (present < 1).all())
+    periods = ("day",) if is_time else ("year", "week", *(["day"] * has_times))
+    shift, scale = (present.mean(), present.std()) if len(present) else (0.0, 1.0)
+    fill = None if options.fill_missing is None else (0.0,)
+    scaling = (float(shift),), (float(scale) or 1.0,)
+    return FeatureColumn(name, "date", periods, *scaling, fill, order)
 
 
 def _fit_numbers(
@@ -138,6 +200,8 @@ def _fit_numbers(
 ) -> FeatureColumn:
     values = _numeric(source, name, kind)
     width = values.shape[1]
+    if kind == "number":
+        _warn_of_numbers(source, name, values[:, 0])
     fill = None if options.fill_missing is None else (0.0,) * width
     shift, scale = np.zeros(width), np.ones(width)
     present = ~np.isnan(values)
@@ -153,6 +217,26 @@ def _fit_numbers(
     return FeatureColumn(
         name, kind, (), tuple(shift.tolist()), tuple(scale.tolist()), fill
     )
+
+
+def _warn_of_numbers(source: Source, name: str, value: Any) -> None:
+    """Say so where numbers are all the same, or count the rows."""
+    size = len(value)
+    if size > 1 and bool((value == value[0]).all()):
+        logger.warning(CONSTANT, source.name, name, float(value[0]))
+    few = value[:1000]
+    if size <= FEW or not np.isfinite(value).all() or bool((few % 1 != 0).any()):
+        return
+    if len(np.unique(few)) < len(few):
+        return
+    is_dense = value.max() - value.min() < 2 * size
+    is_named = re.search(r"(^|[_ ])(id|nr|no|key|index)$", name, re.IGNORECASE)
+    if (is_dense or is_named) and len(np.unique(value)) == size:
+        logger.warning(
+            "%s, column %r has another whole number in every row, as an id has; `drop`"
+            " leaves it out of the features.",
+            *(source.name, name),
+        )
 
 
 def _numeric(source: Source, name: str, kind: str) -> np.ndarray[Any, Any]:
@@ -175,9 +259,13 @@ def _numeric(source: Source, name: str, kind: str) -> np.ndarray[Any, Any]:
 
 
 def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
+    """Numbers, or dates, without a gap, [N, width]."""
     source.column(column.name, "features")
-    values = _numeric(source, column.name, column.kind)
-    if values.shape[1] != column.width:
+    if column.kind == "date":
+        values = days(source, column.name, column.order)[:, None]
+    else:
+        values = _numeric(source, column.name, column.kind)
+    if values.shape[1] != len(column.shift):
         raise source.fault(
             f"must be {column.width} numbers, got {values.shape[1]}.", column.name
         )
@@ -187,11 +275,27 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
         value = values[row, entry]
         problem = NEEDED if np.isnan(value) else f"must be finite, got {value}."
         raise source.fault(problem, column.name, row)
+    if column.kind == "date":
+        scaled = (values[:, 0] - column.shift[0]) / column.scale[0]
+        parts = [scaled, *turns(values[:, 0], column.categories)]
+        return np.nan_to_num(np.stack(parts, axis=1)).astype(np.float32)
     if column.fill is not None:
         values = np.where(np.isnan(values), np.array(column.fill), values)
     return np.asarray(
         (values - np.array(column.shift)) / np.array(column.scale), dtype=np.float32
     )
+
+
+def _hashed(source: Source, column: FeatureColumn) -> Any:
+    """How often each word and pair of words occurs, by hash; rows of length 1."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    given = decoded(source.column(column.name, "features"))
+    texts = pc.fill_null(given.cast(pa.string()), "").to_pylist()
+    hashing = HashingVectorizer(
+        n_features=column.size, ngram_range=(1, 2), alternate_sign=False
+    )
+    return hashing.transform(texts).astype(np.float32)
 
 
 def _categories(column: Any) -> Any:

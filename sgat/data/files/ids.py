@@ -1,5 +1,6 @@
 """Node ids: integers or strings, the same kind in all columns that name nodes."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ def common_ids(places: list[Place]) -> list[Any]:
             strings[1],
         )
     if strings is None:
+        columns = _without_points(columns)
         bad = [_first_no_integer(column) for column in columns]
         for (source, name), column, row in zip(places, columns, bad, strict=True):
             if row >= 0 and integers is not None:
@@ -85,6 +87,11 @@ def _checked(place: Place) -> Any:
     column = decoded(source.table.column(name))
     if column.null_count == len(column) and pa.types.is_null(column.type):
         column = column.cast(pa.string())
+    if pa.types.is_floating(column.type):
+        source.refuse(pc.is_null(column), name, "the id is missing, got nothing.")
+        # pandas makes such numbers of integers when it joins tables.
+        with contextlib.suppress(pa.ArrowInvalid):
+            column = column.cast(pa.int64())
     if not (is_string(column.type) or pa.types.is_integer(column.type)):
         found = f", beginning with {column[0].as_py()!r}" if len(column) else ""
         raise source.fault(
@@ -94,6 +101,20 @@ def _checked(place: Place) -> Any:
     if is_string(column.type):
         source.refuse(pc.equal(column, ""), name, "the id is missing, got nothing.")
     return column
+
+
+def _without_points(columns: list[Any]) -> list[Any]:
+    """The columns with 1 for 1.0 where a column of integers stands beside them."""
+    rest = [k for k, column in enumerate(columns) if _first_no_integer(column) >= 0]
+    if not 0 < len(rest) < len(columns):
+        return columns
+    shorter = [pc.replace_substring_regex(columns[k], r"\.0+$", "") for k in rest]
+    if max(map(_first_no_integer, shorter)) >= 0:
+        return columns
+    return [
+        shorter[rest.index(k)] if k in rest else column
+        for k, column in enumerate(columns)
+    ]
 
 
 def _first_no_integer(column: Any) -> int:

@@ -1,6 +1,8 @@
 """Node tables: ids, features, labels and the roles of the nodes."""
 
 import dataclasses
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,19 @@ from sgat.data.files.columns import (
     typed_text,
     with_nulls,
 )
-from sgat.data.files.encoding import Encoding, FeatureColumn, encode, fit_column
+from sgat.data.files.encoding import (
+    FEW,
+    Encoding,
+    FeatureColumn,
+    encode,
+    fit_column,
+)
 from sgat.data.files.source import Source
 from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
 from sgat.features import Features, SparseFeatures
+
+logger = logging.getLogger(__name__)
 
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
@@ -36,6 +46,7 @@ class NodeColumns:
     classes: tuple[Any, ...]
     roles: dict[str, Tensor]  # [N] each
     features: tuple[FeatureColumn, ...]
+    left_out: dict[str, str]  # why, by column
 
 
 def read_nodes(
@@ -51,12 +62,17 @@ def read_nodes(
     split = options.split_column or source.untaken("split", options.drop)
     # Checked before the column that was meant is read, and refused, as a feature.
     for name in options.labels:
-        source.column(name, "a label")
+        source.column(name, "a label (`labels`)")
     if options.label is not None:
-        source.column(options.label, "the label")
+        source.column(options.label, "the label (`label`)")
+    left_out: dict[str, str] = {}
     if encoding is None:
         names = _feature_names(source, options, split)
-        features = tuple(fit_column(source, name, options) for name in names)
+        found = {name: fit_column(source, name, options) for name in names}
+        left_out = {name: why for name, why in found.items() if isinstance(why, str)}
+        features = tuple(
+            each for each in found.values() if isinstance(each, FeatureColumn)
+        )
     else:
         features = encoding.features
     x = (
@@ -76,7 +92,36 @@ def read_nodes(
         for role, mask in roles.items():
             problem = f"the label is missing, but the split is {role!r}."
             source.refuse((mask & (y < 0)).numpy(), options.label, problem)
-    return NodeColumns(x, y, classes, roles, features)
+    if encoding is None and options.label is not None and isinstance(x, Tensor):
+        _warn_of_labels(source, features, x, y, options.label)
+    return NodeColumns(x, y, classes, roles, features, left_out)
+
+
+def _warn_of_labels(
+    source: Source, features: Sequence[FeatureColumn], x: Tensor, y: Tensor, label: str
+) -> None:
+    """Say so where a column has one value for each class: it may be the label."""
+    known = (y >= 0).nonzero().squeeze(1)
+    few, start = known[:1000], 0
+    for column in features:
+        part = x[:, start : start + column.width]
+        start += column.width
+        if column.kind not in ("number", "category") or len(known) <= FEW:
+            continue
+        value = part.argmax(dim=1) if column.kind == "category" else part[:, 0]
+        if _pair_up(value[few], y[few]) and _pair_up(value[known], y[known]):
+            logger.warning(
+                "%s, column %r has one value for each class of %r, as if it were the"
+                " label; `drop` leaves it out of the features.",
+                *(source.name, column.name, label),
+            )
+
+
+def _pair_up(value: Tensor, y: Tensor) -> bool:
+    """Whether each value goes with one class and each class with one value."""
+    pairs = torch.stack([value.double(), y.double()])
+    count = pairs.unique(dim=1).shape[1]
+    return bool(count == len(value.unique()) == len(y.unique()) > 1)
 
 
 def _without_missing(source: Source, options: FileOptions) -> FileOptions:
@@ -165,7 +210,7 @@ def read_roles(source: Source, name: str | None) -> dict[str, Tensor]:
     """The nodes of each role, [N] bool, by the words of a column; None gives none."""
     role = np.full(len(source.table), None)
     if name is not None:
-        column = decoded(source.column(name, "the split"))
+        column = decoded(source.column(name, "the split (`split_column`)"))
         if not is_string(column.type) and column.null_count < len(column):
             raise source.fault(
                 f"must hold train, val, test or nothing, got {column.type}.", name

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sgat.config import FileOptions
 from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
+from sgat.data.files.column_roles import ColumnRole, edge_roles, node_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
@@ -50,6 +51,7 @@ class FileGraph:
     weight: str | None  # column of `edges` with the weights, None if all are 1
     undirected: bool  # whether each row stands for both directions
     encoding: Encoding  # how columns became features and labels became classes
+    roles: tuple[ColumnRole, ...] = ()  # what became of each column
     edges_path: Path | None = None  # None for tables in memory
     nodes_path: Path | None = None  # None if they came from the edge file or memory
     edges_format: str | None = None  # of the edge file
@@ -93,7 +95,7 @@ def read_graph(
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
     source, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
-        node_source = read_table(nodes_path, options.nodes_format, options.delimiter)
+        node_source = read_table(nodes_path, options, options.nodes_format)
     graph = _build(source, node_source, undirected, options, encoding)
     return dataclasses.replace(
         graph, edges_path=path, nodes_path=nodes_path, edges_format=source.format
@@ -120,7 +122,7 @@ def from_tables(
     return _build(_in_memory(edges, "edges"), node_source, False, options, encoding)
 
 
-def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
+def read_table(path: Path, options: FileOptions, format: str | None = None) -> Source:
     """Read a table of one of the `TABLE_FORMATS`; None goes by the suffix."""
     check_file(path)
     chosen = format_of(path, format, TABLE_FORMATS)
@@ -128,7 +130,8 @@ def read_table(path: Path, format: str | None, delimiter: str | None) -> Source:
         return read_parquet(path)
     if chosen == "npz":
         return read_npz(path)
-    return read_csv(path, format=chosen, delimiter=delimiter)
+    text = {"delimiter": options.delimiter, "decimal": options.decimal}
+    return read_csv(path, format=chosen, **text)
 
 
 def _in_memory(table: Any, name: str) -> Source:
@@ -150,7 +153,7 @@ def _read_edge_file(
         return read_matrix_market(path, **names)
     if format == "graphml":
         return read_graphml(path, **names, id=options.id)
-    source = read_table(path, format, options.delimiter)
+    source = read_table(path, options, format)
     if format == "npz":
         source = split_edge_index(source, **names)
     return source, None, False
@@ -164,6 +167,7 @@ def _build(
     encoding: Encoding | None,
 ) -> FileGraph:
     ends, ids = read_ids(edges, nodes, options)
+    roles = edge_roles(edges, options, _weight_column(edges, options))
     undirected = undirected or options.undirected
     weight, value = _weight_column(edges, options), None
     known = {options.src: ends[0], options.dst: ends[1]}
@@ -183,6 +187,8 @@ def _build(
         columns = read_nodes(plain, FileOptions(), None)
     else:
         columns = read_nodes(nodes, options, encoding)
+        became = columns.features, columns.left_out, len(columns.classes)
+        roles += node_roles(nodes, options, *became)
     data = NodeData(
         Graph.from_edges(index, len(ids), value, make_undirected=undirected),
         columns.x,
@@ -201,6 +207,7 @@ def _build(
         weight,
         undirected,
         Encoding(columns.features, columns.classes),
+        tuple(roles),
     )
 
 
@@ -238,7 +245,7 @@ def _node_numbers(source: Source, name: str, column: Any, ids: Any, of: str) -> 
 def _weight_column(source: Source, options: FileOptions) -> str | None:
     """Name of the column with the weights, None if all are 1."""
     if options.weight is not None:
-        source.column(options.weight, "the weight")
+        source.column(options.weight, "the weight (`weight`)")
         return options.weight
     taken = (options.src, options.dst, *options.drop)
     return source.untaken("weight", taken)
@@ -250,4 +257,7 @@ def _edge_weight(source: Source, name: str) -> Tensor:
     # NaN fails the comparison too.
     bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
     source.refuse(bad, name, "must be a finite number of at least 0, got {}.")
+    if len(value) and not value.any():
+        problem = f"must be above 0 in some row, got 0 in all {len(value):,}."
+        raise source.fault(problem, name)
     return torch.tensor(value, dtype=torch.get_default_dtype())

@@ -4,6 +4,7 @@ Tested by tests/data/files/test_malformed.py.
 """
 
 import dataclasses
+import difflib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
@@ -27,9 +28,23 @@ SUFFIXES = {
     ".gexf": "gexf",
 }
 """The format each suffix stands for."""
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+"""How a text table is compressed, by its last suffix."""
 TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
 """The formats of a single table."""
 MOST_LISTED = 20
+
+
+def suffix_of(path: str | Path) -> str:
+    """The suffix that says the format: `.csv` of `edges.csv.gz`."""
+    suffix = Path(path).suffix.lower()
+    inner = Path(Path(path).stem).suffix.lower()
+    return inner if suffix in COMPRESSIONS and inner in (".csv", ".tsv") else suffix
+
+
+def compression_of(path: Path) -> str | None:
+    """How a file is compressed, by its name."""
+    return COMPRESSIONS.get(path.suffix.lower())
 
 
 def row_name(row: int) -> str:
@@ -55,22 +70,27 @@ class Source:
     """A table as read, and how to name its rows in a message.
 
     `text_columns` are strings whose meaning is decided later, because the format gives
-    them no type; the others have types of their own.
+    them no type; the others have types of their own. A point is the decimal sign of
+    text if none is given.
     """
 
     table: Any  # a `pyarrow.Table`
     name: str  # the file, as the user named it
     format: str
     text_columns: frozenset[str] = frozenset()
+    decimal: str | None = None  # the sign in numbers of text columns
     locate: Callable[[int], str] = row_name
 
     def column(self, name: str, role: str) -> Any:
         """The column `name`; `role` says in the message what it was wanted for."""
         if self.table.schema.get_field_index(name) < 0:
             names = self.table.column_names
-            is_one = len(names) == 1 and set(names[0]) & set(",;|\t")
-            hint = "; `delimiter` can be another character" if is_one else ""
-            columns = f"the columns are {listed(names)}{hint}."
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]!r}? The" if close else "the"
+            if len(names) == 1 and self.text_columns:
+                hint = "if another character stands between the cells, name it with"
+                hint += " `delimiter`; the"
+            columns = f"{hint} columns are {listed(names)}."
             raise self.fault(f"no column {name!r} for {role}; {columns}")
         return self.table.column(name)
 
@@ -105,7 +125,7 @@ class Source:
 
 def format_of(path: Path, format: str | None, allowed: Collection[str]) -> str:
     """The format to use for `path`: the given one, or the one of its suffix."""
-    chosen = format or SUFFIXES.get(path.suffix.lower())
+    chosen = format or SUFFIXES.get(suffix_of(path))
     if chosen is not None and chosen in allowed:
         return chosen
     what = f"format {chosen!r}" if chosen else f"suffix {path.suffix!r}"

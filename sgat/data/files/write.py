@@ -15,7 +15,7 @@ from sgat.data.files.csv_format import write_csv
 from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
 from sgat.data.files.read import FileGraph
-from sgat.data.files.source import TABLE_FORMATS, format_of
+from sgat.data.files.source import TABLE_FORMATS, compression_of, format_of
 from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
 
 GRAPH_FORMATS = (*TABLE_FORMATS, "mtx", "graphml", "gexf")
@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 def write_table(table: Any, path: str | Path, format: str | None = None) -> None:
     """Write a `pyarrow.Table` as CSV, TSV, Parquet or NPZ, by its suffix or `format`.
+
+    Text ending in .gz or .zst is compressed.
 
     Raises:
         ValueError: If the format is not one of these or cannot hold a column.
@@ -92,7 +94,8 @@ def _write(table: Any, temporary: Path, format: str, path: Path) -> None:
         elif format == "npz":
             write_npz(table, temporary)
         else:
-            write_csv(flat_table(table), temporary, format=format)
+            how = compression_of(path)
+            write_csv(flat_table(table), temporary, format=format, compression=how)
     except (ValueError, pa.ArrowException) as error:
         raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
 

@@ -53,7 +53,7 @@ class Controls {
       const scores = [["validation", near.validation], ["test", near.test]]
         .filter(([, value]) => value !== null)
         .map(([name, value]) => `${name} ${decimals(100 * value, 1)} %`);
-      if (scores.length) parts.push(`the model with ${decimals(100 * near.removed, 0)} % removed: ${scores.join(", ")}`);
+      if (scores.length) parts.push(`measured with ${decimals(100 * near.removed, 1)} % removed: ${scores.join(", ")}`);
     }
     byId("counts").textContent = parts.join(" · ");
   }

@@ -27,6 +27,9 @@ class GraphData {
       longestId: view.longestId,
       split: unpack(view.split, Uint8Array),
       pointer: unpack(view.pointer, Int32Array),
+      // Edges into each node that are not in the page.
+      leftOut: view.leftOut ? unpack(view.leftOut, Int32Array) : null,
+      isPart: view.edges < view.allEdges,
       src: unpack(view.src, Int32Array),
       trainedScore: unpack(view.score, Float32Array),
     });

@@ -76,8 +76,10 @@ class Panel {
       facts.push(["Label", label < 0 ? ["unknown"] : [named(data.classes[label]), verdict]]);
     }
     facts.push(["Split", [SPLIT_NAMES[data.split[node]]]]);
-    facts.push(["Edges in", [`${kept.toLocaleString("en")} of ${into.length.toLocaleString("en")} kept`]]);
-    if (!data.isSymmetric) facts.push(["Edges out", [from.length.toLocaleString("en")]]);
+    const say = (number) => number.toLocaleString("en");
+    const out = data.leftOut?.[node];
+    facts.push(["Edges in", [out ? `${say(out)}, left out of this page` : `${say(kept)} of ${say(into.length)} kept`]]);
+    if (!data.isSymmetric) facts.push(["Edges out", [data.isPart ? `${say(from.length)} in this page` : say(from.length)]]);
     const rows = facts.flatMap(([key, value]) => [element("dt", {}, key), element("dd", {}, ...value)]);
     return element("dl", {}, ...rows);
   }

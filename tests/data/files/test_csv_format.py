@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
+import torch
+from support.tables import read_text, text_nodes
 
-from sgat.data.files import FileOptions, read_graph
+from sgat.data.files import FileOptions, bounds, read_graph, write_graph
 
 
 def test_byte_order_mark_and_blank_lines_are_skipped(tmp_path: Path) -> None:
@@ -35,3 +38,61 @@ def test_long_row_fits(tmp_path: Path) -> None:
     assert read_graph(*paths, options=options).data.x.tolist() == [[1234567.125]] * 2
     with pytest.raises(ValueError, match=r"'column18' and 281 more\.$"):
         read_graph(*paths, options=FileOptions(features=("missing",)))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_compressed_tables_are_read_and_written(suffix: str, tmp_path: Path) -> None:
+    graph = read_text(
+        tmp_path, "src,dst,weight\na,b,2\nb,c,1\n", "id,f\na,1\nb,2\nc,3\n"
+    )
+    paths = tmp_path / f"edges.csv{suffix}", tmp_path / f"nodes.TSV{suffix}"
+    write_graph(graph, paths[0], nodes=paths[1])
+    assert paths[0].read_bytes()[:3] in (b"\x1f\x8b\x08", b"\x28\xb5\x2f")
+    again = read_graph(*paths)
+    assert again.edges.equals(graph.edges)
+    assert torch.equal(again.data.x, graph.data.x)
+    assert again.edges_format == "csv"
+    with pytest.raises(ValueError, match=rf"edges\.csv{suffix}, line 2, column 'src'"):
+        read_graph(paths[0], options=FileOptions(weight="src", src="weight"))
+
+
+def test_a_compressed_bomb_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "SMALL_SIZE", 1 << 16)
+    (tmp_path / "e.csv.gz").write_bytes(gzip.compress(b"a,b\n" * (1 << 16)))
+    with pytest.raises(ValueError, match=r"e\.csv\.gz: \d+ bytes would become 262,144"):
+        read_graph(tmp_path / "e.csv.gz")
+
+
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+def test_another_delimiter_is_found_in_the_header(
+    sign: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "src,dst,n\na,b,1\nb,c,2\n".replace(",", sign)
+    assert read_text(tmp_path, text).edges.num_columns == 3
+    assert f"e.csv: the cells are separated by {sign!r}." in caplog.text
+    for word in ("tab", "\\t"):
+        assert FileOptions(delimiter=word).delimiter == "\t"
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "expected"),
+    [
+        (["0,5", "2", "-1,25"], {}, [0.5, 2, -1.25]),
+        (["1,500", "2,250", "3,125"], {"decimal": ","}, [1.5, 2.25, 3.125]),
+        (["0.5", "2", "3"], {}, [0.5, 2, 3]),
+    ],
+)
+def test_decimal_commas_are_numbers(
+    cells: list[str], options: dict[str, str], expected: list[float], tmp_path: Path
+) -> None:
+    rows = "".join(f"{id};{cell}\n" for id, cell in zip("abc", cells, strict=True))
+    graph = text_nodes(tmp_path, "id;f\n" + rows, **options)
+    assert graph.data.x.flatten().tolist() == expected
+    assert graph.nodes.column("f").to_pylist()[0] in (cells[0], expected[0])
+
+
+def test_commas_that_leave_a_doubt_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"line 2, column 'f': '1,500' has a comma"):
+        text_nodes(tmp_path, "id;f\na;1,500\nb;2\nc;3,125\n")

@@ -119,7 +119,8 @@ def test_wide_sparse_features_stay_sparse() -> None:
     ids = [f"n{i}" for i in range(size)]
     table = pa.table({"id": ids, "word": ids})
     edges = pa.table({"src": ids[:1], "dst": ids[1:2]})
-    data = from_tables(edges, table).data
+    options = FileOptions(categorical=("word",))
+    data = from_tables(edges, table, options=options).data
     assert isinstance(data.x, SparseFeatures)
     words = sorted(ids)
     assert data.x.to_dense()[7].nonzero().item() == words.index("n7")

@@ -18,7 +18,7 @@ from sgat.data.files import from_tables, read_graph
         ("1,2\n007,3\n", ["007", "1", "2", "3"]),
         ("1,+2\n", ["+2", "1"]),
         ("1,-0\n", ["-0", "1"]),
-        ("1,2.0\n", ["1", "2.0"]),
+        ("1,2.5\n", ["1", "2.5"]),
         (f"{2**63 - 1},{-(2**63)}\n", [-(2**63), 2**63 - 1]),
         (f"{2**63},1\n", ["1", str(2**63)]),
         ('" a",b \n', [" a", "b "]),
@@ -56,3 +56,13 @@ def test_order_of_the_edges_does_not_change_the_nodes(tmp_path: Path) -> None:
     other = read_text(tmp_path, "src,dst\na,c\nb,a\n")
     assert ids_of(one) == ids_of(other) == ["a", "b", "c"]
     assert one.data.graph.edge_index.equal(other.data.graph.edge_index)
+
+
+def test_whole_numbers_with_a_point_are_integers_beside_others(tmp_path: Path) -> None:
+    floats = pa.table({"src": [1.0, 2.0], "dst": [2, 3]})
+    assert ids_of(from_tables(floats, pa.table({"id": [3, 2, 1]}))) == [3, 2, 1]
+    text = read_text(tmp_path, "src,dst\n1.0,2.0\n2.0,3.0\n", "id\n1\n2\n3\n")
+    assert ids_of(text) == [1, 2, 3]
+    assert text.edges.column("src").to_pylist() == [1, 2]
+    same = read_text(tmp_path, "src,dst\n1.0,2.0\n", "id\n1.0\n2.0\n")
+    assert ids_of(same) == ["1.0", "2.0"]

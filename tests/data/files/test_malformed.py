@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import io
 import os
 import pickle
@@ -175,11 +176,34 @@ CASES = [
     ),
     edge_case(
         "other delimiter",
-        "src;dst\na;b\n",
-        "e.csv: no column 'src' for the source (`src`); the columns are 'src;dst';"
-        " `delimiter` can be another character.",
+        "src dst\na b\n",
+        "e.csv: no column 'src' for the source (`src`); if another character stands"
+        " between the cells, name it with `delimiter`; the columns are 'src dst'.",
     ),
     # Edges
+    edge_case(
+        "misspelt column",
+        "scr,dst\na,b\n",
+        "e.csv: no column 'src' for the source (`src`); did you mean 'scr'? The columns"
+        " are 'scr', 'dst'.",
+    ),
+    edge_case(
+        "compressed under another name",
+        gzip.compress(EDGES.encode()),
+        "e.csv: not a UTF-8 text table but a gzip file, whose name must end in .gz.",
+    ),
+    edge_case(
+        "compressed file that is cut short",
+        gzip.compress(EDGES.encode() * 99)[:-20],
+        "e.csv.gz: not a gzip file, or one that is cut short (",
+        edges_name="e.csv.gz",
+    ),
+    node_case(
+        "commas that may be decimal signs",
+        'id,f,y\na,"1,5",p\nb,2,q\nc,"3,25",p\n',
+        "n.csv, line 2, column 'f': '1,5' has a comma; `decimal` can be ',' if it is"
+        " the decimal sign, and `categorical` names columns of categories.",
+    ),
     edge_case(
         "wrong source column",
         "from,dst\na,b\n",
@@ -193,7 +217,7 @@ CASES = [
     edge_case(
         "wrong weight column",
         EDGES,
-        "e.csv: no column 'w' for the weight; the columns are 'src', 'dst'.",
+        "e.csv: no column 'w' for the weight (`weight`); the columns are 'src', 'dst'.",
         options={"weight": "w"},
     ),
     edge_case(
@@ -306,13 +330,15 @@ CASES = [
     node_case(
         "label column not found",
         NODES,
-        "n.csv: no column 'class' for the label; the columns are 'id', 'f', 'y'.",
+        "n.csv: no column 'class' for the label (`label`); the columns are"
+        " 'id', 'f', 'y'.",
         options={"label": "class"},
     ),
     node_case(
         "label column not found, and the one that was meant has gaps",
         "id,f,y\na,1,p\nb,2,\nc,3,q\n",
-        "n.csv: no column 'class' for the label; the columns are 'id', 'f', 'y'.",
+        "n.csv: no column 'class' for the label (`label`); the columns are"
+        " 'id', 'f', 'y'.",
         options={"label": "class"},
     ),
     node_case(
@@ -335,7 +361,8 @@ CASES = [
     node_case(
         "feature column not found",
         NODES,
-        "n.csv: no column 'g' for features; the columns are 'id', 'f', 'y'.",
+        "n.csv: no column 'g' for features (`features`); the columns are"
+        " 'id', 'f', 'y'.",
         options={"features": ("g",), "label": "y"},
     ),
     node_case(
@@ -372,18 +399,10 @@ CASES = [
         "n.csv, column 'f': 3 different values are more than `max_categories` (2);",
         options={"max_categories": 2, "label": "y"},
     ),
-    node_case(
-        "dates as features",
-        parquet({"id": ["a", "b", "c"], "f": pa.array([1, 2, 3], pa.date32())}),
-        "n.parquet, column 'f': a date cannot be a feature; convert the column to"
-        " numbers, or leave it out with `drop`.",
-        nodes_name="n.parquet",
-        options={},
-    ),
-    node_case(
-        "dates as text",
-        "id,f,y\na,2024-01-02,p\nb,,q\nc,2024-01-03 10:00,p\n",
-        "n.csv, column 'f': a date cannot be a feature; convert the column to numbers,",
+    edge_case(
+        "weights of 0 alone",
+        "src,dst,weight\na,b,0\nb,c,0\n",
+        "e.csv, column 'weight': must be above 0 in some row, got 0 in all 2.",
     ),
     node_case(
         "vectors of different lengths",

@@ -71,7 +71,7 @@ def graphs(draw: Any) -> tuple[pa.Table, pa.Table, FileOptions]:
         "dst": pa.array([pair[1] for pair in pairs], type_),
     }
     if draw(st.booleans()):
-        weights = column(st.floats(0, 1e6), len(pairs))
+        weights = column(st.floats(0, 1e6).filter(bool), len(pairs))
         edges["weight"] = pa.array(weights, pa.float64())
     nodes = {
         "id": pa.array(ids, type_),

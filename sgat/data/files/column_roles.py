@@ -1,0 +1,80 @@
+"""ColumnRole: what became of each column of the user's tables, to look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from sgat.config import FileOptions
+from sgat.data.files.encoding import FeatureColumn
+from sgat.data.files.source import Source
+
+MOST_SHOWN = 3
+"""Columns, or categories, that are named one by one where many are alike."""
+
+
+class ColumnRole(NamedTuple):
+    """What became of one column."""
+
+    table: str  # as the user named it
+    column: str
+    becomes: str
+    features: int = 0  # how many
+
+
+def edge_roles(
+    source: Source, options: FileOptions, weight: str | None
+) -> list[ColumnRole]:
+    """What became of the columns of an edge table, in its order."""
+    known = {options.src: "source", options.dst: "target", weight: "weight"}
+    rest = "not used; stays in what is written"
+    return [
+        ColumnRole(source.name, name, known.get(name, rest))
+        for name in source.table.column_names
+    ]
+
+
+def node_roles(
+    source: Source,
+    options: FileOptions,
+    features: Sequence[FeatureColumn],
+    left_out: dict[str, str],
+    num_classes: int,
+) -> list[ColumnRole]:
+    """What became of the columns of a node table, in its order."""
+    split = options.split_column or source.untaken("split", options.drop)
+    known = dict.fromkeys(options.labels, "label, 0 or 1") | left_out
+    known |= {options.id: "node id"}
+    if options.label is not None:
+        known[options.label] = f"label of {num_classes} classes"
+    if split is not None:
+        known[split] = "split"
+    width = {each.name: each for each in features}
+    roles = []
+    for name in source.table.column_names:
+        found = width.get(name)
+        becomes = known.get(name, "not used; stays in what is written")
+        roles.append(
+            ColumnRole(source.name, name, becomes)
+            if found is None
+            else ColumnRole(source.name, name, found.words, found.width)
+        )
+    return roles
+
+
+def role_lines(roles: Sequence[ColumnRole]) -> list[str]:
+    """The roles as text, a line for each column; many alike in a row share one."""
+    lines = []
+    for table, columns in groupby(roles, lambda role: role.table):
+        own = list(columns)
+        features = sum(role.features for role in own)
+        total = f" become {features:,} features" if features else ""
+        lines.append(f"{Path(table).name}: {len(own)} columns{total}")
+        for becomes, alike in groupby(own, lambda role: role.becomes):
+            run = [role.column for role in alike]
+            if len(run) > MOST_SHOWN:
+                run = [f"{run[0]} … {run[-1]} ({len(run):,} columns)"]
+            lines += [f"  {name:<16} {becomes}" for name in run]
+    return lines
