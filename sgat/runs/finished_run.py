@@ -116,6 +116,7 @@ def finished_folder(path: str | Path) -> RunFolder:
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
         raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
+    folder.check_plain()
     if folder.is_under_way:
         raise ValueError(
             f"The run in {path} is not finished; go on with it by"

@@ -14,7 +14,7 @@ from typing import Any
 from sgat.config import Config, FileOptions
 from sgat.config.pruning import PruneRequest
 from sgat.data.files import Encoding
-from sgat.data.files.atomic import check_place
+from sgat.data.files.atomic import check_place, scratch_folder
 from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
@@ -26,7 +26,7 @@ from sgat.judging.promise import USUAL
 from sgat.models import SGAT
 from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
-from sgat.pruning.prune_table import prune_table, scratch_folder
+from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
 from sgat.pruning.task import PruneTask
@@ -60,7 +60,7 @@ def prune_run(
     else:
         task, options, trained = _run_task(request, finished_folder(request.run))
     out = Destination.from_path(request.out, delimiter=options.delimiter)
-    with scratch_folder(out.path) as scratch:
+    with scratch_folder(out.path, ".engine") as scratch:
         limits = {"memory": request.memory, "master": request.master}
         engine = start_engine(request.engine, scratch=scratch, **limits)
         try:

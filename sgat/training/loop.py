@@ -174,6 +174,8 @@ class Training:
             if on_epoch is not None:
                 for record in self.records:
                     on_epoch(record)
+        if checkpoint_path is not None:
+            checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
         every = self.config.checkpoint_every
         with stop_requests() as stop:
             while not (self.is_done or stop.is_set()):
@@ -254,8 +256,7 @@ class Training:
         return model.eval()
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint, making its folder if need be."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Write a checkpoint; an error if its folder is gone."""
         epochs = self.epochs
         tensors = {
             **files.pack("model", self.model.state_dict()),
