@@ -116,8 +116,7 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
     """The result in a few lines, and what to do next."""
     from sgat.training.metrics import TITLES
 
-    # Runs of earlier versions do not say.
-    name = summary.get("metric", "accuracy" if "accuracy" in summary else "micro_f1")
+    name = summary["metric"]
     removed, total = summary["edges_removed"], summary["edges"]
     nodes = summary["nodes"]
     lines = [""]

@@ -19,10 +19,10 @@ from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 from sgat.runs.results import write_results
+from sgat.runs.summary import read_summary
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
 from sgat.training.choosing import Search, Step
-from sgat.training.files import read_json
 from sgat.training.result import EpochRecord
 
 
@@ -123,7 +123,7 @@ def write_pruned_file(loaded: Loaded, scores: EdgeScores, path: Path) -> None:
 
 
 def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
-    summary = read_json(folder.summary)
+    summary = read_summary(folder)
     note = f"{folder.path} was finished already; {what}"
     return RunOutcome(summary, summary["epochs"], _files(folder), (note,))
 

@@ -9,10 +9,14 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+import torch
+from msgspec import Meta
 
 from sgat.committee import Committee
 from sgat.config import Config, ModelConfig
+from sgat.config.checked import Size
 from sgat.data.files.atomic import check_plain, locked, replacing
 from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
@@ -26,6 +30,19 @@ METRICS, EDGES = "metrics.jsonl", "edges.parquet"
 NAMES = CONFIG, MODEL, METRICS, EDGES
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
+
+
+class Header(TypedDict):
+    """What is needed besides the settings to build a network; see `model_header`."""
+
+    format: int
+    classes: Annotated[list[str | int | float | bool], Meta(min_length=1)]
+    multilabel: bool
+    num_features: Size
+    num_edges: Size
+    edges_sha256: str
+    best_epoch: Size
+    members: list[dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,18 +120,30 @@ def read_model(folder: Path) -> SavedModel:
             )
     config = Config.from_toml(folder / CONFIG)
     path = folder / MODEL
-    tensors, header = files.load_tensors(path)
+    header = files.load_state(path)
     files.check_format(header.get("format"), path, "train it again")
-    sizes = header["num_features"], len(header["classes"]), header["num_edges"]
-    model = build_sgat(config.model, *sizes)
-    if header.get("members"):
-        others = [
-            ModelConfig.from_dict(other, where=str(path)) for other in header["members"]
-        ]
-        members = [model, *(build_sgat(other, *sizes) for other in others)]
-        model = Committee(members, is_multilabel=header["multilabel"])
+    files.parsed(header, Header, path)
+    # Nothing is allocated before the shapes of the file are those of the settings.
+    with torch.device("meta"):
+        expected = _built(config, header, path).state_dict()
+    tensors, _ = files.load_tensors(path, expected)
+    files.check_finite(tensors, path)
+    model = _built(config, header, path)
     files.load_weights(model, tensors, path)
     return SavedModel(config, model.eval(), header)
+
+
+def _built(config: Config, header: dict[str, Any], path: Path) -> SGAT:
+    sizes = header["num_features"], len(header["classes"]), header["num_edges"]
+    try:
+        model = build_sgat(config.model, *sizes)
+        others = [ModelConfig.from_dict(o, where=str(path)) for o in header["members"]]
+        if not others:
+            return model
+        members = [model, *(build_sgat(other, *sizes) for other in others)]
+        return Committee(members, is_multilabel=header["multilabel"])
+    except RuntimeError:
+        raise ValueError(f"{path}: its settings ask for too large a network.") from None
 
 
 def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> None:
