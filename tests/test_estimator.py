@@ -215,7 +215,7 @@ def test_unseen_edges_are_scored(fitted):
     ("settings", "message"),
     [
         ({"keep": 1.2}, "`keep` must be in (0, 1], got 1.2."),
-        ({"hidden": 0}, "`hidden` must be at least 1, got 0."),
+        ({"hidden": 0}, "`hidden` must be from 1 to 1048576, got 0."),
         ({"model": {"hiden": 3}}, "unknown key 'hiden'; did you mean 'hidden'?"),
         ({"device": "abacus"}, "`device` must be one that works here"),
     ],

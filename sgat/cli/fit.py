@@ -59,42 +59,41 @@ def fit(
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.data.configured import load_configured
-        from sgat.runs.request import Request, continue_run, start_run
+        from sgat.runs.request import Request, claimed_run
         from sgat.runs.run import run
 
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")
     request = Request(data, files, model, train, config, as_folder(out), pruned)
-    folder, settings = (
-        continue_run(request) if resume else start_run(request, overwrite=overwrite)
-    )
-    loaded = None
-    if not (resume and folder.is_finished and pruned is None):
-        with download_bar(settings.data.name or "data", quiet=quiet) as progress:
-            loaded = load_configured(
-                settings.data,
-                root=request.root,
-                seed=settings.train.seed,
-                progress=progress,
-            )
-        show_columns(loaded.files, quiet=quiet)
-    try:
-        with training_progress(settings.train.epochs, quiet=quiet) as tell:
-            outcome = run(
-                folder,
-                settings,
-                resume=resume,
-                loaded=loaded,
-                pruned=request.pruned,
-                tensorboard=tensorboard,
-                on_epoch=tell,
-                on_step=tell,
-                on_stage=tell,
-            )
-    except KeyboardInterrupt:
-        if folder.is_under_way:
-            print(f"interrupted; {go_on(folder.path, pruned)}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+    with claimed_run(request, resume=resume, overwrite=overwrite) as found:
+        folder, settings = found
+        loaded = None
+        if not (resume and folder.is_finished and pruned is None):
+            with download_bar(settings.data.name or "data", quiet=quiet) as progress:
+                loaded = load_configured(
+                    settings.data,
+                    root=request.root,
+                    seed=settings.train.seed,
+                    progress=progress,
+                )
+            show_columns(loaded.files, quiet=quiet)
+        try:
+            with training_progress(settings.train.epochs, quiet=quiet) as tell:
+                outcome = run(
+                    folder,
+                    settings,
+                    resume=resume,
+                    loaded=loaded,
+                    pruned=request.pruned,
+                    tensorboard=tensorboard,
+                    on_epoch=tell,
+                    on_step=tell,
+                    on_stage=tell,
+                )
+        except KeyboardInterrupt:
+            if folder.is_under_way:
+                print(f"interrupted; {go_on(folder.path, pruned)}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         for note in outcome.notes:
             print(f"note: {as_options(app, note, ['fit'])}", file=sys.stderr)
@@ -120,8 +119,7 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
     """The result in a few lines, and what to do next."""
     from sgat.training.metrics import TITLES
 
-    # Runs of earlier versions do not say.
-    name = summary.get("metric", "accuracy" if "accuracy" in summary else "micro_f1")
+    name = summary["metric"]
     removed, total = summary["edges_removed"], summary["edges"]
     lines = [""]
     if summary[name] is not None:

@@ -25,8 +25,11 @@ MOST = sys.float_info.max
 
 # The description completes an error: "`hidden` must be at least 1, got 0."
 Count = Annotated[int, Meta(ge=1, description="at least 1")]
+Width = Annotated[int, Meta(ge=1, le=2**20, description="from 1 to 1048576")]
+Depth = Annotated[int, Meta(ge=0, le=1000, description="from 0 to 1000")]
 CountOrZero = Annotated[int, Meta(ge=0, description="at least 0")]
 Rank = Annotated[int, Meta(ge=1, le=64, description="from 1 to 64")]
+Size = Annotated[int, Meta(ge=0, le=2**40, description="at least 0")]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="in [0, 2**63)")]
 Share = Annotated[float, Meta(ge=0, le=1, description="in [0, 1]")]
 ShareLeft = Annotated[float, Meta(gt=0, le=1, description="in (0, 1]")]

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 from sgat.config.checked import (
     Count,
     CountOrZero,
+    Depth,
     Price,
     Rank,
     Rate,
@@ -21,6 +22,7 @@ from sgat.config.checked import (
     Share,
     ShareDropped,
     ShareLeft,
+    Width,
 )
 from sgat.config.data import DataConfig
 
@@ -95,14 +97,14 @@ class ModelConfig(Settings):
         backend: Implementation of the operations: auto, reference, cpu or gpu.
     """
 
-    hidden: Count = 64
-    heads: Count = 2
-    layers: CountOrZero = 2
+    hidden: Width = 64
+    heads: Width = 2
+    layers: Depth = 2
     readout: Readout = "auto"
-    steps: CountOrZero = 10
+    steps: Depth = 10
     restart: Share = 0.15
     normalisation: Normalisation = "layer"
-    output_heads: Count = 1
+    output_heads: Width = 1
     activation: Activation = "elu"
     scaling: Scaling = "none"
     dropout: ShareDropped = 0.5

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from scipy import sparse
 from torch import Tensor
 
 from sgat import ops
+from sgat.config.checked import Finite, Share, Size
 from sgat.config.sections import Metric
 from sgat.data.node_data import NodeData, merge
 from sgat.data.prepare import component_of_nodes
@@ -79,8 +80,8 @@ class Contrast:
 
     name: str
     title: str  # for people
-    kept: float | None  # None where there are no edges to say it of
-    removed: float | None
+    kept: Finite | None  # None where there are no edges to say it of
+    removed: Finite | None
     is_sampled: bool = False  # whether only some edges were looked at, see `Removal`
 
 
@@ -98,14 +99,13 @@ class Removal:
     sample: int = SAMPLE
 
     @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> Removal:
-        """The content of `to_dict`."""
+    def from_dict(cls, stored: StoredRemoval) -> Removal:
+        """The content of `to_dict`, its types checked."""
         before, after = (
-            Side(**side | {"degrees": np.array(side["degrees"])})
+            Side(**{**side, "degrees": np.array(side["degrees"])})
             for side in (stored["before"], stored["after"])
         )
-        contrasts = tuple(Contrast(**contrast) for contrast in stored["contrasts"])
-        return cls(before, after, contrasts, stored["sample"])
+        return cls(before, after, tuple(stored["contrasts"]), stored["sample"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
@@ -121,11 +121,33 @@ class Removal:
 class RemovalPoint:
     """The model with its lowest-scored edges removed."""
 
-    removed: float  # share of all edges
-    threshold: float  # log α up to which edges are removed
-    validation: float | None  # score on the validation nodes; None without any
-    test: float | None  # score on the test nodes; None without any
+    removed: Finite  # share of all edges
+    threshold: Finite  # log α up to which edges are removed
+    validation: Finite | None  # score on the validation nodes; None without any
+    test: Finite | None  # score on the test nodes; None without any
     is_trained: bool = False  # whether the model was trained with this threshold
+
+
+class StoredSide(TypedDict):
+    """A `Side` in a file."""
+
+    edges: Size
+    homophily: Share | None
+    node_homophily: Share | None
+    components: Size
+    largest_component: Size
+    isolated: Size
+    degrees: list[Size]
+
+
+class StoredRemoval(TypedDict):
+    """A `Removal` with its curve in a file."""
+
+    before: StoredSide
+    after: StoredSide
+    contrasts: list[Contrast]
+    sample: Size
+    curve: list[RemovalPoint]
 
 
 def removal_of(scored: Sequence[ScoredGraph]) -> Removal:

@@ -1,11 +1,7 @@
 """Prune a stored table of edges: match, score, decide, write."""
 
-import contextlib
 import dataclasses
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 from sgat.data.files.atomic import replacing
 from sgat.pruning import expression
@@ -78,7 +74,7 @@ def prune_table(
     tell("writing")
     shown = decision.threshold if task.with_scores else None
     query = expression.output(columns, shown, task.gates, task.line, gone, engine.place)
-    with _in_place_of(out) as temporary:
+    with replacing(out.path, is_folder=out.is_folder) as temporary:
         engine.write(query, names, out, temporary)
     return Pruned(
         rows=sum(counts.values()),
@@ -146,34 +142,3 @@ def _replaced_note(task: PruneTask) -> list[str]:
         f"{task.edges.path}: new scores take the place of {', '.join(found)}; the"
         " columns stay as they are if no scores are written"
     ]
-
-
-@contextlib.contextmanager
-def _in_place_of(out: Destination) -> Iterator[Path]:
-    """A temporary path beside the destination that takes its place in the end."""
-    if not out.is_folder:
-        with replacing(out.path) as temporary:
-            yield temporary
-        return
-    target = Path(os.path.realpath(out.path))
-    with scratch_folder(out.path) as folder:
-        new, old = folder / "new", folder / "old"
-        yield new
-        if target.exists():
-            os.rename(target, old)
-        try:
-            os.rename(new, target)
-        except OSError:
-            if old.exists():
-                os.rename(old, target)
-            raise
-
-
-@contextlib.contextmanager
-def scratch_folder(path: Path) -> Iterator[Path]:
-    """A folder beside a path, on the same disk, that is gone in the end."""
-    target = Path(os.path.realpath(path))
-    with tempfile.TemporaryDirectory(
-        prefix=f".{target.name[:100]}.", dir=target.parent, ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder)

@@ -3,18 +3,26 @@
 import dataclasses
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sgat.config import Config
 from sgat.data.configured import Loaded, load_configured
+from sgat.data.files import Encoding
 from sgat.data.node_data import NodeData, fingerprint
-from sgat.explaining.removal import Removal, RemovalPoint
+from sgat.explaining.removal import Removal, RemovalPoint, StoredRemoval
 from sgat.models import SGAT
 from sgat.report.content import Content
 from sgat.runs.folder import RunFolder
 from sgat.runs.stored_graph import StoredGraph
+from sgat.runs.summary import read_summary
 from sgat.scored import ScoredGraph, score_graphs
-from sgat.training.files import read_json, read_records
+from sgat.training.files import (
+    check_scores,
+    parsed,
+    read_json,
+    read_parquet,
+    read_records,
+)
 from sgat.training.saved_model import SavedModel, read_model
 
 
@@ -71,6 +79,17 @@ class FinishedRun:
         """
         return self._stored.read() if self._stored.is_complete else self.scored
 
+    @property
+    def nodes(self) -> Any:
+        """The table of its nodes, a `pyarrow.Table`."""
+        return self._stored.nodes
+
+    @property
+    def edges(self) -> Any:
+        """The table of its edges with their scores."""
+        check_scores(self.folder.edges)
+        return read_parquet(self.folder.edges)
+
     def content(self) -> Content:
         """All that a report is made of, from the folder alone."""
         removal, curve = self._removal()
@@ -91,12 +110,8 @@ class FinishedRun:
 
     def _removal(self) -> tuple[Removal, list[RemovalPoint]]:
         path = self.folder.removal
-        stored = read_json(path)
-        try:
-            curve = [RemovalPoint(**point) for point in stored["curve"]]
-            return Removal.from_dict(stored), curve
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged: {error}.") from None
+        stored = parsed(read_json(path), StoredRemoval, path)
+        return Removal.from_dict(stored), stored["curve"]
 
 
 def open_run(
@@ -107,8 +122,14 @@ def open_run(
     `root` is the folder of the named data sets; None takes that of the run.
     """
     folder = finished_folder(path)
-    saved, summary = read_model(folder.path), read_json(folder.summary)
+    saved, summary = read_model(folder.path), read_summary(folder)
     return FinishedRun(folder, saved, summary, root, loaded)
+
+
+def stored_encoding(folder: RunFolder) -> Encoding:
+    """How the columns of the user's files became features."""
+    path = folder.encoding
+    return cast(Encoding, parsed(read_json(path), Encoding, path))
 
 
 def finished_folder(path: str | Path) -> RunFolder:
@@ -116,6 +137,7 @@ def finished_folder(path: str | Path) -> RunFolder:
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
         raise ValueError(f"There is no run folder {path}; make one with `sgat fit`.")
+    folder.check_plain()
     if folder.is_under_way:
         raise ValueError(
             f"The run in {path} is not finished; go on with it by"

@@ -12,6 +12,7 @@ snapshots.npz       scores and predictions at some epochs, if asked for
 tensorboard/        the epochs once more, for TensorBoard, if asked for
 report.html         the page of `sgat report`, if asked for
 checkpoint/         a run under way: its settings, its state, results not yet complete
+.sgat.lock          while a process writes here
 
 An earlier run in the folder stays as it was until the new one is complete.
 """
@@ -21,11 +22,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from sgat.config import Config
-from sgat.data.files.atomic import write_text
+from sgat.data.files.atomic import (
+    SCRATCH,
+    check_plain,
+    clear_scratch,
+    locked,
+    sync,
+    write_text,
+)
 from sgat.report.page import is_report
 from sgat.training.choosing import LEDGER
 from sgat.training.saved_model import is_model
@@ -68,9 +76,7 @@ class RunFolder:
 
     @property
     def events(self) -> list[Path]:
-        """The files for TensorBoard; those behind a link are somebody else's."""
-        if self.tensorboard.is_symlink():
-            return []
+        """The files for TensorBoard."""
         return sorted(self.tensorboard.glob("events.out.tfevents.*"))
 
     @property
@@ -110,11 +116,33 @@ class RunFolder:
         """Something here that a run would replace although no run has written it."""
         if self.path.exists() and not self.path.is_dir():
             return self.path
-        if is_there(self.draft.path) and not self.is_under_way:
-            is_folder = self.draft.path.is_dir() and not self.draft.path.is_symlink()
-            if not is_folder or any(self.draft.path.iterdir()):
+        if self.is_started:
+            return None
+        if is_there(self.draft.path):
+            is_folder = self.draft.path.is_dir()
+            # A run that was killed as it began leaves only what was on its way.
+            if not is_folder or any(
+                not file.name.endswith(SCRATCH) for file in self.draft.path.iterdir()
+            ):
                 return self.draft.path
-        return None if self.is_started else next(iter(self.files), None)
+        return next(iter(self.files), None)
+
+    def check_plain(self) -> None:
+        """Refuse links among the files of this run, which a stranger may have made."""
+        own = [self.draft.path, self.tensorboard]
+        found = [file for folder in own for file in folder.glob("*")]
+        check_plain([*own, *self._named, self.report])
+        check_plain([*found, *self.draft.tensorboard.glob("*")])
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder against other processes; what killed ones left goes."""
+        with locked(self.path):
+            clear_scratch(self.path)
+            clear_scratch(self.draft.path)
+            if self.is_finished:
+                self.drop_draft()
+            yield
 
     def holds(self, path: Path) -> bool:
         """Whether a path is, or would be, a file of this run."""
@@ -132,26 +160,27 @@ class RunFolder:
 
         Results of an earlier one stay; a run under way is given up.
         """
-        self.draft.path.mkdir(parents=True, exist_ok=True)
         self.drop_draft()
-        self.draft.path.mkdir(exist_ok=True)
+        self.draft.path.mkdir(parents=True, exist_ok=True)
         write_text(self.draft.config, config.to_toml())
 
-    def clear(self) -> None:
-        """Remove the files of an earlier run, and nothing else."""
-        for file in reversed(self.files):
-            file.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.tensorboard.rmdir()
+    def drop_draft(self) -> None:
+        """Remove the run under way.
 
-    def drop_draft(self, made: Sequence[Path] = ()) -> None:
-        """Remove the run under way, and the folders `made` for it if they are empty."""
-        for file in (*self.progress, *self.draft.path.glob(".*.tmp")):
+        Where there are results, its settings go first: without these, the rest says
+        nothing. Elsewhere they go last: with them, the rest is known to be ours.
+        """
+        draft = self.draft
+        has_results = self.config.exists() and is_model(self.model)
+        rest = [*self.progress, *(f for f in draft.files if f != draft.config)]
+        clear_scratch(draft.path)
+        if has_results:
+            draft.config.unlink(missing_ok=True)
+        for file in rest:
             file.unlink(missing_ok=True)
-        self.draft.clear()
-        for folder in (self.draft.path, *made):
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        _remove_empty(draft.tensorboard)
+        draft.config.unlink(missing_ok=True)
+        _remove_empty(draft.path)
 
     def publish(self, config: Config) -> None:
         """Put the results of the run under way in the place of the earlier ones.
@@ -163,19 +192,24 @@ class RunFolder:
         earlier, results = self.files, draft.files
         if is_report(self.report):
             self.report.unlink()
-        write_text(self.config, config.to_toml())
         for file in reversed(earlier):
             if file != self.config:
                 file.unlink()
+        write_text(self.config, config.to_toml())
         if draft.events:
             self.tensorboard.mkdir(exist_ok=True)
         else:
-            with contextlib.suppress(OSError):
-                self.tensorboard.rmdir()
+            _remove_empty(self.tensorboard)
         for file in results:
             if file != draft.config:
                 os.replace(file, self.path / file.relative_to(draft.path))
+                sync(self.path)
         self.drop_draft()
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def is_there(path: Path) -> bool:

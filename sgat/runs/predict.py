@@ -9,7 +9,7 @@ import torch
 
 from sgat.data.files import Encoding, FileGraph, FileOptions, read_graph
 from sgat.data.files.source import SUFFIXES, suffix_of
-from sgat.runs.finished_run import FinishedRun
+from sgat.runs.finished_run import FinishedRun, stored_encoding
 from sgat.runs.folder import RunFolder
 from sgat.scored import node_score, node_table, score_graphs, score_table
 from sgat.training import metrics
@@ -55,8 +55,8 @@ def predict_run(run: FinishedRun) -> Prediction:
     if not scored:
         score, scored = node_score(run.stored(), metric=metric)
     return Prediction(
-        nodes=_without(read_parquet(run.folder.nodes), has_labels=True),
-        edges=read_parquet(run.folder.edges),
+        nodes=_without(run.nodes, has_labels=True),
+        edges=run.edges,
         num_nodes=summary["nodes"],
         num_edges=summary["edges"],
         num_kept=summary["edges"] - summary["edges_removed"],
@@ -133,10 +133,7 @@ def _encoding(run: FinishedRun) -> Encoding:
             " columns of files become features; leave `edges` and `nodes` out to"
             " predict on its own data."
         )
-    try:
-        return Encoding.from_json(folder.encoding.read_text(encoding="utf-8"))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder.encoding} is damaged: {error}.") from None
+    return stored_encoding(folder)
 
 
 def _options(run: FinishedRun, changes: dict[str, Any]) -> FileOptions:

@@ -1,7 +1,9 @@
 """Where a number comes from: the packages and the device it was computed with."""
 
+import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import torch
 
@@ -19,6 +21,14 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "unknown"
     return found
+
+
+def hash_of(content: Path | str) -> str:
+    """SHA-256 of a file, or of text."""
+    if isinstance(content, str):
+        return hashlib.sha256(content.encode()).hexdigest()
+    with content.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def device_name(name: str) -> str:

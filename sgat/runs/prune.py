@@ -13,8 +13,7 @@ from typing import Any
 
 from sgat.config import Config, FileOptions
 from sgat.config.pruning import PruneRequest
-from sgat.data.files import Encoding
-from sgat.data.files.atomic import check_place
+from sgat.data.files.atomic import check_place, scratch_folder
 from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
@@ -26,14 +25,15 @@ from sgat.judging.promise import USUAL
 from sgat.models import SGAT
 from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
-from sgat.pruning.prune_table import prune_table, scratch_folder
+from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table, overlaps
 from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
 from sgat.pruning.task import PruneTask
-from sgat.runs.finished_run import finished_folder, open_run
+from sgat.runs.finished_run import finished_folder, open_run, stored_encoding
 from sgat.runs.folder import RunFolder
+from sgat.runs.summary import read_summary
 from sgat.scorers import FreeScorer
-from sgat.training.files import read_json, read_parquet
+from sgat.training.files import check_scores, damage, read_parquet
 from sgat.training.saved_model import read_model
 
 TEXT_FORMATS = ("csv", "tsv")
@@ -60,7 +60,7 @@ def prune_run(
     else:
         task, options, trained = _run_task(request, finished_folder(request.run))
     out = Destination.from_path(request.out, delimiter=options.delimiter)
-    with scratch_folder(out.path) as scratch:
+    with scratch_folder(out.path, ".engine") as scratch:
         limits = {"memory": request.memory, "master": request.master}
         engine = start_engine(request.engine, scratch=scratch, **limits)
         try:
@@ -151,8 +151,10 @@ def _run_task(
     options = dataclasses.replace(config.data.files, **request.files)
     config = config.replace(data={"files": options})
     nodes, trained = _nodes(request, folder, config)
-    slope, shift = read_json(folder.summary)["odds_line"]
+    slope, shift = read_summary(folder)["odds_line"]
     is_own = request.edges is None and request.nodes is None
+    if is_own:
+        check_scores(folder.edges)
     task = _task(
         request,
         options,
@@ -196,7 +198,8 @@ def _nodes_of_run(folder: RunFolder, config: Config) -> Nodes:
     format = None if path is None else SUFFIXES.get(suffix_of(path))
     is_text = (getattr(data.files, f"{what}_format") or format) in TEXT_FORMATS
     graph = table.column("graph") if "graph" in table.column_names else None
-    return Nodes(table.column("id"), is_text, graph)
+    with damage(folder.nodes):
+        return Nodes(table.column("id"), is_text, graph)
 
 
 def _read_nodes(
@@ -209,7 +212,7 @@ def _read_nodes(
             f"{folder.path} was trained on a named data set and does not say what the"
             " columns of `nodes` mean; leave `nodes` out."
         )
-    encoding = Encoding.from_json(folder.encoding.read_text(encoding="utf-8"))
+    encoding = stored_encoding(folder)
     if not encoding.features:
         raise ValueError(
             f"{folder.path} was trained without features, so it knows its own nodes"
@@ -242,7 +245,7 @@ def _scores(folder: RunFolder, model: SGAT, x: Features) -> NodeScores | RowScor
 
 def _is_undirected(request: PruneRequest, folder: RunFolder, config: Config) -> bool:
     """Whether each row stands for both directions; stored scores must fit to that."""
-    as_run = bool(read_json(folder.summary).get("undirected_rows"))
+    as_run = bool(read_summary(folder)["undirected_rows"])
     given, both = request.undirected, request.rules.symmetric
     if request.edges is not None or request.nodes is not None:
         return as_run if given is None else given

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +114,7 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
     if folder.path.exists() and not folder.path.is_dir():
         raise ValueError(f"`out` must be a folder, got the file {folder.path}.")
     check_place(folder.path, "out")
+    folder.check_plain()
     check_paths(folder, settings, request.pruned)
     if folder.foreign is not None:
         raise ValueError(
@@ -132,6 +136,7 @@ def continue_run(request: Request) -> tuple[RunFolder, Config]:
     if request.out is None:
         raise ValueError("`resume` needs `out`, the folder of the run to go on.")
     folder = RunFolder(request.out)
+    folder.check_plain()
     # What `SGATClassifier.save` wrote is started, too, but without data to go on with.
     if not (folder.is_under_way or (folder.is_started and folder.is_finished)):
         raise ValueError(f"{folder.path} holds no run to resume.")
@@ -150,6 +155,27 @@ def continue_run(request: Request) -> tuple[RunFolder, Config]:
     if folder.is_under_way:
         _check_draft(folder)
     return folder, settings
+
+
+@contextlib.contextmanager
+def claimed_run(
+    request: Request, *, resume: bool, overwrite: bool
+) -> Iterator[tuple[RunFolder, Config]]:
+    """The folder and settings of a run that no other process can begin or go on with.
+
+    See `start_run` and `continue_run`.
+    """
+    find = continue_run if resume else partial(start_run, overwrite=overwrite)
+    folder, _ = find(request)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(folder.locked())
+        except OSError:
+            if not (resume and folder.is_finished):
+                raise
+            # Nothing is written to it, so it need not be held.
+        # Once more: another process may have been at work in it just before.
+        yield find(dataclasses.replace(request, out=folder.path))
 
 
 def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> None:

@@ -16,7 +16,7 @@ from sgat.data.files.atomic import write_text
 from sgat.data.node_data import fingerprint
 from sgat.explaining.removal import STEPS, removal_curve, removal_of
 from sgat.runs.folder import RunFolder
-from sgat.runs.provenance import device_name, versions
+from sgat.runs.provenance import device_name, hash_of, versions
 from sgat.scored import (
     ScoredGraph,
     edge_table,
@@ -142,6 +142,10 @@ def write_results(
     removal["curve"] = [dataclasses.asdict(point) for point in curve]
     write_text(draft.removal, json.dumps(removal) + "\n")
     summary["run"] = str(folder.path)
+    summary["files_sha256"] = {
+        file.name: hash_of(file) for file in draft.files if file != draft.config
+    }
+    summary["files_sha256"][draft.config.name] = hash_of(config.to_toml())
     write_text(draft.summary, json.dumps(summary, indent=2) + "\n")
     folder.publish(config)
     return summary

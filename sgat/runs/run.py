@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import logging
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,18 @@ import torch
 from sgat.config import Config, default_config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.files import from_node_data, write_pruned
-from sgat.data.files.atomic import check_new_file
+from sgat.data.files.atomic import check_new_file, scratch_folder
 from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
 from sgat.runs.results import write_results
+from sgat.runs.summary import read_summary
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
 from sgat.training.choosing import Search, Step
-from sgat.training.files import read_json
 from sgat.training.result import EpochRecord
-from sgat.training.saved_model import missing_folders
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +83,6 @@ def run(
         notes += readout_note(settings.model, only.model)
         # The weights mean nothing without it, so it is written down.
         settings = dataclasses.replace(settings, model=only.model)
-    made = missing_folders(folder.path)
     try:
         if not resume:
             folder.start(settings)
@@ -103,7 +100,7 @@ def run(
                     tell(record)
     except BaseException:
         if not folder.progress:
-            folder.drop_draft(made)
+            folder.drop_draft()
         raise
     if result.interrupted:
         return RunOutcome(None, len(result.records), [], notes)
@@ -130,7 +127,7 @@ def write_pruned_file(loaded: Loaded, scores: EdgeScores, path: Path) -> None:
 
 
 def _finished_before(folder: RunFolder, what: str) -> RunOutcome:
-    summary = read_json(folder.summary)
+    summary = read_summary(folder)
     note = f"{folder.path} was finished already; {what}"
     return RunOutcome(summary, summary["epochs"], _files(folder), (note,))
 
@@ -153,18 +150,17 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
     check_new_file(path, "pruned")
     format = format_of(path, None, GRAPH_FORMATS)
     open_ = torch.ones(loaded.graphs[0].graph.num_edges)
-    trial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.trial")
     graph = loaded.files or from_node_data(loaded.graphs[0])
-    try:
-        with _silent(logging.getLogger(write_graph.__module__)):
+    quiet = _silent(logging.getLogger(write_graph.__module__))
+    with scratch_folder(path) as scratch, quiet:
+        trial = scratch / "trial"
+        try:
             write_pruned(graph, open_.bool(), open_, trial, format)
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    except ValueError as error:
-        raise ValueError(str(error).replace(str(trial), str(path))) from None
-    finally:
-        trial.unlink(missing_ok=True)
+        except OSError as error:
+            error.filename = str(path)
+            raise
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(trial), str(path))) from None
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from sgat.data.node_data import ROLES, NodeData
 from sgat.graph import Graph
 from sgat.runs.folder import RunFolder
 from sgat.scored import EdgeScores, ScoredGraph
-from sgat.training.files import opened_parquet, read_parquet
+from sgat.training.files import check_scores, damage, opened_parquet, read_parquet
 from sgat.training.saved_model import SavedModel
 
 Array = np.ndarray[Any, Any]
@@ -54,6 +54,11 @@ class StoredGraph:
         Features and weights are not in them: `x` has no columns, all weights are 1, and
         there is no attention.
         """
+        with damage(self.folder.nodes):
+            return self._read()
+
+    def _read(self) -> list[ScoredGraph]:
+        check_scores(self.folder.edges)
         model, scored = self.saved.model, []
         gates = model.gating.gates
         for name, table in (nodes := self._nodes()):
@@ -84,6 +89,11 @@ class StoredGraph:
 
     def read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
         """The scores of the data that the run was trained on, which was read again."""
+        with damage(self.folder.nodes):
+            return self._read_onto(graphs)
+
+    def _read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
+        check_scores(self.folder.edges)
         column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
         values = torch.from_numpy(column.to_numpy().astype(np.float32))
         scored, start, nodes = [], 0, self._nodes()
@@ -123,9 +133,26 @@ class StoredGraph:
         assert data.graph.input_edge is not None
         return data.graph.input_edge
 
+    @property
+    def nodes(self) -> Any:
+        """The table of the nodes, its columns checked."""
+        path, found = self.folder.nodes, read_parquet(self.folder.nodes)
+        with damage(path):
+            if len(found) != self.summary["nodes"]:
+                raise ValueError(f"{path} is damaged: rows are missing.")
+            for name in self._classes:
+                value = found.column(f"probability_{name}")
+                if value.null_count or not np.isfinite(value.to_numpy()).all():
+                    raise ValueError(
+                        f"{path}: `probability_{name}` must be finite; train it again."
+                    )
+            for name in ("id", "split"):
+                found.column(name)
+        return found
+
     def _nodes(self) -> list[tuple[str, Any]]:
         """Name and nodes of each graph."""
-        table = read_parquet(self.folder.nodes)
+        table = self.nodes
         if "graph" not in table.column_names:
             return [(str(self.summary["data"]), table)]
         names = table.column("graph")

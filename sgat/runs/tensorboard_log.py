@@ -5,7 +5,7 @@ import importlib.util
 from collections.abc import Callable, Iterator
 
 from sgat.config import Config
-from sgat.runs.folder import RunFolder, is_there
+from sgat.runs.folder import RunFolder
 from sgat.training.result import EpochRecord
 
 Tell = Callable[[EpochRecord], None]
@@ -19,9 +19,9 @@ def check_tensorboard(folder: RunFolder) -> None:
             " `pip install 'sgat[tensorboard]'`."
         )
     place = folder.tensorboard
-    if is_there(place) and (place.is_symlink() or not place.is_dir()):
+    if place.exists() and not place.is_dir():
         raise ValueError(
-            f"`tensorboard` writes to the folder {place}, which is a file or a link;"
+            f"`tensorboard` writes to the folder {place}, which is a file;"
             " move it, or choose another `out`."
         )
 

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import torch
 import torch.nn.functional as F
@@ -47,6 +47,23 @@ LAST = len(SHARES) + 1
 """Number of the round that trains in full."""
 LEDGER, STATE = "search.json", "state.safetensors"
 """Files of a run under way: scores of the search, and the state of one training."""
+
+
+class Entry(TypedDict):
+    """The score of a training that is done; None if it diverged."""
+
+    score: float | None
+    loss: float | None
+    seconds: float
+
+
+class Ledger(TypedDict):
+    """The scores of a search that is under way, and what they are of."""
+
+    format: int
+    data: str
+    candidates: list[str]
+    scores: dict[str, Entry]
 
 
 class Step(NamedTuple):
@@ -177,7 +194,7 @@ class Search:
         return {"format": files.MODEL_FORMAT, **about}
 
     def _read(self, ledger: Path) -> None:
-        stored = files.read_json(ledger)
+        stored = files.read_json(ledger, Ledger)
         if any(stored.get(name) != value for name, value in self._about().items()):
             raise ValueError(
                 f"The data or the candidates have changed since {ledger} was written;"

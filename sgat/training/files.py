@@ -8,17 +8,18 @@ Tested by tests/training/test_files.py and tests/training/test_checkpoint.py.
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from sgat.data.files.atomic import replacing, write_text
-from sgat.training.result import Snapshot
+from sgat.training.result import EpochRecord, Snapshot
 
 MODEL_FORMAT = 5
 """Counts up when tensors get other names, or the same ones would mean something else;
@@ -28,6 +29,21 @@ since 5, models have a temperature of their class scores."""
 def _damaged(path: Path, error: Exception) -> ValueError:
     detail = " ".join(str(error).split()).rstrip(".")
     return ValueError(f"{path} is damaged or was not written by sgat: {detail}.")
+
+
+def parsed(content: Any, kind: Any, path: Path) -> Any:
+    """Plain content as a type of Python, which msgspec checks; `path` is its file."""
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        raise _damaged(path, error) from None
+
+
+def _from_json(text: bytes | str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, error) from None
 
 
 def write_records(path: Path, records: Sequence[dict[str, Any]]) -> None:
@@ -40,21 +56,20 @@ def read_records(path: Path) -> Any:
     """The records of a run as a table; empty if there are none."""
     if not path.exists():
         return pd.DataFrame()
+    lines = [_from_json(line, path) for line in path.read_bytes().splitlines()]
+    return pd.DataFrame(parsed(lines, list[EpochRecord], path))
+
+
+def read_json(path: Path, kind: Any = dict[str, Any]) -> Any:
+    """What is in a JSON file of a run; an error if it is missing or of another kind.
+
+    What the kind does not name is left as it is.
+    """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return pd.DataFrame([json.loads(line) for line in lines])
-    except ValueError as error:
+        content = _from_json(path.read_bytes(), path)
+    except FileNotFoundError as error:
         raise _damaged(path, error) from None
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The table in a JSON file of a run; an error if it is missing or damaged."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, FileNotFoundError) as error:
-        raise ValueError(f"{path} is damaged: {error}.") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} is damaged: it holds no table.")
+    parsed(content, kind, path)
     return content
 
 
@@ -77,6 +92,27 @@ def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
             yield file
     except (pa.ArrowException, OSError, KeyError) as error:
         raise _damaged(path, error) from None
+
+
+@contextlib.contextmanager
+def damage(path: Path) -> Iterator[None]:
+    """Name the file of a table that lacks a column, or has one of another type."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, KeyError, TypeError, OverflowError) as error:
+        raise _damaged(path, error) from None
+
+
+def check_scores(path: Path) -> None:
+    """Refuse a table of edges whose scores are no numbers; loops have none."""
+    import pyarrow.compute as pc
+
+    with opened_parquet(path) as file, damage(path):
+        for batch in file.iter_batches(1 << 20, columns=["log_alpha"]):
+            if pc.all(pc.is_finite(batch.column("log_alpha"))).as_py() is False:
+                raise ValueError(f"{path}: `log_alpha` must be finite; train it again.")
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
@@ -120,11 +156,49 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) 
         temporary.write_bytes(save(on_cpu, metadata={"state": json.dumps(state)}))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and the state that `save_tensors` wrote."""
+def load_tensors(
+    path: Path,
+    like: Mapping[str, Tensor] | None = None,
+    groups: Sequence[Mapping[str, Tensor]] = (),
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and the state that `save_tensors` wrote.
+
+    With `like`, names and shapes must be those of it before anything is read. Its
+    tensors may be on the device "meta"; one of no entries stands for any number of
+    them. Each of the `groups` may be left out as a whole.
+    """
     with _opened(path) as (file, state):
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a handle, not a dict
-        return tensors, state
+        names = file.keys()
+        if like is not None:
+            for group in groups:
+                like = {**like, **group} if group.keys() & set(names) else like
+            _check_shapes({n: file.get_slice(n).get_shape() for n in names}, like, path)
+        tensors = {name: file.get_tensor(name) for name in names}
+    return tensors, state
+
+
+def check_finite(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Refuse weights that are no numbers; `path` is their file."""
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(tensor.float().isfinite().all()):
+            raise ValueError(
+                f"{path}: the numbers of `{name}` must be finite; train it again."
+            )
+
+
+def _check_shapes(
+    found: Mapping[str, list[int]], like: Mapping[str, Tensor], path: Path
+) -> None:
+    for name in (*(found.keys() ^ like.keys()),):
+        what = "is missing" if name in like else "is not part of it"
+        raise ValueError(f"{path} does not fit the model: `{name}` {what}.")
+    for name, tensor in like.items():
+        shape = list(tensor.shape)
+        if found[name] != shape and not (shape == [0] and len(found[name]) == 1):
+            raise ValueError(
+                f"{path} does not fit the model: `{name}` must have the shape {shape},"
+                f" got {found[name]}."
+            )
 
 
 def load_state(path: Path) -> dict[str, Any]:
@@ -143,7 +217,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
             if not isinstance(state, dict):
                 raise ValueError("its state is no table of entries")
             yield file, state
-    except (SafetensorError, KeyError, ValueError) as error:
+    except (SafetensorError, KeyError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from None
 
 
@@ -181,6 +255,16 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     }
 
 
+def optimiser_shapes(optimiser: torch.optim.Optimizer) -> list[dict[str, Tensor]]:
+    """Tensors such as an optimiser has for each parameter that it has moved."""
+    one = torch.empty(())
+    known = [value for group in optimiser.param_groups for value in group["params"]]
+    return [
+        pack(f"adam.{k}", {"step": one, "exp_avg": value, "exp_avg_sq": value})
+        for k, value in enumerate(known)
+    ]
+
+
 def restore_optimiser(
     optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
 ) -> None:
@@ -198,6 +282,6 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> No
     """Load weights into a model, refusing a file that does not fit with a sentence."""
     try:
         model.load_state_dict(tensors)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         detail = " ".join(str(error).split())
         raise ValueError(f"{path} does not fit the model: {detail}") from None

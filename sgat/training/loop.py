@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict
 
 import torch
 from torch import Tensor
@@ -90,6 +91,17 @@ def chosen_device(name: str) -> torch.device:
             f"`device` must be one that works here, got {name!r}; try cpu."
         ) from None
     return device
+
+
+class State(TypedDict):
+    """What a checkpoint holds besides tensors."""
+
+    format: int
+    data: str
+    records: list[EpochRecord]
+    best_epoch: int
+    seconds: float
+    snapshots: list[int]
 
 
 class DivergedError(ValueError):
@@ -172,6 +184,8 @@ class Training:
             if on_epoch is not None:
                 for record in self.records:
                     on_epoch(record)
+        if checkpoint_path is not None:
+            checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
         every = self.config.checkpoint_every
         with stop_requests() as stop:
             while not (self.is_done or stop.is_set()):
@@ -253,8 +267,7 @@ class Training:
         return model.eval()
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint, making its folder if need be."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Write a checkpoint; an error if its folder is gone."""
         epochs = self.epochs
         tensors = {
             **files.pack("model", self.model.state_dict()),
@@ -275,12 +288,28 @@ class Training:
 
     def restore(self, path: Path) -> None:
         """Go back to a checkpoint."""
-        tensors, state = files.load_tensors(path)
+        state = files.load_state(path)
         files.check_format(state.get("format"), path, "start anew without `resume`")
+        state = files.parsed(state, State, path)
+        records = state["records"]
+        if not 0 <= state["best_epoch"] <= len(records) or any(
+            record.epoch != number for number, record in enumerate(records, 1)
+        ):
+            raise ValueError(f"{path} is damaged: its epochs do not fit together.")
         if state["data"] != self.fingerprint:
             raise ValueError(
                 f"The data has changed since {path} was written; start a new run."
             )
+        first, several = self.graphs[0], {"device": "meta"}
+        edges = torch.empty(first.graph.num_edges, **several)
+        nodes = torch.empty(first.num_nodes, first.num_classes, **several)
+        like = {**files.pack("model", self.model.state_dict()), **self.epochs.state}
+        like |= {f"log_alpha.{epoch}": edges for epoch in state["snapshots"]}
+        like |= {f"logits.{epoch}": nodes for epoch in state["snapshots"]}
+        moments = files.optimiser_shapes(self.epochs.optimiser)
+        tensors, _ = files.load_tensors(path, like, moments)
+        finite = {name: value for name, value in tensors.items() if name != "best_val"}
+        files.check_finite(finite, path)
         self._load(files.unpack("model", tensors), path)
         epochs = self.epochs
         adam = files.unpack("adam", tensors)
@@ -291,9 +320,9 @@ class Training:
             Snapshot(epoch, tensors[f"log_alpha.{epoch}"], tensors[f"logits.{epoch}"])
             for epoch in state["snapshots"]
         ]
-        self.records = [EpochRecord(**record) for record in state["records"]]
+        self.records = records
         self.patience = Patience(self.config, self.patience.num_val)
-        for record in self.records:
+        for record in records:
             self.patience.see(record)
         self.best_epoch = state["best_epoch"]
         self.seconds = state["seconds"]

@@ -9,11 +9,15 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+import torch
+from msgspec import Meta
 
 from sgat.committee import Committee
 from sgat.config import Config, ModelConfig
-from sgat.data.files.atomic import replacing
+from sgat.config.checked import Size
+from sgat.data.files.atomic import check_plain, locked, replacing
 from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
 from sgat.training import files
@@ -23,8 +27,22 @@ from sgat.training.loop import chosen_device
 
 CONFIG, MODEL = "config.toml", "model.safetensors"
 METRICS, EDGES = "metrics.jsonl", "edges.parquet"
+NAMES = CONFIG, MODEL, METRICS, EDGES
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
+
+
+class Header(TypedDict):
+    """What is needed besides the settings to build a network; see `model_header`."""
+
+    format: int
+    classes: Annotated[list[str | int | float | bool], Meta(min_length=1)]
+    multilabel: bool
+    num_features: Size
+    num_edges: Size
+    edges_sha256: str
+    best_epoch: Size
+    members: list[dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,11 +98,6 @@ def usable_device(name: str) -> str:
     return name
 
 
-def missing_folders(path: Path) -> list[Path]:
-    """The folders that have to be made for a path, itself included, innermost first."""
-    return [folder for folder in (path, *path.parents) if not folder.exists()]
-
-
 def is_model(path: Path) -> bool:
     """Whether a file begins as the weights of a model do; the rest may be damaged."""
     try:
@@ -98,6 +111,7 @@ def is_model(path: Path) -> bool:
 
 def read_model(folder: Path) -> SavedModel:
     """Read the network of a folder."""
+    check_plain(folder / name for name in NAMES)
     for name in (CONFIG, MODEL):
         if not (folder / name).exists():
             raise ValueError(
@@ -106,18 +120,30 @@ def read_model(folder: Path) -> SavedModel:
             )
     config = Config.from_toml(folder / CONFIG)
     path = folder / MODEL
-    tensors, header = files.load_tensors(path)
+    header = files.load_state(path)
     files.check_format(header.get("format"), path, "train it again")
-    sizes = header["num_features"], len(header["classes"]), header["num_edges"]
-    model = build_sgat(config.model, *sizes)
-    if header.get("members"):
-        others = [
-            ModelConfig.from_dict(other, where=str(path)) for other in header["members"]
-        ]
-        members = [model, *(build_sgat(other, *sizes) for other in others)]
-        model = Committee(members, is_multilabel=header["multilabel"])
+    files.parsed(header, Header, path)
+    # Nothing is allocated before the shapes of the file are those of the settings.
+    with torch.device("meta"):
+        expected = _built(config, header, path).state_dict()
+    tensors, _ = files.load_tensors(path, expected)
+    files.check_finite(tensors, path)
+    model = _built(config, header, path)
     files.load_weights(model, tensors, path)
     return SavedModel(config, model.eval(), header)
+
+
+def _built(config: Config, header: dict[str, Any], path: Path) -> SGAT:
+    sizes = header["num_features"], len(header["classes"]), header["num_edges"]
+    try:
+        model = build_sgat(config.model, *sizes)
+        others = [ModelConfig.from_dict(o, where=str(path)) for o in header["members"]]
+        if not others:
+            return model
+        members = [model, *(build_sgat(other, *sizes) for other in others)]
+        return Committee(members, is_multilabel=header["multilabel"])
+    except RuntimeError:
+        raise ValueError(f"{path}: its settings ask for too large a network.") from None
 
 
 def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> None:
@@ -132,33 +158,24 @@ def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> No
                 "Classes must be strings, numbers or booleans to be saved, got"
                 f" {name!r}; name them otherwise before `fit`."
             )
-    made = missing_folders(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as stack:
-            config, model, metrics, table = (
-                stack.enter_context(replacing(folder / name))
-                for name in (CONFIG, MODEL, METRICS, EDGES)
-            )
-            config.write_text(saved.config.to_toml(), encoding="utf-8")
-            files.save_tensors(model, saved.model.state_dict(), saved.header)
-            write_records(metrics, history.to_dict("records"))
-            write_parquet(table, edges)
-    except BaseException:
-        for place in made:
-            with contextlib.suppress(OSError):
-                place.rmdir()
-        raise
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(locked(folder))
+        config, model, metrics, table = (
+            stack.enter_context(replacing(folder / name)) for name in NAMES
+        )
+        config.write_text(saved.config.to_toml(), encoding="utf-8")
+        files.save_tensors(model, saved.model.state_dict(), saved.header)
+        write_records(metrics, history.to_dict("records"))
+        write_parquet(table, edges)
 
 
 def _check_free(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"`path` must be a folder, got the file {folder}.")
+    check_plain(folder / name for name in (*NAMES, "checkpoint"))
     if (folder / "checkpoint" / CONFIG).exists():
         raise ValueError(f"{folder} holds an unfinished run; choose another folder.")
-    names = [
-        name for name in (CONFIG, MODEL, METRICS, EDGES) if (folder / name).exists()
-    ]
+    names = [name for name in NAMES if (folder / name).exists()]
     is_own = (folder / CONFIG).exists() and is_model(folder / MODEL)
     if names and not is_own:
         raise ValueError(

@@ -202,7 +202,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         ([], "Name a data set (see `sgat data list`) or give an edge file"),
         (["karate", "--keep", "0"], "`--keep` must be in (0, 1], got 0.0."),
         (["karate", "--keep", "1.5"], "`--keep` must be in (0, 1], got 1.5."),
-        (["karate", "--hidden", "0"], "`--hidden` must be at least 1, got 0."),
+        (["karate", "--hidden", "0"], "`--hidden` must be from 1 to 1048576, got 0."),
         (["karate", "--readout", "x"], "`--readout` must be one of linear, attention"),
         (["karate", "--device", "abacus"], "`--device` must be one that works here"),
         (["karate", "--label", "y"], "`--label` goes with `--edges`, your own files."),

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,13 @@ import pandas as pd
 import pytest
 from support.processes import started
 from support.small_data import block_graph
+from support.small_run import finished
 
 import sgat
 from sgat.cli import main
+from sgat.runs.folder import RunFolder
 from sgat.training.files import MODEL_FORMAT, load_tensors, save_tensors
+from sgat.training.loop import Training
 
 QUICK = ["--fast", "--epochs", "5", "--snapshots", "0", "--quiet"]
 
@@ -225,6 +229,86 @@ def under_way(csv_files, tmp_path, capsys):
 
 
 RESUME = ["--resume", "--out", "r"]
+
+
+def test_no_link_in_a_finished_run_is_followed(csv_files, capsys, tmp_path):
+    folder, _, _, _ = finished(tmp_path / "r", [block_graph(num_nodes=61)])
+    (tmp_path / "mine").write_text("mine")
+    loaded = ("config.toml", "model.safetensors", "edges.parquet", "metrics.jsonl")
+    others = ("summary.json", "report.html", "checkpoint", "tensorboard")
+    out = ["--out", "new.csv", "--quiet"]
+    for name in (*loaded, *others):
+        place, aside = folder.path / name, tmp_path / "aside"
+        if place.exists():
+            place.rename(aside)
+        place.symlink_to("../mine")
+        before = content(tmp_path)
+        for verb in (
+            ["fit", *csv_files, *QUICK, "--out", "r", "--overwrite"],
+            *(["fit", *RESUME], ["report", "r"], ["explain", "r"]),
+            *(["predict", "r", *out], ["prune", "r", *out]),
+        ):
+            assert main(verb) == 1
+            error = capsys.readouterr().err
+            message = f"error: r/{name} is a link, which has no place in a run folder"
+            assert error.startswith(message) and error.count("\n") == 1, verb
+        if name in loaded:
+            with pytest.raises(ValueError, match="is a link, which has no place"):
+                sgat.load("r")
+        assert content(tmp_path) == before
+        place.unlink()
+        if aside.exists():
+            aside.rename(place)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "state.safetensors", "events"])
+def test_no_link_in_a_run_under_way_is_followed(name, under_way, capsys, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    place = under_way / name
+    if name == "events":
+        place = under_way / "tensorboard" / "events.out.tfevents.1"
+        place.parent.mkdir()
+    place.unlink(missing_ok=True)
+    place.symlink_to(tmp_path / "mine")
+    message = f"{place.relative_to(tmp_path)} is a link, which has no place in a run"
+    refused(RESUME, message, capsys)
+    refused(["karate", "--out", "r", "--overwrite"], message, capsys)
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_the_folder_itself_may_be_a_link(capsys, tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "r").symlink_to("far")
+    assert main(["fit", "karate", *QUICK, "--out", "r"]) == 0
+    assert (tmp_path / "far" / "summary.json").exists()
+
+
+def test_a_second_process_is_refused_while_a_run_is_under_way(
+    csv_files, under_way, capsys, tmp_path
+):
+    before = content(tmp_path)
+    with RunFolder(tmp_path / "r").locked():
+        message = "r is in use by another process; wait until that is done"
+        refused(RESUME, message, capsys)
+        refused(["karate", *QUICK, "--out", "r", "--overwrite"], message, capsys)
+    assert content(tmp_path) == before
+
+
+def test_a_folder_that_goes_away_in_training_is_noticed_at_the_next_checkpoint(
+    capsys, tmp_path, monkeypatch
+):
+    save, saved = Training.save, []
+
+    def save_and_lose(self, path):
+        save(self, path)
+        saved.append(self.epoch)
+        shutil.rmtree("r")
+
+    monkeypatch.setattr(Training, "save", save_and_lose)
+    more = ["--epochs", "50", "--checkpoint-every", "2", "--out", "r"]
+    message = "r/checkpoint/state.safetensors: the folder to write to does not exist"
+    refused(["karate", *QUICK, *more], message, capsys)
+    assert saved == [2] and not (tmp_path / "r").exists()
 
 
 def test_a_run_of_an_earlier_version_is_not_resumed(under_way, capsys, tmp_path):

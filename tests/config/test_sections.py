@@ -36,7 +36,7 @@ def test_every_default_survives_toml(tmp_path):
         ("[model]\nhidden = 'wide'", "[model]: `hidden` must be a whole number, got"),
         ("a = " + "[" * 10**5, "lists or tables are nested too deeply."),
         ("model = 3", "`model` must be a table, got 3."),
-        ("[model]\nhidden = 0", "`hidden` must be at least 1, got 0."),
+        ("[model]\nhidden = 0", "`hidden` must be from 1 to 1048576, got 0."),
         ("[model]\nlayers = 0", "`layers` must be at least 1, or 0 with the read-out"),
         ("[model]\nrank = 65", "`rank` must be from 1 to 64, got 65."),
         (
@@ -45,7 +45,7 @@ def test_every_default_survives_toml(tmp_path):
             " auto, got 'x'.",
         ),
         ("[model]\nrestart = 1.5", "`restart` must be in [0, 1], got 1.5."),
-        ("[model]\nsteps = -1", "`steps` must be at least 0, got -1."),
+        ("[model]\nsteps = -1", "`steps` must be from 0 to 1000, got -1."),
         ("[model]\ndropout = 1.0", "`dropout` must be in [0, 1), got 1.0."),
         ("[train]\nkeep = 0", "`keep` must be in (0, 1], got 0."),
         ("[train]\nkeep = 1.01", "`keep` must be in (0, 1], got 1.01."),
@@ -90,7 +90,7 @@ def test_defaults_are_of_their_types(section):
 def test_some_entries_can_be_replaced():
     config = Config().replace(train={"seed": 1}, model={"heads": 5})
     assert config.train == TrainConfig(seed=1) and config.model == ModelConfig(heads=5)
-    with pytest.raises(ValueError, match="`heads` must be at least 1"):
+    with pytest.raises(ValueError, match="`heads` must be from 1 to 1048576"):
         config.replace(model={"heads": 0})
 
 

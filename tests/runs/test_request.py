@@ -10,7 +10,7 @@ def test_settings_are_the_defaults_with_the_changes():
     assert request.settings() == Config().replace(
         model={"hidden": 3}, train={"keep": 0.5}
     )
-    with pytest.raises(ValueError, match="`hidden` must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="`hidden` must be from 1 to 1048576, got 0"):
         Request(model={"hidden": 0}).settings()
 
 

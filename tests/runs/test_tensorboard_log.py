@@ -123,11 +123,10 @@ def test_the_log_of_another_program_is_not_replaced(tmp_path, capsys):
     assert RunFolder(tmp_path / "r").holds(folder / "anything")
 
 
-def test_a_link_in_its_place_is_refused(tmp_path):
+def test_a_file_in_its_place_is_refused(tmp_path):
     folder = RunFolder(tmp_path / "r")
-    (tmp_path / "elsewhere").mkdir()
     folder.path.mkdir()
-    folder.tensorboard.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="which is a file or a link"):
+    folder.tensorboard.touch()
+    with pytest.raises(ValueError, match="which is a file; move it"):
         run(folder, SETTINGS, tensorboard=True)
     assert not folder.draft.path.exists()

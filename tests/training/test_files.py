@@ -48,7 +48,9 @@ def test_what_is_no_table_is_named_in_one_sentence(tmp_path, read):
 
 def test_every_epoch_is_a_record(tmp_path):
     names = [field.name for field in dataclasses.fields(EpochRecord)]
-    records = [EpochRecord(*(first + k / 3 for k in range(11))) for first in (1, 2)]
+    records = [
+        EpochRecord(first, *(first + k / 3 for k in range(10))) for first in (1, 2)
+    ]
     write_records(tmp_path / "m.jsonl", [dataclasses.asdict(r) for r in records])
     table = read_records(tmp_path / "m.jsonl")
     assert table.columns.tolist() == names

@@ -65,6 +65,14 @@ class FeatureColumn:
     order: str = ""  # of a date, see `date_order`
     size: int = 0  # of a text
 
+    def __post_init__(self) -> None:
+        """Refuse numbers that do not go together, as a file may have them."""
+        sizes = {
+            len(part) for part in (self.shift, self.scale, self.fill or self.shift)
+        }
+        if self.kind != "category" and len(sizes) > 1:
+            raise ValueError(f"shift, scale and fill of {self.name!r} differ in length")
+
     @property
     def width(self) -> int:
         """Number of features the column becomes."""

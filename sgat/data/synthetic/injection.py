@@ -3,8 +3,6 @@
 import dataclasses
 import math
 import os
-import secrets
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,6 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from sgat.data.files.atomic import replacing
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic.pairs import (
     PairSpace,
@@ -121,9 +120,8 @@ def write_injected(
             f" choose another or remove it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     width = len(str(len(graphs) - 1))
-    try:
+    with replacing(target, is_folder=True) as temporary:
         for number, injected in enumerate(graphs):
             place = temporary / f"{number:0{width}d}" if len(graphs) > 1 else temporary
             place.mkdir(parents=True)
@@ -132,9 +130,6 @@ def write_injected(
             pq.write_table(edges, place / "edges.parquet")
             pq.write_table(ends.filter(pa.array(added)), place / "added.parquet")
             pq.write_table(node_table(injected.data), place / "nodes.parquet")
-        os.replace(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return sorted(target.rglob("*.parquet"))
 
 

@@ -1,12 +1,16 @@
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from sgat.data.files.atomic import (
+    LOCK,
     check_new_file,
     check_place,
+    clear_scratch,
     is_same_file,
+    locked,
     replacing,
     write_text,
 )
@@ -17,7 +21,7 @@ def test_a_new_file_appears_whole(tmp_path):
     with replacing(path) as temporary:
         temporary.write_text("new")
         assert not path.exists()
-        assert temporary.parent == path.parent
+        assert temporary.parent.parent == path.parent
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -83,6 +87,66 @@ def test_a_file_where_a_folder_should_be_is_told_before(tmp_path):
     file.touch()
     with pytest.raises(ValueError, match=r"`out` must be .* is a file"):
         check_place(file / "x" / "y", "out")
+
+
+def test_a_folder_takes_the_place_of_another_as_a_whole(tmp_path):
+    path = tmp_path / "a"
+    for name in ("old", "new"):
+        with replacing(path, is_folder=True) as temporary:
+            temporary.mkdir()
+            (temporary / name).write_text(name)
+    assert [file.name for file in path.iterdir()] == ["new"]
+    with pytest.raises(RuntimeError), replacing(path, is_folder=True) as temporary:
+        temporary.mkdir()
+        raise RuntimeError
+    assert [file.name for file in path.iterdir()] == ["new"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_cleared_by_the_next(tmp_path):
+    path = tmp_path / "a.txt"
+    left = tmp_path / ".a.txt.sgat"
+    (left / "spill").mkdir(parents=True)
+    for name in (LOCK, "new", "spill/1"):
+        (left / name).write_text("half")
+    write_text(path, "new")
+    assert list(tmp_path.iterdir()) == [path]
+    # Killed between two renames, where a folder cannot be swapped.
+    (tmp_path / ".b.sgat" / "old").mkdir(parents=True)
+    with pytest.raises(RuntimeError), replacing(tmp_path / "b", is_folder=True):
+        raise RuntimeError
+    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "b"]
+
+
+def test_a_link_in_place_of_what_is_on_its_way_is_refused(tmp_path):
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "mine").write_text("mine")
+    (tmp_path / ".a.txt.sgat").symlink_to("else")
+    with pytest.raises(ValueError, match=r"\.a\.txt\.sgat is a link"):
+        write_text(tmp_path / "a.txt", "new")
+    clear_scratch(tmp_path)
+    assert (tmp_path / "else" / "mine").read_text() == "mine"
+
+
+def test_a_folder_is_held_by_one_process(tmp_path):
+    folder = tmp_path / "a" / "b"
+    with locked(folder):
+        message = f"{folder} is in use by another process; wait until that is done"
+        with pytest.raises(ValueError, match=re.escape(message)), locked(folder):
+            pass
+    assert list(tmp_path.iterdir()) == []
+    # A lock ends with its process, and the file says nothing.
+    folder.mkdir(parents=True)
+    (folder / LOCK).touch()
+    with locked(folder):
+        pass
+    assert list(folder.iterdir()) == []
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    for name in ("n" * 255, "名" * 85):
+        write_text(tmp_path / name, "new")
+        assert (tmp_path / name).read_text() == "new"
 
 
 def test_text_is_written_in_full_or_not_at_all(tmp_path):
