@@ -58,6 +58,21 @@ def test_the_sweep_prints_a_table_and_appends_rows_that_the_plot_draws(tmp_path)
     assert len(lines) == 5
 
 
+def test_an_epoch_with_a_share_to_keep_stands_beside_one_without(
+    script, monkeypatch, tmp_path
+):
+    keep_epoch = script("keep_epoch")
+    given = {"--device": "cpu", "--scale": "0.002", "--epochs": "1"}
+    given["--results"] = str(tmp_path)
+    words = [word for pair in given.items() for word in pair]
+    monkeypatch.setattr(sys, "argv", ["keep_epoch", *words])
+    monkeypatch.setattr("sgat.judging.EdgeJudge.log_odds", None)
+    keep_epoch.main()
+    rows = read(tmp_path / "keep_epoch.csv")
+    assert [row["name"] for row in rows] == ["lambda", "keep", "keep, judged", "border"]
+    assert all(float(row["seconds"]) > 0 and row["commit"] for row in rows)
+
+
 def test_what_a_rank_adds_is_told_against_none_and_against_the_peer(script):
     pairs = script("pairs")
     usual = {"what": "step", "edges": 7, "open": 20, "rank": 0, "ms": 2.0}

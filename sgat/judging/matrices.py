@@ -13,9 +13,32 @@ Array = np.ndarray[Any, Any]
 def adjacency(ends: Array, num_nodes: int, weight: Array) -> Any:
     """The symmetric matrix of undirected edges, [2, E], with sorted columns."""
     low, high = ends
-    rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+    # Ordered edges are then in order within each row already.
+    rows, columns = np.concatenate([high, low]), np.concatenate([low, high])
     entries = np.concatenate([weight, weight]), (rows, columns)
     return sparse.csr_array(entries, shape=(num_nodes, num_nodes))
+
+
+def numbered(ends: Array, num_nodes: int) -> Any:
+    """The matrix whose entries are the numbers of the edges, from 1, in int32."""
+    return adjacency(ends, num_nodes, np.arange(1, ends.shape[1] + 1, dtype=np.int32))
+
+
+def weighted(numbers: Any, weight: Array) -> Any:
+    """The matrix of the edges of a `numbered` one with these weights; rows are shared.
+
+    So the edges are put in order once, which takes more time and memory than any use.
+    """
+    parts = weight[numbers.data - 1], numbers.indices, numbers.indptr
+    return sparse.csr_array(parts, shape=numbers.shape)
+
+
+def chosen(numbers: Any, kept: Array) -> Any:
+    """The `numbered` matrix with the entries of some edges alone, [E] bool."""
+    stays = kept[numbers.data - 1]
+    before = np.concatenate([[0], stays.cumsum(dtype=numbers.indptr.dtype)])
+    parts = numbers.data[stays], numbers.indices[stays], before[numbers.indptr]
+    return sparse.csr_array(parts, shape=numbers.shape)
 
 
 def contains(matrix: Any, row: Array, column: Array) -> Array:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sgat.judging.matrices import adjacency, contains
+from sgat.judging.matrices import contains, numbered
 
 Array = np.ndarray[Any, Any]
 
@@ -42,21 +42,22 @@ class Pairs:
     edges: slice
     swapped: slice
     any: slice
+    numbers: Any  # the matrix of the edges, see `numbered`
 
     @classmethod
     def of(cls, ends: Array, num_nodes: int, rng: np.random.Generator) -> Pairs:
         """Draw pairs for undirected edges, [2, E], each once."""
         count = ends.shape[1]
         number = min(max(4 * count, FEWEST), MOST)
-        matrix = adjacency(ends, num_nodes, np.ones(count))
+        numbers = numbered(ends, num_nodes)
         one, other = rng.integers(0, count, (2, number))
         side, back = rng.integers(0, 2, (2, number))
         a, out_a = ends[side, one], ends[1 - side, one]
         b, out_b = ends[back, other], ends[1 - back, other]
-        free = (one != other) & (a != b) & ~contains(matrix, a, b)
+        free = (one != other) & (a != b) & ~contains(numbers, a, b)
         swapped = [part[free] for part in (a, b, out_a, out_b, one, other)]
         c, d = rng.integers(0, num_nodes, (2, number))
-        free = (c != d) & ~contains(matrix, c, d)
+        free = (c != d) & ~contains(numbers, c, d)
         nothing = np.zeros(int(free.sum()), dtype=np.int64)
         loose = [c[free], d[free], *(nothing,) * 4]
         own = np.arange(count)
@@ -70,4 +71,4 @@ class Pairs:
         is_out[second:] = 0
         a, b, out_a, out_b, edge_a, edge_b = joined
         bounds = slice(0, first), slice(first, second), slice(second, None)
-        return cls(a, b, out_a, out_b, edge_a, edge_b, is_out, *bounds)
+        return cls(a, b, out_a, out_b, edge_a, edge_b, is_out, *bounds, numbers)

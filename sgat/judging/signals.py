@@ -18,6 +18,7 @@ pair.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -29,7 +30,7 @@ from scipy import sparse
 from sgat.features import Features
 from sgat.judging.beliefs import class_beliefs, fit_classes
 from sgat.judging.embedding import unit_rows, vectors
-from sgat.judging.matrices import adjacency, entries
+from sgat.judging.matrices import chosen, entries, weighted
 from sgat.judging.pairs import Pairs
 from sgat.ops.blocks import ROWS
 from sgat.ops.common_neighbours import row_products
@@ -60,11 +61,15 @@ class Signals:
         label: Array,
         seed: int,
     ) -> None:
-        self.ends, self.num_nodes, self.pairs = ends, num_nodes, pairs
-        self.seed = seed
+        self.ends, self.num_nodes, self.seed = ends, num_nodes, seed
+        self.pairs, self._numbers = (
+            dataclasses.replace(pairs, numbers=None),
+            pairs.numbers,
+        )
         self.vector = None if x is None else vectors(x, seed=seed)
         self.belief = _beliefs(self.vector, label)
-        width = 6 + 5 * (x is not None) + 3 * (self.belief is not None)
+        self.has_features, self.has_classes = x is not None, self.belief is not None
+        width = 6 + 5 * self.has_features + 3 * self.has_classes
         self._found = np.zeros((len(pairs.a), width), dtype=np.float32)
         degree = np.bincount(ends.ravel(), minlength=num_nodes)
         log_a, log_b = (
@@ -103,20 +108,25 @@ class Signals:
             place = self.shared + 2
             self._found[:, place : place + 2] = self._spectra(weight)
             self._has_spectra = True
-        matrix = adjacency(self.ends, self.num_nodes, weight)
+        matrix = weighted(self._numbers, weight)
         strength = matrix.sum(axis=1)
         for u, place in ((self.vector, 2), (self.belief, self.shared + 4)):
             if u is None:
                 continue
-            total = matrix.astype(np.float32) @ u
+            total = weighted(self._numbers, weight.astype(np.float32)) @ u
             for rows in self._parts():
                 given = u, total, strength, weight, rows
                 self._found[rows, place : place + 3] = self._means(*given)
+            del total, given
         place = self.shared
         for rows in self._parts():
             found = self._shared(matrix, strength, weight, rows)
             self._found[rows, place : place + 2] = found
         return self._found
+
+    def release(self) -> None:
+        """Let go of what only `of_all` reads: there are no more rounds."""
+        self.vector = self.belief = self._numbers = None
 
     def _parts(self) -> Iterator[slice]:
         """Parts of the pairs, each of one kind, so that little is held at a time."""
@@ -128,12 +138,12 @@ class Signals:
     @property
     def shared(self) -> int:
         """Column that is above 0 if the ends share a neighbour."""
-        return 0 if self.vector is None else 5
+        return 5 if self.has_features else 0
 
     @property
     def num_free(self) -> int:
         """Number of the last columns that may fall with likeness as well."""
-        return 2 if self.belief is None else 5
+        return 5 if self.has_classes else 2
 
     def _means(
         self, u: Array, total: Array, strength: Array, weight: Array, rows: slice
@@ -182,8 +192,10 @@ class Signals:
 
         def spectral_vectors(number: int) -> tuple[Array, Array]:
             kept = fold[:count] != number
-            given = self.ends[:, kept], self.num_nodes, weight[kept]
-            return _spectral_vectors(*given, start[number])
+            numbers = chosen(self._numbers, kept)
+            return _spectral_vectors(
+                numbers, self.ends, np.where(kept, weight, 0), start[number]
+            )
 
         with ThreadPoolExecutor(FOLDS) as threads:
             of_folds = list(threads.map(spectral_vectors, range(FOLDS)))
@@ -210,14 +222,17 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
 
 
 def _spectral_vectors(
-    ends: Array, num_nodes: int, weight: Array, basis: Array
+    numbers: Any, ends: Array, weight: Array, basis: Array
 ) -> tuple[Array, Array]:
-    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ."""
+    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ.
+
+    The weight of an edge that has no entry among the `numbers` is 0.
+    """
     both = np.concatenate([weight, weight])
-    strength = np.bincount(ends.ravel(), weights=both, minlength=num_nodes)
+    strength = np.bincount(ends.ravel(), weights=both, minlength=numbers.shape[0])
     root = 1 / np.sqrt(strength + max(strength.mean(), 1e-9))
     scaled = (weight * root[ends[0]] * root[ends[1]]).astype(np.float32)
-    matrix = adjacency(ends, num_nodes, scaled)
+    matrix = weighted(numbers, scaled)
     for _ in range(STEPS):
         basis = _orthogonal(matrix @ basis)
     small = basis.T @ (matrix @ basis)

@@ -89,6 +89,7 @@ def assess(
     if min(len(pairs.a[part]) for part in (pairs.swapped, pairs.any)) < FEWEST_PAIRS:
         return nothing
     signals = Signals(ends, num_nodes, x, pairs, label, seed)
+    pairs = signals.pairs
     degrees = signals.degrees[pairs.edges]
     centred = degrees - degrees.mean(axis=0)
     group = (label >= 0)[ends].sum(axis=0, dtype=np.int8)
@@ -147,6 +148,7 @@ def assess(
         heed = np.maximum(1 - doubtful, LEAST_HEED)
         weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
     del by_content, weight
+    signals.release()
     say("counting wrong edges")
     loose = normal_scores(
         *contrast(
@@ -292,7 +294,7 @@ def _reasons(
     num_nodes: int,
 ) -> Array:
     """The place in REASONS of what speaks most for the verdict, [E]."""
-    has_features = signals.vector is not None
+    has_features = signals.has_features
 
     def rank(column: int) -> Array:
         """Share of pairs of any nodes that edges outdo; 0 without features."""

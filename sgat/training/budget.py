@@ -10,6 +10,7 @@ training step, and all other parameters descend data loss + μ · share:
 Section 6 of docs/method.md derives both.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -66,27 +67,58 @@ class EdgeBudget:
         bias.sub_(move.clamp(-LARGEST_STEP, LARGEST_STEP).to(bias))
 
 
+@torch.no_grad()
 def bias_shift(log_alpha: Tensor, num_kept: int | Tensor, gates: Gates) -> Tensor:
     """The shift of every log α with which evaluation keeps exactly so many edges.
 
     Only edges whose log α are equal up to rounding can miss it: they stay or go
-    together. A number in a tensor costs a sort, but may change under a captured graph.
+    together. On a GPU nothing waits for the device.
     """
     num_edges = len(log_alpha)
     if num_edges == 0:
         return log_alpha.new_zeros(())
-    if isinstance(num_kept, int) and 0 < num_kept < num_edges:
-        lowest_kept = log_alpha.kthvalue(num_edges - num_kept + 1).values
-        highest_removed = log_alpha.kthvalue(num_edges - num_kept).values
-        return gates.threshold - (lowest_kept + highest_removed) / 2
-    lowest, highest = log_alpha.aminmax()
-    keep_all = (gates.threshold - lowest + MARGIN).clamp(min=0)
-    keep_none = gates.threshold - highest - MARGIN
     if isinstance(num_kept, int):
-        return keep_none if num_kept == 0 else keep_all
-    ascending = log_alpha.sort().values
-    border = (num_edges - num_kept).clamp(1, num_edges - 1 or 1)
-    pair = torch.stack([border - 1, border]).clamp(max=num_edges - 1)
-    between = gates.threshold - ascending[pair].mean()
+        num_kept = torch.full((), num_kept, device=log_alpha.device)
+    num_removed = (num_edges - num_kept).clamp(0, num_edges - 1)
+    wide = log_alpha.to(torch.promote_types(log_alpha.dtype, torch.float32))
+    highest_removed, lowest_kept = border(wide, num_removed)
+    keep_all = (gates.threshold - lowest_kept + MARGIN).clamp(min=0)
+    between = gates.threshold - (lowest_kept + highest_removed) / 2
     shift = torch.where(num_kept >= num_edges, keep_all, between)
-    return torch.where(num_kept <= 0, keep_none, shift)
+    return torch.where(num_kept <= 0, gates.threshold - lowest_kept - MARGIN, shift)
+
+
+def border(value: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+    """The elements before and at a place, from 0, in ascending order; [E], float.
+
+    Before the first comes -∞. A GPU neither sorts nor waits: to select one of 100
+    million elements takes PyTorch half a second there.
+    """
+    if value.is_cuda:
+        return _border_by_bits(value, place)
+    number = int(place)
+    parted = np.partition(value.numpy(force=True), number)
+    before = parted[:number].max(initial=-np.inf)
+    return value.new_tensor(before), value.new_tensor(parted[number])
+
+
+def _border_by_bits(value: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+    """The same, by a count of the elements below a candidate for each bit.
+
+    The bits of floats, read as integers, have the order of the floats once those of
+    negative ones are flipped.
+    """
+    kind, sign = (
+        (torch.int64, 63) if value.dtype == torch.float64 else (torch.int32, 31)
+    )
+    most = (1 << sign) - 1
+    bits = value.view(kind)
+    key = bits ^ ((bits >> sign) & most)
+    found = torch.where((key < 0).sum() > place, -most - 1, 0).to(kind)
+    for bit in reversed(range(sign)):
+        candidate = found + (1 << bit)
+        found = torch.where((key < candidate).sum() > place, found, candidate)
+    below = key < found
+    before = torch.where(below, value, -torch.inf).max()
+    at = (found ^ ((found >> sign) & most)).view(value.dtype)
+    return torch.where((below.sum() < place), at, before), at

@@ -157,8 +157,8 @@ class Epochs:
         self.prices = torch.tensor(prices, dtype=torch.float64, **scalar)
         shares = [1.0 if budget is None else budget.target(e) for e in epochs]
         self.targets = torch.tensor(shares, dtype=torch.float64, **scalar)
-        self.num_kept = [round(share * self.num_seen_edges) for share in shares]
-        self.num_kept_tensor = torch.tensor(self.num_kept, **scalar)
+        num_kept = [round(share * self.num_seen_edges) for share in shares]
+        self.num_kept = torch.tensor(num_kept, **scalar)
         # A model that has not come down to the budget yet is no candidate.
         candidates = [config.keep is None or share == config.keep for share in shares]
         self.candidates = torch.tensor(candidates, **scalar)
@@ -321,9 +321,7 @@ class Epochs:
             ops.log_alphas(data.graph, *gating.score(data.x, data.graph))
             for data in self.seen
         ]
-        num_kept = (
-            self._now(self.num_kept_tensor) if epoch is None else self.num_kept[epoch]
-        )
+        num_kept = self._now(self.num_kept) if epoch is None else self.num_kept[epoch]
         before = bias.clone()
         bias.add_(bias_shift(torch.cat(parts), num_kept, gating.gates))
         yield

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from sgat.judging.matrices import adjacency, contains, entries
+from sgat.judging.matrices import (
+    adjacency,
+    chosen,
+    contains,
+    entries,
+    numbered,
+    weighted,
+)
 
 
 def test_entries_are_those_of_the_dense_matrix():
@@ -19,3 +26,15 @@ def test_entries_are_those_of_the_dense_matrix():
 def test_a_graph_without_edges_has_no_entries():
     matrix = adjacency(np.zeros((2, 0), dtype=int), 3, np.zeros(0))
     assert not contains(matrix, np.array([0, 1]), np.array([1, 2])).any()
+
+
+def test_weights_of_some_edges_need_no_new_order():
+    ends = np.array([[0, 0, 2, 1], [3, 1, 4, 4]])
+    weight, kept = np.array([2.0, 0.0, 5.0, 7.0]), np.array([True, True, False, True])
+    numbers = numbered(ends, 6)
+    for found, part in ((numbers, slice(None)), (chosen(numbers, kept), kept)):
+        wanted = adjacency(ends[:, part], 6, weight[part])
+        made = weighted(found, weight)
+        assert made.has_sorted_indices
+        assert np.array_equal(made.toarray(), wanted.toarray())
+    assert np.shares_memory(weighted(numbers, weight).indices, numbers.indices)
