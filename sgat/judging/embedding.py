@@ -22,6 +22,8 @@ MOST_ROWS = 50_000
 DENSE = 0.5
 """Share of entries that are not 0 from which features are no bag of words."""
 POWER_STEPS = 4
+SMALLEST = 1e-30
+"""Largest entry of a column or row that counts as 0 throughout."""
 ENTRIES_AT_ONCE = 1 << 18
 """Entries of sparse features that are worked on together."""
 
@@ -93,11 +95,20 @@ def _scaling(x: Features) -> tuple[Tensor, Tensor]:
             share = (filled / len(x)).clamp(min=1 / max(len(x), 1))
             return -share.log(), torch.zeros_like(share)
     rows = _dense(x).float()
+    # Squares of very large entries are no numbers in single precision.
+    size = _largest(rows, 0)
+    rows = rows / size
     std = rows.std(dim=0, correction=0)
     # A column that never changes, to rounding, says nothing.
-    is_live = std > 1e-6 * rows.abs().amax(dim=0)
-    scale = torch.where(is_live, 1 / std, 0.0)
-    return scale, rows.mean(dim=0) * scale
+    is_live = (size > SMALLEST) & (std > 1e-6)
+    scale = torch.where(is_live, 1 / std / size, 0.0)
+    return scale, torch.where(is_live, rows.mean(dim=0) / std, 0.0)
+
+
+def _largest(rows: Tensor, dim: int) -> Tensor:
+    """The largest absolute entry along a dimension; no copy of the rows is made."""
+    low, high = rows.aminmax(dim=dim)
+    return torch.maximum(high, -low)
 
 
 def _num_filled(x: Features) -> Tensor:
@@ -117,13 +128,21 @@ class _UnitRows:
     def __init__(self, x: Features, scale: Tensor, offset: Tensor) -> None:
         self.rows: Features
         if isinstance(x, SparseFeatures) and not bool(offset.any()):
-            value = x.value.float() * scale[x.column]
+            largest = x.value.new_zeros(len(x))
+            largest.scatter_reduce_(0, x.row, x.value.abs(), "amax")
+            parts = x.value / largest.clamp(min=SMALLEST)[x.row]
+            value = parts.float() * scale[x.column]
             squares = dataclasses.replace(x, value=value.square())
             total = _times(squares, value.new_ones(x.num_columns, 1)).squeeze(1)
             length = total.sqrt().clamp(min=1e-12)
             self.rows = dataclasses.replace(x, value=value / length[x.row])
         else:
-            self.rows = F.normalize(_dense(x).float() * scale - offset, dim=1)
+            rows = _dense(x).float()
+            if not bool(offset.any()):
+                rows = rows / _largest(rows, 1).clamp(min=SMALLEST)[:, None]
+            rows = rows * scale
+            rows -= offset
+            self.rows = F.normalize(rows, dim=1)
 
     def times(self, weight: Tensor) -> Tensor:
         """Rows times a matrix [K, R], [N, R]."""

@@ -176,3 +176,25 @@ def test_identity_features_of_many_nodes_are_never_made_dense():
     x = SparseFeatures.identity(200_000)
     vector = fit_embedding(x, 3).vectors(x)
     torch.testing.assert_close(vector.norm(dim=1), torch.ones(len(x)))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("make", [words, measures])
+@pytest.mark.parametrize("size", [1e38, 1e-20])
+def test_the_unit_of_features_does_not_matter(make, size: float, sparse, seed: int):
+    x = make(seed) / make(seed).abs().max()
+    given = SparseFeatures.from_dense(x * size) if sparse else x * size
+    found = embedding.vectors(given, seed=seed)
+    wanted = embedding.vectors(x, seed=seed)
+    assert np.allclose(found @ found.T, wanted @ wanted.T, atol=1e-3)
+    rows = embedding.unit_rows(given)
+    rows = rows.toarray() if sparse and make is words else rows
+    assert np.allclose(np.linalg.norm(rows, axis=1)[6:], 1, atol=1e-5)
+
+
+def test_entries_next_to_nothing_say_nothing(seed: int):
+    x = torch.cat([measures(seed), 1e-42 * measures(seed)], dim=1)
+    found = embedding.vectors(x, seed=seed)
+    wanted = embedding.vectors(x[:, :K], seed=seed)
+    assert np.allclose(found @ found.T, wanted @ wanted.T, atol=1e-3)
+    assert not embedding.vectors(x[:, K:], seed=seed).any()
