@@ -42,7 +42,7 @@ OTHER_FORMATS = {
 logger = logging.getLogger(__name__)
 
 
-class Header(NamedTuple):
+class HeaderLine(NamedTuple):
     """The first line of a text table, and what follows from it."""
 
     names: list[str]
@@ -100,7 +100,7 @@ def read_csv(
     return Source(table, str(path), format, names, decimal, place)
 
 
-def read_header(path: Path, format: str, delimiter: str | None = None) -> Header:
+def read_header(path: Path, format: str, delimiter: str | None = None) -> HeaderLine:
     """The column names, and the character between them.
 
     Without `delimiter`, and where the character of the format separates no columns, one
@@ -117,12 +117,12 @@ def read_header(path: Path, format: str, delimiter: str | None = None) -> Header
     return _header(path, usual)
 
 
-def _header(path: Path, delimiter: str) -> Header:
+def _header(path: Path, delimiter: str) -> HeaderLine:
     records = _records(path, delimiter)
     line, names = next(records, (0, None))
     if names is None:
         raise ValueError(f"{path}: the file has no header line.")
-    return Header(names, delimiter, line, next(records, None) is None)
+    return HeaderLine(names, delimiter, line, next(records, None) is None)
 
 
 def write_csv(
