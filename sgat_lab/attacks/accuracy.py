@@ -98,7 +98,7 @@ def score(
     data = read_attacked(name, rate, root).data
     start = time.perf_counter()
     if row == OURS:
-        ours = SGATClassifier(patience=0, seed=seed, device=device).fit(data)
+        ours = SGATClassifier(seed=seed, device=device).fit(data)
         test = ours.score(role="test")
     else:
         test = baseline_score(row, data, name, seed=seed, noisy=rate > 0, device=device)

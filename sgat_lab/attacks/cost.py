@@ -92,7 +92,7 @@ def measure(given: NoisyGraph, name: str, *, seed: int = 0) -> dict[str, Any]:
     """
     data, wrong = given
     start = time.perf_counter()
-    ours = SGATClassifier(patience=0, seed=seed, device="cpu").fit(data)
+    ours = SGATClassifier(seed=seed, device="cpu").fit(data)
     probability = torch.from_numpy(ours.edges_["probability"].to_numpy(copy=True))
     gone = probability <= 0.5
     is_noisy = bool(wrong.any())

@@ -65,7 +65,7 @@ class Surrogate(NamedTuple):
 
 def train_surrogate(data: NodeData, seed: int) -> Surrogate:
     """Train `SGATClassifier()`; f are its scores on the graph without edges."""
-    trained = SGATClassifier(fast=True, patience=0, seed=seed, device="cpu").fit(data)
+    trained = SGATClassifier(fast=True, seed=seed, device="cpu").fit(data)
     nothing = torch.zeros(2, 0, dtype=torch.long)
     alone = dataclasses.replace(data, graph=Graph.from_edges(nothing, data.num_nodes))
     # Softmax leaves a constant for each node open, which no margin depends on.

@@ -200,7 +200,7 @@ class Transfer:
     ) -> Iterator[dict[str, Any]]:
         how = OURS[leg.method]
         prepared = by_itself(source) if how.standardises else source
-        first = SGATClassifier(patience=0, seed=seed, device=self.device).fit(prepared)
+        first = SGATClassifier(seed=seed, device=self.device).fit(prepared)
         at_home = _at_home(source, torch.from_numpy(first.predict_proba()))
         seconds = time.perf_counter() - start
         for name in self._others(leg.source):
@@ -211,7 +211,7 @@ class Transfer:
                 start = time.perf_counter()
                 probability = torch.from_numpy(first.predict_proba(target))
                 taught = pseudo_labelled(target, probability, PSEUDO_SHARE)
-                classifier = SGATClassifier(patience=0, seed=seed, device=self.device)
+                classifier = SGATClassifier(seed=seed, device=self.device)
                 classifier.fit([prepared, taught])
                 found += time.perf_counter() - start
             probability = torch.from_numpy(classifier.predict_proba(target))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sgat_lab.unseen.peers import KINDS, Kind
 
-OURS: dict[str, dict[str, Any]] = {"sgat": {"patience": 0}}
+OURS: dict[str, dict[str, Any]] = {"sgat": {}}
 """Our rows, and what `SGATClassifier` is given for them besides seed and device."""
 OURS_TITLE = {"sgat": "SGATClassifier()"}
 
