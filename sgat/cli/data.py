@@ -178,10 +178,13 @@ class Kind(StrEnum):
 @data_app.command(
     epilog="Examples:\n\n"
     "sgat data inject cora --kind cross-class --rate 0.5 --out noisy/cora\n\n"
-    "sgat data inject pubmed --kind hub --seed 1 --out noisy/pubmed"
+    "sgat data inject --edges edges.csv --nodes nodes.csv --label y --rate 0.2"
+    " --out noisy/mine"
 )
+@with_settings(data=DataConfig, files=FileOptions)
 def inject(
-    name: str = typer.Argument(help="A named data set, see `sgat data list`."),
+    data: Given,
+    files: Given,
     out: Path = typer.Option(help="Folder for the tables; it must be new or empty."),
     kind: Kind = typer.Option(
         Kind.RANDOM,
@@ -195,37 +198,44 @@ def inject(
     hubs: int | None = typer.Option(
         None, help="How many nodes are hubs; by default 5 % of them."
     ),
-    data_root: Path | None = DATA_ROOT,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Add edges that mean nothing to a graph, and write which ones they are.
 
     Writes `edges.parquet`, `added.parquet` (the new edges alone) and `nodes.parquet`.
+    Tables of your own keep their rows, columns and ids; new rows come last.
     """
-    from sgat.data import load
+    from sgat.data.configured import load_configured
     from sgat.data.synthetic.injection import inject as add_edges
     from sgat.data.synthetic.injection import write_injected
+    from sgat.runs.request import Request
 
-    with download_bar(name, quiet=quiet) as progress:
-        loaded = load(name, root=data_root, progress=progress)
-    graphs = []
-    for number, data in enumerate(loaded):
-        both, own = data.graph.is_undirected, seed + number
-        graphs.append(
-            add_edges(data, kind.value, rate, own, undirected=both, hubs=hubs)
+    asked = Request(data, files).settings().data
+    with download_bar(asked.name or "files", quiet=quiet) as progress:
+        loaded = load_configured(
+            asked, seed=seed, progress=progress, for_training=False
         )
-    files = write_injected(graphs, out)
+    graphs = []
+    for number, graph in enumerate(loaded.graphs):
+        both = graph.graph.is_undirected
+        if loaded.files is not None:
+            both |= loaded.files.undirected
+        own = seed + number
+        graphs.append(
+            add_edges(graph, kind.value, rate, own, undirected=both, hubs=hubs)
+        )
+    written = write_injected(graphs, out, loaded.files)
     num_edges = sum(injected.data.graph.num_edges for injected in graphs)
     num_added = sum(int(injected.added.sum()) for injected in graphs)
     result = {
-        "name": name,
+        "name": asked.name or asked.edges,
         "kind": kind.value,
         "rate": rate,
         "seed": seed,
         "edges": num_edges,
         "added": num_added,
-        "files": [str(file) for file in files],
+        "files": [str(file) for file in written],
     }
     text = (
         f"{num_added:,} {kind.value} edges added to {num_edges - num_added:,},"

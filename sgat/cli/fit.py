@@ -9,7 +9,6 @@ import typer
 
 from sgat.cli import INTERRUPTED, app, as_options, show
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
-from sgat.cli.outputs import show_columns
 from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
 
@@ -58,6 +57,7 @@ def fit(
     """
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
+        from sgat.cli.outputs import show_columns
         from sgat.data.configured import load_configured
         from sgat.runs.request import Request, claimed_run
         from sgat.runs.run import run

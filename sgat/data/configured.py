@@ -120,6 +120,9 @@ def _check_columns(options: FileOptions) -> None:
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"`{key}` must name each column once, got {name!r}.")
+    for name in options.text:
+        if name in (*options.categorical, *options.drop):
+            raise ValueError(f"`text` and `categorical` or `drop` both name {name!r}.")
     taken = dict.fromkeys(options.labels, "a label")
     taken |= {options.id: "the id", options.split_column or "split": "the split"}
     if options.label is not None:

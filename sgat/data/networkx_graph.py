@@ -1,6 +1,7 @@
 """A networkx graph in, and a smaller one of the same class out."""
 
 import dataclasses
+import difflib
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ from sgat.data.node_data import NodeData
 from sgat.data.splits import from_column
 from sgat.graph import Graph
 
+DEFAULTS = {"label": "y", "features": "x", "split": "split", "weight": "weight"}
+"""Names of attributes where the user gives none."""
+
 
 def from_networkx(
     graph: Any,
     *,
-    label: str = "y",
-    features: str | None = "x",
-    split: str = "split",
-    weight: str = "weight",
+    label: str = DEFAULTS["label"],
+    features: str | None = DEFAULTS["features"],
+    split: str = DEFAULTS["split"],
+    weight: str = DEFAULTS["weight"],
     **common: Any,
 ) -> NodeData:
     """Make `NodeData` of a networkx graph, directed or not, its nodes in their order.
@@ -28,6 +32,10 @@ def from_networkx(
     if none has `split`, the share `validation` of the labelled nodes is held out.
     """
     nodes, is_directed = list(graph.nodes), graph.is_directed()
+    of_nodes = [attributes for _, attributes in graph.nodes(data=True)]
+    given = {"label": label, "features": features, "split": split}
+    _check_spelling(given, of_nodes)
+    _check_spelling({"weight": weight}, [each for *_, each in graph.edges(data=True)])
     pairs, weights = _edges(graph, nodes, weight)
     built = Graph.from_edges(
         pairs, len(nodes), weights, make_undirected=not is_directed
@@ -40,6 +48,22 @@ def from_networkx(
     if all(role is None for role in roles):
         return data
     return data.with_split(*from_column(roles).masks())
+
+
+def _check_spelling(
+    names: dict[str, str | None], attributes: list[dict[Any, Any]]
+) -> None:
+    """Refuse a name that no attribute has where one is much like it."""
+    known = {name for each in attributes for name in each if isinstance(name, str)}
+    for option, name in names.items():
+        if name == DEFAULTS[option]:
+            continue
+        close = difflib.get_close_matches(name or "", known, n=1, cutoff=0.75)
+        if close and name not in known:
+            raise ValueError(
+                f"No attribute is called {name!r}, the `{option}`; did you mean"
+                f" {close[0]!r}?"
+            )
 
 
 def prune_networkx(

@@ -1,5 +1,6 @@
 import json
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -69,3 +70,28 @@ def test_no_room_is_an_error_and_writes_nothing(run, tmp_path):
 def test_an_unknown_kind_is_wrong_usage(run, tmp_path):
     assert run("karate", "--kind", "spam", "--out", tmp_path / "a").exit_code == 2
     assert run("karate").exit_code == 2
+
+
+def test_files_keep_their_rows_and_get_new_ones(run, tmp_path):
+    ids = [f"n{k}" for k in range(12)]
+    edges = pd.DataFrame({"von": ids, "nach": ids[1:] + ids[:1], "weight": 2, "on": 7})
+    edges.to_csv(tmp_path / "e.csv", index=False)
+    nodes = pd.DataFrame(
+        {"id": ids, "name": [f"x {k}" for k in ids], "y": ["p", "q"] * 6}
+    )
+    nodes.to_csv(tmp_path / "n.csv", index=False)
+    files = ["--edges", tmp_path / "e.csv", "--src", "von", "--dst", "nach"]
+    files += ["--nodes", tmp_path / "n.csv", "--label", "y", "--undirected"]
+    out = tmp_path / "noisy"
+    done = run(*files, "--kind", "cross-class", "--rate", "0.5", "--out", out)
+    assert done.exit_code == 0, done.exception
+    found, added = (pd.read_parquet(out / f"{x}.parquet") for x in ("edges", "added"))
+    pd.testing.assert_frame_equal(found[:12], edges, check_dtype=False)
+    assert found[12:][["von", "nach"]].values.tolist() == added.values.tolist()
+    assert len(added) == 6 and (found["weight"][12:] == 1).all()
+    assert found["on"][12:].isna().all()
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(out / "nodes.parquet"), nodes, check_dtype=False
+    )
+    done = run(*files[:6], "--kind", "cross-class", "--out", tmp_path / "b")
+    assert "`kind` cross-class needs classes" in str(done.exception)

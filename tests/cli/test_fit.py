@@ -568,7 +568,7 @@ def test_the_estimated_noise_is_told_where_there_is_an_estimate(csv_files, capsy
     assert share == sgat.load("r").noise_share_ and 0 < share < 1
     told = f"estimated noise     {share:.1%} of the edges"
     assert told in capsys.readouterr().out.splitlines()
-    Path("edges.csv").write_text("src,dst\n", encoding="utf-8")
+    Path("edges.csv").write_text("src,dst\nn00,n00\n", encoding="utf-8")
     for name, data in {"k": ["karate"], "none": csv_files}.items():
         assert main(["fit", *data, *QUICK, "--out", name]) == 0
         summary = json.loads(Path(name, "summary.json").read_text())

@@ -96,6 +96,10 @@ def test_what_names_no_data_is_refused(config, message):
             {"features": ["size", "size"]},
             "`features` must name each column once, got 'size'.",
         ),
+        (
+            {"drop": ["a"], "text": ["a"]},
+            "`text` and `categorical` or `drop` both name",
+        ),
         ({"drop": ["a", "a"]}, "`drop` must name each column once, got 'a'."),
     ],
 )

@@ -54,3 +54,19 @@ def test_features_that_do_not_fit_are_named(rows, message):
     with pytest.raises(ValueError) as error:
         from_networkx(graph)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "meant"),
+    [
+        ("label", "clubb", "club"),
+        ("weight", "wieght", "weight"),
+        ("split", "clbu", "club"),
+    ],
+)
+def test_a_misspelt_attribute_is_answered(option, name, meant):
+    told = f"No attribute is called {name!r}, the `{option}`; did you mean {meant!r}"
+    with pytest.raises(ValueError, match=told):
+        from_networkx(nx.karate_club_graph(), **{"label": "club", option: name})
+    # New graphs need no labels.
+    assert not from_networkx(nx.path_graph(3), label="club").classes

@@ -95,6 +95,9 @@ def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     if is_string(column.type):
         column = _numeric_text(source, column)
         other = pc.invert(pc.match_substring_regex(column, NUMBER))
+        has_comma = pc.match_substring_regex(column, COMMA)
+        problem = "must be a number, got {}; `decimal` can be ',', the decimal sign."
+        source.refuse(pc.and_(other, has_comma), name, problem)
         source.refuse(other, name, "must be a number, got {}.")
     elif not (is_number(column.type) or pa.types.is_boolean(column.type)):
         raise source.fault(f"must hold numbers, got {column.type}.", name)

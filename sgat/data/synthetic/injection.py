@@ -1,11 +1,13 @@
 """Noise put into a real graph, with a note of every edge added."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -20,6 +22,9 @@ from sgat.data.synthetic.pairs import (
     sample_pairs,
 )
 from sgat.graph import Graph
+
+if TYPE_CHECKING:
+    from sgat.data.files import FileGraph
 
 Kind = Literal["random", "cross-class", "hub"]
 
@@ -99,14 +104,18 @@ def inject(
 
 
 def write_injected(
-    graphs: Sequence[Injected], folder: str | os.PathLike[str]
+    graphs: Sequence[Injected],
+    folder: str | os.PathLike[str],
+    files: FileGraph | None = None,
 ) -> list[Path]:
     """Write graphs with added edges as Parquet tables, all of them or nothing.
 
     `edges.parquet` and `nodes.parquet` are those of `sgat.data.files.data_tables`;
     `added.parquet` has src and dst of the added edges alone, so that no reader of the
     edges takes the answer for a feature. Several graphs get a folder each, named by
-    their number. The folder must be new or empty; the files written are returned.
+    their number. One that came from `files` is written as their rows, in their order
+    and with all their columns, and the new rows last. The folder must be new or empty;
+    the files written are returned.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -125,12 +134,34 @@ def write_injected(
         for number, injected in enumerate(graphs):
             place = temporary / f"{number:0{width}d}" if len(graphs) > 1 else temporary
             place.mkdir(parents=True)
-            edges, added = edge_table(injected.data), injected.added.cpu().numpy()
-            ends = edges.select(["src", "dst"])
+            edges = edge_table(injected.data)
+            new = edges.filter(pa.array(injected.added.cpu().numpy()))
+            nodes = node_table(injected.data) if files is None else files.nodes
+            if files is not None:
+                new = _as_rows(new, injected, files)
+                edges = pa.concat_tables(
+                    [files.edges, new], promote_options="permissive"
+                )
             pq.write_table(edges, place / "edges.parquet")
-            pq.write_table(ends.filter(pa.array(added)), place / "added.parquet")
-            pq.write_table(node_table(injected.data), place / "nodes.parquet")
+            pq.write_table(new.select([0, 1]), place / "added.parquet")
+            if nodes is not None:
+                pq.write_table(nodes, place / "nodes.parquet")
     return sorted(target.rglob("*.parquet"))
+
+
+def _as_rows(new: Any, injected: Injected, files: FileGraph) -> Any:
+    """The new edges as rows of the user's table; a pair is one row if it is there."""
+    import pyarrow as pa
+
+    if files.undirected:
+        graph, added = injected.data.graph, injected.added
+        new = new.filter(pa.array((graph.src < graph.dst)[added].numpy()))
+    options = files.options
+    columns = {options.src: new.column("src"), options.dst: new.column("dst")}
+    if files.weight is not None:
+        columns[files.weight] = pa.array([1.0] * len(new), pa.float64())
+    fields = [files.edges.schema.field(name) for name in columns]
+    return pa.table(columns).cast(pa.schema(fields))
 
 
 def _merged(data: NodeData, old: Tensor, new: Tensor) -> Injected:
@@ -175,6 +206,10 @@ def _check(data: NodeData, kind: Kind, rate: float, hubs: int | None) -> None:
         raise ValueError(
             f"`hubs` must be from 1 to the number of nodes, {data.num_nodes},"
             f" got {hubs}."
+        )
+    if kind == "cross-class" and not data.classes:
+        raise ValueError(
+            "`kind` cross-class needs classes; name their column, `label`."
         )
     if kind == "cross-class" and data.is_multilabel:
         raise ValueError(

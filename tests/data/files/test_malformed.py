@@ -400,6 +400,12 @@ CASES = [
         options={"max_categories": 2, "label": "y"},
     ),
     edge_case(
+        "weights with a comma that leaves a doubt",
+        "src;dst;weight\na;b;1,500\nb;c;2\n",
+        "e.csv, line 2, column 'weight': must be a number, got '1,500'; `decimal` can"
+        " be ',', the decimal sign.",
+    ),
+    edge_case(
         "weights of 0 alone",
         "src,dst,weight\na,b,0\nb,c,0\n",
         "e.csv, column 'weight': must be above 0 in some row, got 0 in all 2.",
