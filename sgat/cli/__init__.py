@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-VERBS = ("fit", "judge", "prune", "report", "explain", "predict", "data")
+VERBS = ("fit", "judge", "prune", "report", "explain", "predict", "verify", "data")
 """The modules of this package, in the order of the help; importing one adds its
 commands to `app`."""
 
