@@ -11,7 +11,10 @@ from typing import Any
 
 import typer
 
-VERBS = ("fit", "judge", "prune", "report", "explain", "predict", "data", "demo")
+VERBS = (
+    *("fit", "judge", "prune", "report", "explain", "predict", "verify", "data"),
+    "demo",
+)
 """The modules of this package, in the order of the help; importing one adds its
 commands to `app`."""
 

@@ -33,9 +33,10 @@ PATIENCE = 5.0
 def _bar(*columns: Any) -> Bar:
     """A bar on standard error that leaves nothing behind."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    first = "{task.description}", BarColumn()
+    # What is read may have a name that looks like markup.
+    first = TextColumn("{task.description}", markup=False), BarColumn()
     return Progress(*first, *columns, console=Console(stderr=True), transient=True)
 
 

@@ -101,9 +101,9 @@ class Removal:
     @classmethod
     def from_dict(cls, stored: StoredRemoval) -> Removal:
         """The content of `to_dict`, its types checked."""
+        sides: list[dict[str, Any]] = [{**stored[k]} for k in ("before", "after")]
         before, after = (
-            Side(**{**side, "degrees": np.array(side["degrees"])})
-            for side in (stored["before"], stored["after"])
+            Side(**side | {"degrees": np.array(side["degrees"])}) for side in sides
         )
         return cls(before, after, tuple(stored["contrasts"]), stored["sample"])
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from sgat.data.files.binary_format import read_arrays
 from sgat.data.node_data import NodeData
 from sgat.report.layout import layout_nodes
 from sgat.report.page import escape
@@ -209,15 +210,14 @@ def _classes(scored: ScoredGraph, node: Array) -> dict[str, Any]:
 
 def _snapshots(path: Path, data: NodeData) -> tuple[dict[str, Any] | None, list[str]]:
     """Scores and predictions over the epochs, thinned out if they are too large."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            epoch, log_alpha, logits = (
-                file[name] for name in ("epoch", "log_alpha", "logits")
-            )
-    except (ValueError, KeyError, OSError) as error:
-        raise ValueError(f"{path} is damaged: {error}.") from None
-    is_same = log_alpha.shape == (len(epoch), data.graph.num_edges) and (
-        logits.shape[:2] == (len(epoch), data.num_nodes)
+    arrays, names = read_arrays(path), ("epoch", "log_alpha", "logits")
+    if not all(n in arrays and arrays[n].dtype.kind in "if" for n in names):
+        raise ValueError(f"{path} is damaged: it must have the numbers {names}.")
+    epoch, log_alpha, logits = (arrays[name] for name in names)
+    is_same = (
+        epoch.ndim == 1
+        and log_alpha.shape == (len(epoch), data.graph.num_edges)
+        and (logits.shape == (len(epoch), data.num_nodes, data.num_classes))
     )
     if not is_same:
         raise ValueError(f"{path} does not belong to the data of this run.")

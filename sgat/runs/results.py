@@ -107,6 +107,11 @@ def summarise(
     }
 
 
+def edge_scores(scored: Sequence[ScoredGraph], files: FileGraph | None) -> Any:
+    """The edges with their scores, as rows of the user's files where there are any."""
+    return edge_table(scored) if files is None else score_table(files, scored[0].edges)
+
+
 def write_results(
     folder: RunFolder,
     config: Config,
@@ -124,17 +129,16 @@ def write_results(
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
-    rows = None if files is None else score_table(files, scored[0].edges)
-    edges = edge_table(scored) if rows is None else rows
+    edges = edge_scores(scored, files)
     write_parquet(draft.edges, edges)
     if files is not None:
         write_text(draft.encoding, files.encoding.to_json() + "\n")
     if result.snapshots:
         write_snapshots(draft.snapshots, result.snapshots)
     summary = summarise(config, result, scored, files)
-    if rows is not None:
-        gone = pc.sum(pc.invert(rows.column("kept"))).as_py() or 0
-        summary |= {"rows": len(rows), "rows_removed": gone}
+    if files is not None:
+        gone = pc.sum(pc.invert(edges.column("kept"))).as_py() or 0
+        summary |= {"rows": len(edges), "rows_removed": gone}
     steps = curve_steps(summary["edges"], summary["epochs"])
     how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
     curve = removal_curve(result.sgat, scored, result.graphs, **how)

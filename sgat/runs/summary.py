@@ -12,7 +12,7 @@ from sgat.training.metrics import TITLES
 from sgat.training.result import Trial
 
 
-class Choice(TypedDict):
+class ChosenNames(TypedDict):
     """The candidates that were taken, and why."""
 
     names: list[str]
@@ -38,11 +38,13 @@ class Summary(TypedDict):
     odds_line: tuple[Finite, Finite]
     reach: Size
     undirected_rows: bool
+    rows: NotRequired[Size]
+    rows_removed: NotRequired[Size]
     edges_with_loops: Size
     noise_share: Finite | None
     keep: Share | None
     l0_weight: Finite | None
-    chosen: Choice | None
+    chosen: ChosenNames | None
     tried: list[Trial]
     epochs: Size
     best_epoch: Size

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -28,7 +28,7 @@ from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
 from sgat.training.patience import is_settled
-from sgat.training.result import Chosen, EpochRecord, Result, Trial
+from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial
 
 SHARES = (0.15, 0.4)
 """Share of the epochs that each round but the last trains for."""
@@ -47,23 +47,6 @@ LAST = len(SHARES) + 1
 """Number of the round that trains in full."""
 LEDGER, STATE = "search.json", "state.safetensors"
 """Files of a run under way: scores of the search, and the state of one training."""
-
-
-class Entry(TypedDict):
-    """The score of a training that is done; None if it diverged."""
-
-    score: float | None
-    loss: float | None
-    seconds: float
-
-
-class Ledger(TypedDict):
-    """The scores of a search that is under way, and what they are of."""
-
-    format: int
-    data: str
-    candidates: list[str]
-    scores: dict[str, Entry]
 
 
 class Step(NamedTuple):

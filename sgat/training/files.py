@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from sgat.data.files.atomic import replacing, write_text
+from sgat.data.files.binary_format import read_within_bounds
+from sgat.data.files.bounds import CELL, check_size
 from sgat.training.result import EpochRecord, Snapshot
 
 MODEL_FORMAT = 5
@@ -89,6 +91,8 @@ def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
 
     try:
         with pq.ParquetFile(path, **options) as file:
+            rows = file.metadata.num_rows
+            check_size(path, 3 * CELL * rows, "train it again")
             yield file
     except (pa.ArrowException, OSError, KeyError) as error:
         raise _damaged(path, error) from None
@@ -107,9 +111,12 @@ def damage(path: Path) -> Iterator[None]:
 
 def check_scores(path: Path) -> None:
     """Refuse a table of edges whose scores are no numbers; loops have none."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     with opened_parquet(path) as file, damage(path):
+        if not pa.types.is_floating(file.schema_arrow.field("log_alpha").type):
+            raise ValueError(f"{path}: `log_alpha` must be numbers; train it again.")
         for batch in file.iter_batches(1 << 20, columns=["log_alpha"]):
             if pc.all(pc.is_finite(batch.column("log_alpha"))).as_py() is False:
                 raise ValueError(f"{path}: `log_alpha` must be finite; train it again.")
@@ -118,7 +125,7 @@ def check_scores(path: Path) -> None:
 def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
     """A table of a run, or some of its columns, as a `pyarrow.Table`."""
     with opened_parquet(path) as file:
-        return file.read(columns)
+        return read_within_bounds(path, file, columns)
 
 
 def arrow_table(table: Any) -> Any:

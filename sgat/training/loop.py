@@ -300,9 +300,9 @@ class Training:
             raise ValueError(
                 f"The data has changed since {path} was written; start a new run."
             )
-        first, several = self.graphs[0], {"device": "meta"}
-        edges = torch.empty(first.graph.num_edges, **several)
-        nodes = torch.empty(first.num_nodes, first.num_classes, **several)
+        first = self.graphs[0]
+        edges = torch.empty(first.graph.num_edges, device="meta")
+        nodes = torch.empty(first.num_nodes, first.num_classes, device="meta")
         like = {**files.pack("model", self.model.state_dict()), **self.epochs.state}
         like |= {f"log_alpha.{epoch}": edges for epoch in state["snapshots"]}
         like |= {f"logits.{epoch}": nodes for epoch in state["snapshots"]}

@@ -1,7 +1,7 @@
 """Result: a trained model, the data it saw and the record of every epoch."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from torch import Tensor
 
@@ -51,6 +51,23 @@ class Trial:
     score: float | None  # mean over the folds; None if training diverged
     loss: float | None  # likewise
     seconds: float
+
+
+class Entry(TypedDict):
+    """The score of a training that is done; None if it diverged."""
+
+    score: float | None
+    loss: float | None
+    seconds: float
+
+
+class Ledger(TypedDict):
+    """The scores of a search that is under way, and what they are of."""
+
+    format: int
+    data: str
+    candidates: list[str]
+    scores: dict[str, Entry]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
 
 
-class Header(TypedDict):
+class ModelHeader(TypedDict):
     """What is needed besides the settings to build a network; see `model_header`."""
 
     format: int
@@ -122,7 +122,7 @@ def read_model(folder: Path) -> SavedModel:
     path = folder / MODEL
     header = files.load_state(path)
     files.check_format(header.get("format"), path, "train it again")
-    files.parsed(header, Header, path)
+    files.parsed(header, ModelHeader, path)
     # Nothing is allocated before the shapes of the file are those of the settings.
     with torch.device("meta"):
         expected = _built(config, header, path).state_dict()

@@ -38,6 +38,14 @@ def test_quiet_shows_nothing(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress.download_bar("[/]") as show:
+        show(1)
+    assert "downloading [/]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("epochs", [1, 5, 300])
 def test_a_terminal_gets_a_bar_and_the_lines_of_epochs(epochs, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")

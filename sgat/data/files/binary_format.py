@@ -48,7 +48,7 @@ def read_parquet(path: Path) -> Source:
         with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
             names = file.schema_arrow.names
             check_names(path, names)
-            table = _read_within_bounds(path, file)
+            table = read_within_bounds(path, file)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ValueError(
@@ -62,8 +62,8 @@ def write_parquet(table: Any, path: Path) -> None:
     pyarrow.parquet.write_table(table, path, compression="zstd")
 
 
-def read_npz(path: Path) -> Source:
-    """Read each array as a column; a matrix [N, K] is one column of K numbers."""
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an NPZ file by their names."""
     check_magic(path, b"PK", "an NPZ file")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -71,12 +71,17 @@ def read_npz(path: Path) -> Source:
             check_size(path, sum(info.file_size for info in infos), UNPACK)
             names = [info.filename.removesuffix(".npy") for info in infos]
             check_names(path, names)
-            arrays = {
+            return {
                 name: _read_array(path, archive, info)
                 for name, info in zip(names, infos, strict=True)
             }
     except DAMAGE as error:
         raise ValueError(f"{path}: the NPZ file is damaged ({error}).") from error
+
+
+def read_npz(path: Path) -> Source:
+    """Read each array as a column; a matrix [N, K] is one column of K numbers."""
+    arrays = read_arrays(path)
     columns, length, first = {}, None, ""
     for name, array in arrays.items():
         if name.startswith(MISSING):
@@ -124,7 +129,7 @@ def write_npz(table: Any, path: Path) -> None:
                     np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def _read_within_bounds(path: Path, file: Any) -> Any:
+def read_within_bounds(path: Path, file: Any, columns: Any = None) -> Any:
     """The table, a few rows at a time where strings may be longer than they look."""
     meta, schema = file.metadata, file.schema
     size, longest = 0, 1
@@ -139,11 +144,12 @@ def _read_within_bounds(path: Path, file: Any) -> Any:
     check_size(path, size, UNPACK)
     rows = max(1, min(meta.num_rows, largest_size(path) // longest))
     batches, size = [], 0
-    for batch in file.iter_batches(rows):
+    for batch in file.iter_batches(rows, columns=columns):
         size += sum(map(_decoded_size, batch.columns))
         check_size(path, size, UNPACK)
         batches.append(batch)
-    table = pa.Table.from_batches(batches, file.schema_arrow)
+    known = batches[0].schema if batches else file.schema_arrow
+    table = pa.Table.from_batches(batches, known)
     return table if len(batches) < 2 else table.combine_chunks()
 
 

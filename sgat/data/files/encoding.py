@@ -44,6 +44,15 @@ CONSTANT = "%s, column %r has the value %r in every row, which says nothing."
 logger = logging.getLogger(__name__)
 
 
+def _check_alike(values: tuple[Any, ...]) -> None:
+    try:
+        is_nested = pa.types.is_nested(pa.array(values).type)
+    except (pa.ArrowException, OverflowError):
+        is_nested = True
+    if is_nested:
+        raise ValueError(f"values must be of one type, got {str(values)[:60]}")
+
+
 @dataclasses.dataclass(frozen=True)
 class FeatureColumn:
     """How one column of a table becomes one or more feature columns.
@@ -67,6 +76,7 @@ class FeatureColumn:
 
     def __post_init__(self) -> None:
         """Refuse numbers that do not go together, as a file may have them."""
+        _check_alike(self.categories)
         sizes = {
             len(part) for part in (self.shift, self.scale, self.fill or self.shift)
         }
@@ -99,6 +109,10 @@ class Encoding:
 
     features: tuple[FeatureColumn, ...] = ()  # of the node table
     classes: tuple[Any, ...] = ()  # or label columns, in the order of their indices
+
+    def __post_init__(self) -> None:
+        """Refuse classes of several types, as a file may have them."""
+        _check_alike(self.classes)
 
     def to_json(self) -> str:
         """The encoding as text, for a run's folder."""

@@ -1,0 +1,214 @@
+"""Mutants: the files of a run folder, each with one thing in it that is not right."""
+
+import copy
+import json
+import random
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from sgat.config.sections import toml_value
+from sgat.training.files import load_tensors, save_tensors
+
+DEEP: Any = []
+for _ in range(900):
+    DEEP = [DEEP]
+VALUES = (
+    *(None, True, "", "x", "\x1b[31m", -1, 0, 1, 2**31, 10**18, 10**30, -1e-45, 1e308),
+    *(float("nan"), float("inf"), [], [1], ["x"], [[1]], {}, {"x": 1}, DEEP),
+)
+"""What takes the place of a value."""
+
+
+def mutants(folder: Path, random: random.Random) -> Iterator[tuple[str, Callable]]:
+    """Endless changes to a folder, as their names and what makes them."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    kinds = {
+        ".json": _json,
+        ".jsonl": _lines,
+        ".toml": _toml,
+        ".parquet": _parquet,
+        ".safetensors": _tensors,
+        ".npz": _npz,
+    }
+    known = [path for path in files if path.suffix in kinds]
+    while True:
+        path = random.choice(known)
+        change = random.choice([kinds[path.suffix]] * 7 + [_bytes, _gone, _other])
+        seed = random.getrandbits(32)
+        yield f"{path.name} {change.__name__} {seed}", _maker(path, change, seed, files)
+
+
+def _maker(path: Path, change: Callable, seed: int, files: list[Path]) -> Callable:
+    def make() -> None:
+        change(path, random.Random(seed), files)
+
+    return make
+
+
+def changed(content: Any, rng: random.Random) -> Any:
+    """The content with one value changed, gone or added, at any depth."""
+    found = copy.deepcopy(content)
+    place = found
+    while isinstance(place, dict | list) and place:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = rng.choice(keys)
+        if isinstance(place[key], dict | list) and place[key] and rng.random() < 0.7:
+            place = place[key]
+            continue
+        what = rng.random()
+        if what < 0.2:
+            del place[key]
+        elif what < 0.3 and isinstance(place, list):
+            place.append(place[key])
+        elif what < 0.4 and isinstance(place, dict):
+            place[rng.choice(["x", "epoch", "data"])] = rng.choice(VALUES)
+        else:
+            place[key] = rng.choice(VALUES)
+        return found
+    return rng.choice(VALUES)
+
+
+def _json(path: Path, rng: random.Random, files: list[Path]) -> None:
+    path.write_text(json.dumps(changed(json.loads(path.read_text()), rng)))
+
+
+def _lines(path: Path, rng: random.Random, files: list[Path]) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    found = changed(lines, rng)
+    found = found if isinstance(found, list) else [found]
+    path.write_text("".join(json.dumps(line) + "\n" for line in found))
+
+
+def _toml(path: Path, rng: random.Random, files: list[Path]) -> None:
+    content = tomllib.loads(path.read_text())
+    # Paths stay: the settings may name any file, and it is read.
+    section = rng.choice([name for name in content if name != "data"])
+    content[section] = changed(content[section], rng)
+    lines = []
+    for name, table in content.items():
+        if not isinstance(table, dict):
+            lines.append(f"{name} = {_value(table)}")
+            continue
+        lines += [f"[{name}]", *(f"{k} = {_value(v)}" for k, v in table.items())]
+    path.write_text("\n".join(lines))
+
+
+def _value(value: Any) -> str:
+    return '""' if value is None else toml_value(value)
+
+
+def _parquet(path: Path, rng: random.Random, files: list[Path]) -> None:
+    table = pq.read_table(path)
+    place = rng.randrange(table.num_columns)
+    name, column = table.column_names[place], table.column(place)
+    size = len(table)
+    others = [
+        pa.array([None] * size),
+        pa.array(["x"] * size),
+        pa.array([-1] * size),
+        pa.array([2**62] * size),
+        pa.array([float("nan")] * size),
+        pa.array([float("inf")] * size),
+        pa.array([[1.0]] * size),
+        pa.array([True] * size),
+        pa.array([b"\xff"] * size),
+        pa.array([{"a": 1}] * size),
+    ]
+    what = rng.randrange(6)
+    if what == 0:
+        table = table.drop_columns([name])
+    elif what == 1:
+        table = table.slice(0, rng.randrange(size + 1))
+    elif what == 2:
+        table = pa.concat_tables([table, table])
+    elif what == 3:
+        table = table.rename_columns(
+            ["x" if other == name else other for other in table.column_names]
+        )
+    elif what == 4:
+        half = column.to_pylist()
+        half[rng.randrange(size)] = None
+        table = table.set_column(place, name, pa.array(half, column.type))
+    else:
+        table = table.set_column(place, name, rng.choice(others))
+    pq.write_table(table, path)
+
+
+def _tensors(path: Path, rng: random.Random, files: list[Path]) -> None:
+    tensors, state = load_tensors(path)
+    if rng.random() < 0.5:
+        save_tensors(path, tensors, changed(state, rng))
+        return
+    name = rng.choice(sorted(tensors))
+    tensor = tensors[name]
+    new = rng.choice(
+        [
+            torch.full_like(tensor, rng.choice([0, 1, 127])),
+            torch.full(tensor.shape, float("nan")),
+            torch.full(tensor.shape, 3e38),
+            torch.full(tensor.shape, 1e-39),
+            torch.full(tensor.shape, -(2**40)),
+            tensor.to(torch.float16),
+            tensor.flatten()[:1],
+            tensor[None],
+            torch.zeros(3, 5),
+            tensor.to(torch.complex64),
+            None,
+        ]
+    )
+    if new is None:
+        del tensors[name]
+    else:
+        tensors[rng.choice([name, name, name, "x"])] = new
+    save_tensors(path, tensors, state)
+
+
+def _npz(path: Path, rng: random.Random, files: list[Path]) -> None:
+    with np.load(path) as file:
+        arrays = dict(file)
+    name = rng.choice(sorted(arrays))
+    array = arrays[name]
+    new = rng.choice(
+        [
+            array[:0],
+            array.astype("U3"),
+            array * np.nan,
+            array[None],
+            array.astype(bool),
+            np.array({"a": 1}, dtype=object),
+            None,
+        ]
+    )
+    if new is None:
+        del arrays[name]
+    else:
+        arrays[name] = new
+    np.savez(path, **arrays)
+
+
+def _bytes(path: Path, rng: random.Random, files: list[Path]) -> None:
+    content = bytearray(path.read_bytes())
+    for _ in range(rng.choice([1, 1, 4])):
+        if content:
+            content[rng.randrange(len(content))] = rng.randrange(256)
+    cut = rng.randrange(len(content) + 1) if rng.random() < 0.3 else len(content)
+    path.write_bytes(bytes(content[:cut]))
+
+
+def _gone(path: Path, rng: random.Random, files: list[Path]) -> None:
+    path.unlink()
+    if rng.random() < 0.3:
+        path.mkdir()
+
+
+def _other(path: Path, rng: random.Random, files: list[Path]) -> None:
+    shutil.copyfile(rng.choice(files), path.with_name("copy"))
+    path.with_name("copy").replace(path)
