@@ -75,10 +75,10 @@ class ModelConfig(Settings):
         scorer: What gates depend on. evidence: the odds that an edge is real, found
             before training from features, neighbourhoods and classes of each graph; for
             graphs with wrong edges. additive (the paper): each end by itself, so that
-            all nodes rank their neighbours alike. auto: evidence up to 10 million
-            edges, additive beyond. Learned in training: cosine (similarity of both
-            ends), bilinear and gatv2 (any relation of both ends), structure (degrees,
-            common neighbours). revised: evidence that training corrects.
+            all nodes rank their neighbours alike. auto: evidence. Learned in training:
+            cosine (similarity of both ends), bilinear and gatv2 (any relation of both
+            ends), structure (degrees, common neighbours). revised: evidence that
+            training corrects.
         judged_edges: Use of the odds of the scorer evidence. remove: edges more likely
             wrong than real go. weigh: all stay, and messages count by the probability
             that their edge is real. all: all stay as they are, judged all the same.

@@ -9,12 +9,11 @@ from sgat.judging.assortativity import (
     is_assortative,
     measure_assortativity,
 )
-from sgat.judging.edge_judge import EDGE_LIMIT, EdgeJudge, JudgedGraph, judge
+from sgat.judging.edge_judge import EdgeJudge, JudgedGraph, judge
 from sgat.judging.known_nodes import Example
 from sgat.judging.verdict import REASONS
 
 __all__ = [
-    "EDGE_LIMIT",
     "REASONS",
     "EdgeJudge",
     "Example",

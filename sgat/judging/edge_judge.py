@@ -17,10 +17,9 @@ from torch import Tensor, nn
 from sgat.features import Features, SparseFeatures, concatenate, rows
 from sgat.graph import Graph
 from sgat.judging.known_nodes import Example, KnownNodes, known_labels
+from sgat.judging.memory import check_judging
 from sgat.judging.verdict import Progress, assess
 
-EDGE_LIMIT = 10_000_000
-"""Edges up to which graphs are judged unless asked for: judging works in memory."""
 KNOWN = ("known_fingerprint", "known_label")
 """Buffers of the labelled nodes, of any length."""
 UNFITTED = -1
@@ -67,6 +66,10 @@ def _judged(
     progress: Progress | None = None,
 ) -> JudgedGraph:
     """Judge a graph; computed on the CPU, the same on every device."""
+    classes = int(label.max()) + 1 if len(label) else 0
+    check_judging(
+        graph.num_nodes, graph.num_edges, 0 if x is None else x.shape[1], classes
+    )
     src, dst = (part.long().cpu().numpy() for part in (graph.src, graph.dst))
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     key, place = np.unique(low * graph.num_nodes + high, return_inverse=True)

@@ -34,10 +34,11 @@ def weighted(numbers: Any, weight: Array) -> Any:
 
 
 def chosen(numbers: Any, kept: Array) -> Any:
-    """The `numbered` matrix with the entries of some edges alone, [E] bool."""
+    """The `numbered` matrix of some edges alone, [E] bool, numbered anew."""
     stays = kept[numbers.data - 1]
     before = np.concatenate([[0], stays.cumsum(dtype=numbers.indptr.dtype)])
-    parts = numbers.data[stays], numbers.indices[stays], before[numbers.indptr]
+    number = kept.cumsum(dtype=np.int32)[numbers.data[stays] - 1]
+    parts = number, numbers.indices[stays], before[numbers.indptr]
     return sparse.csr_array(parts, shape=numbers.shape)
 
 

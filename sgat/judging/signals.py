@@ -192,10 +192,8 @@ class Signals:
 
         def spectral_vectors(number: int) -> tuple[Array, Array]:
             kept = fold[:count] != number
-            numbers = chosen(self._numbers, kept)
-            return _spectral_vectors(
-                numbers, self.ends, np.where(kept, weight, 0), start[number]
-            )
+            given = chosen(self._numbers, kept), self.ends[:, kept], weight[kept]
+            return _spectral_vectors(*given, start[number])
 
         with ThreadPoolExecutor(FOLDS) as threads:
             of_folds = list(threads.map(spectral_vectors, range(FOLDS)))
@@ -224,12 +222,10 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
 def _spectral_vectors(
     numbers: Any, ends: Array, weight: Array, basis: Array
 ) -> tuple[Array, Array]:
-    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ.
-
-    The weight of an edge that has no entry among the `numbers` is 0.
-    """
+    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ."""
     both = np.concatenate([weight, weight])
     strength = np.bincount(ends.ravel(), weights=both, minlength=numbers.shape[0])
+    del both
     root = 1 / np.sqrt(strength + max(strength.mean(), 1e-9))
     scaled = (weight * root[ends[0]] * root[ends[1]]).astype(np.float32)
     matrix = weighted(numbers, scaled)

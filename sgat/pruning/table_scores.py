@@ -13,7 +13,7 @@ import torch
 from sgat.config.pruning import Combination
 from sgat.features import Features
 from sgat.graph import Graph
-from sgat.judging import EDGE_LIMIT
+from sgat.judging.memory import check_judging
 from sgat.models import SGAT
 from sgat.ops import rounded
 from sgat.pruning.choice import combined
@@ -94,18 +94,15 @@ class RowScores:
         """Score the edges of a query as one graph: src, dst, log_alpha, in a table.
 
         With `both`, the graph has both directions of each edge, and the scores of the
-        two are combined. An error if there are more edges than `EDGE_LIMIT`.
+        two are combined. The graph is held in memory.
         """
         import pyarrow as pa
 
         engine.store("edges", edges)
         [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
-        if number > EDGE_LIMIT:
-            raise ValueError(
-                f"`edges` names {number:,} different edges, and the gates of this run"
-                f" are scored in memory, up to {EDGE_LIMIT:,} edges; give fewer rows,"
-                " or train with the scorer additive, cosine or bilinear."
-            )
+        # Other scorers look at as many edges, and the judge takes the most.
+        number *= 1 if both is None else 2
+        check_judging(self.x.shape[0], number, self.x.shape[1], 0)
         parts = list(engine.batches("SELECT src, dst FROM edges"))
         engine.drop("edges")
         empty = np.empty((2, 0), dtype=np.int64)

@@ -1,30 +1,13 @@
 """Notes: what a user should know of a run without having asked, a sentence each."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from sgat.config import ModelConfig
-from sgat.data.node_data import NodeData
-from sgat.judging import EDGE_LIMIT
-from sgat.training.fresh_model import is_large
 
 MOST_MISSED = 0.02
 """Difference of the kept share from the one asked for that is not worth a word."""
 LEAST_GATE = 0.25
 """Mean gate of the kept edges below which a note says that they are nearly closed."""
-
-
-def scorer_note(model: ModelConfig, graphs: Sequence[NodeData]) -> tuple[str, ...]:
-    """A note that a graph is too large for the recommended gates."""
-    is_asked = model.scorer == "auto" and model.gate_mode == "inductive"
-    if not (is_asked and is_large(graphs)):
-        return ()
-    number = sum(data.graph.num_edges for data in graphs)
-    return (
-        f"the gates are additive, the paper's: edges are judged up to {EDGE_LIMIT:,},"
-        f" and there are {number:,}; `scorer` evidence judges them all the same, in"
-        " memory",
-    )
 
 
 def readout_note(asked: ModelConfig, made: ModelConfig) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
-from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
+from sgat.runs.notes import kept_note, readout_note, weak_note
 from sgat.runs.results import write_results
 from sgat.runs.summary import read_summary
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
@@ -75,7 +75,7 @@ def run(
         check_tensorboard(folder)
     on_stage("getting ready: judging the edges, compiling kernels")
     search = Search(loaded.graphs, settings.model, settings.train)
-    notes = loaded.notes + scorer_note(settings.model, loaded.graphs)
+    notes = loaded.notes
     if search.is_single:
         (only,) = search.table
         if settings.model.readout == "auto" and not settings.train.fast:

@@ -16,7 +16,6 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.gates import chosen_gates
 from sgat.judging import (
-    EDGE_LIMIT,
     EdgeJudge,
     Example,
     edges_ignore_classes,
@@ -43,21 +42,12 @@ def examples(graphs: Sequence[NodeData]) -> list[Example]:
     return [Example.of(data.graph, data.x, data.y, data.train) for data in training]
 
 
-def chosen_scorer(
-    model: ModelConfig, graphs: Sequence[NodeData]
-) -> Literal["evidence", "additive"]:
-    """The scorer that "auto" stands for: evidence, unless edges are too many to judge.
+def chosen_scorer(model: ModelConfig) -> Literal["evidence", "additive"]:
+    """The scorer that "auto" stands for: evidence, whatever the size of the graph.
 
     The transductive mode takes no scorer but the paper's.
     """
-    if model.gate_mode == "transductive" or is_large(graphs):
-        return "additive"
-    return "evidence"
-
-
-def is_large(graphs: Sequence[NodeData]) -> bool:
-    """Whether graphs have more edges than are judged unless asked for."""
-    return sum(data.graph.num_edges for data in graphs) > EDGE_LIMIT
+    return "additive" if model.gate_mode == "transductive" else "evidence"
 
 
 def chosen_readout(model: ModelConfig, graphs: Sequence[NodeData]) -> dict[str, Any]:
@@ -87,7 +77,7 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
             " in one class; use attention, diffusion or auto."
         )
     if model.scorer == "auto":
-        model = dataclasses.replace(model, scorer=chosen_scorer(model, graphs))
+        model = dataclasses.replace(model, scorer=chosen_scorer(model))
     if model.readout == "auto":
         model = dataclasses.replace(model, **chosen_readout(model, graphs))
     if model.symmetric is None:

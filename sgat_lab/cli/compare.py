@@ -106,7 +106,7 @@ def compare(
     )
     notes = [_for_each_run(note, comparison.seeds) for note in loaded.notes]
     say = _silent if quiet else _say
-    for note in (*notes, *comparison.notes):
+    for note in notes:
         say(f"note: {note}")
     try:
         with trainings_progress("compare", quiet=quiet) as show:

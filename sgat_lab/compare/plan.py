@@ -13,8 +13,7 @@ from sgat.config import DataConfig
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.configured import Loaded
 from sgat.data.node_data import NodeData, check, fingerprint
-from sgat.judging import EDGE_LIMIT
-from sgat.training.fresh_model import chosen_scorer, is_large
+from sgat.training.fresh_model import chosen_scorer
 from sgat_lab.compare.pruners import (
     ATTENTION,
     PRUNERS,
@@ -134,17 +133,6 @@ class Comparison:
         return [*found, FREE] if SGAT_RECOMMENDED in methods else found
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on anything unexpected."""
-        if SGAT_RECOMMENDED not in self.methods or not is_large(self.graphs):
-            return ()
-        number = sum(part.graph.num_edges for part in self.graphs)
-        return (
-            "gates of the recommended SGAT are additive, like the paper's: evidence is"
-            f" sought for up to {EDGE_LIMIT:,} edges, and there are {number:,}",
-        )
-
-    @property
     def split(self) -> str | None:
         """Name of the split; None for that of the user's files."""
         if self.data.split is None and self.data.name in CATALOGUE:
@@ -162,7 +150,7 @@ class Comparison:
         data = MadeDataConfig(**vars(self.data))
         config = dataclasses.replace(found, data=data)
         if model == SGAT_RECOMMENDED:
-            scorer = chosen_scorer(config.model, self.graphs)
+            scorer = chosen_scorer(config.model)
             config = config.replace(model={"scorer": scorer})
         if model in SGATS:
             config = config.replace(

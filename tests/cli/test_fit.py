@@ -545,23 +545,6 @@ def test_data_choose_gates_and_read_out_unless_settings_say_which(csv_files):
         assert model.scorer == scorer and model.readout == readout, name
 
 
-def test_too_many_edges_for_evidence_are_told(csv_files, capsys, monkeypatch):
-    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 29)
-    assert main(["fit", *csv_files, "--fast", "--epochs", "2", "--out", "r"]) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
-    assert len(told) == 1 and told[0].startswith("note: the gates are additive")
-    assert "there are 30" in told[0]
-    assert Config.from_toml(Path("r/config.toml")).model.scorer == "additive"
-    # What is asked for by name is done.
-    again = ["--scorer", "evidence", "--out", "e"]
-    assert main(["fit", *csv_files, "--fast", "--epochs", "2", *again]) == 0
-    assert "additive" not in capsys.readouterr().err
-    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 30)
-    assert main(["fit", *csv_files, "--fast", "--epochs", "2", "--out", "s"]) == 0
-    assert "additive" not in capsys.readouterr().err
-    assert Config.from_toml(Path("s/config.toml")).model.scorer == "evidence"
-
-
 def test_the_estimated_noise_is_told_where_there_is_an_estimate(csv_files, capsys):
     assert main(["fit", *csv_files, *QUICK, "--out", "r"]) == 0
     share = json.loads(Path("r/summary.json").read_text())["noise_share"]

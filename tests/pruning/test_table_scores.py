@@ -80,11 +80,12 @@ def _named(frame):
 
 
 def test_more_rows_than_fit_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr("sgat.pruning.table_scores.EDGE_LIMIT", 20)
+    monkeypatch.setattr("sgat.judging.memory.available", lambda device: 1 << 10)
     nodes, ends = row_scores("structure", 0), pairs()
     table = write(edge_table(nodes, ends), tmp_path / "edges.parquet")
     with pytest.raises(
-        ValueError, match=rf"`edges` names {len(ends)} different edges.*up to 20 edges;"
+        ValueError,
+        match=rf"Judging {len(ends)} edges .* are free; its nodes do not fit",
     ):
         prune(nodes.task(table, Rules()), tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()

@@ -1,8 +1,7 @@
 import pytest
-from support.small_data import block_graph
 
 from sgat.config import ModelConfig
-from sgat.runs.notes import kept_note, readout_note, scorer_note, weak_note
+from sgat.runs.notes import kept_note, readout_note, weak_note
 
 
 @pytest.mark.parametrize(
@@ -40,13 +39,3 @@ def test_nodes_without_messages_are_told_unless_asked_for(readout, layers, is_to
     notes = readout_note(asked, ModelConfig(readout="beliefs", layers=layers))
     assert len(notes) == is_told
     assert not is_told or "the features of each node alone" in notes[0]
-
-
-@pytest.mark.parametrize(("scorer", "is_told"), [("auto", True), ("additive", False)])
-def test_a_graph_too_large_for_evidence_is_told(scorer, is_told, monkeypatch):
-    data, model = block_graph(), ModelConfig(scorer=scorer)
-    assert scorer_note(model, [data, data]) == ()
-    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", data.graph.num_edges)
-    notes = scorer_note(model, [data, data])
-    assert len(notes) == is_told
-    assert not is_told or f"there are {2 * data.graph.num_edges:,};" in notes[0]

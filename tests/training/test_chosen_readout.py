@@ -3,33 +3,19 @@ import dataclasses
 import pytest
 import torch
 from support.settings import request_for
-from support.small_data import block_graph, several_graphs
+from support.small_data import block_graph
 
 import sgat
-from sgat import judging
 from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments
 from sgat.data.node_data import NodeData
-from sgat.pruning import table_scores
-from sgat.training.fresh_model import chosen_scorer, is_large, resolved
+from sgat.training.fresh_model import chosen_scorer, resolved
 from sgat.training.loop import fit
-
-
-@pytest.mark.parametrize("most", [-1, 0, 1])
-def test_edges_of_all_graphs_count(most, monkeypatch):
-    graphs = several_graphs()
-    edges = sum(data.graph.num_edges for data in graphs)
-    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", edges + most)
-    assert is_large(graphs) == (most < 0)
-    wanted = "additive" if most < 0 else "evidence"
-    assert chosen_scorer(ModelConfig(), graphs) == wanted
-    found = resolved(ModelConfig(), graphs)
-    assert found.scorer == wanted and found.readout == "attention"
 
 
 def test_gates_of_single_edges_take_no_scorer():
     model = ModelConfig(scorer="auto", gate_mode="transductive")
-    assert chosen_scorer(model, [block_graph()]) == "additive"
+    assert chosen_scorer(model) == "additive"
 
 
 def test_a_scorer_that_is_named_stays():
@@ -46,10 +32,6 @@ def test_every_way_in_has_the_same_defaults():
     for config in (by_python, by_files, by_name):
         assert config.model == ModelConfig() and config.train == TrainConfig()
     assert (ModelConfig().scorer, ModelConfig().readout) == ("auto", "auto")
-
-
-def test_what_is_trained_by_evidence_can_be_pruned_by_it():
-    assert table_scores.EDGE_LIMIT == judging.EDGE_LIMIT
 
 
 @pytest.fixture

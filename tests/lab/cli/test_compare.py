@@ -112,24 +112,6 @@ def test_files_are_compared(tmp_path, csv_files, capsys, monkeypatch):
     assert set(before) == {0, 1}
 
 
-def test_too_many_edges_for_evidence_are_told(tmp_path, csv_files, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", 29)
-    loud = [part for part in SMALL if part != "--quiet"]
-    call = ["compare", *csv_files, *loud, "--only", "sgat-recommended", "--runs", "1"]
-    assert main(call) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if "additive" in line]
-    assert len(told) == 1 and told[0].startswith("note: gates of the recommended SGAT")
-    assert "there are 30" in told[0]
-    records = [
-        json.loads(file.read_text())
-        for file in Path("runs/compare-edges/records").glob("*.json")
-    ]
-    scorers = [record["settings"]["model"].get("scorer") for record in records]
-    # What differs from the defaults is in the settings, and additive does not.
-    assert len(scorers) == 6 and not any(scorers)
-
-
 def test_changed_files_are_trained_on_anew(tmp_path, csv_files, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call = ["compare", *csv_files, *SMALL, "--only", "random", "--runs", "1"]

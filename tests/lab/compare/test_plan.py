@@ -111,20 +111,6 @@ def test_the_recommended_sgat_is_what_own_files_get():
     assert comparison().config("sgat-recommended", 3, 0.2).train.keep == 0.2
 
 
-def test_a_graph_too_large_for_evidence_gets_the_gates_that_fit_gives_it(monkeypatch):
-    graphs, made = [load_karate()], comparison(epochs=None)
-    own = request_for({"edges": "e.csv", "label": "y"}).settings()
-    for most, scorer in {156: "evidence", 155: "additive"}.items():
-        monkeypatch.setattr("sgat.training.fresh_model.EDGE_LIMIT", most)
-        assert resolved(own.model, graphs).scorer == scorer
-        for budget in (None, 0.2):
-            assert made.config("sgat-recommended", 3, budget).model.scorer == scorer
-        assert made.config("sgat", 3, 0.2).model.scorer == "additive"
-        assert len(made.notes) == (scorer == "additive")
-        assert not comparison(methods=("sgat", "random")).notes
-    assert "there are 156" in made.notes[0]
-
-
 def test_tables_settings_hold_for_the_data_and_its_split():
     texas = comparison(config=DataConfig(name="texas"))
     assert texas.split == "geom-gcn"

@@ -1,0 +1,150 @@
+"""Memory: how much judging and training take, and whether it is there.
+
+The numbers of bytes are fitted to peaks of processes (docs/scaling.md). They are meant
+as too low rather than too high: what is refused would not have fitted.
+
+Tested by tests/judging/test_memory.py.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch
+
+GIB = 1 << 30
+RANK = 64
+"""Longest vector of a node in the judge."""
+
+
+def judging_bytes(nodes: int, edges: int, features: int, classes: int) -> int:
+    """Bytes that judging adds to the graph and its features.
+
+    `edges` count both directions. Each counts in the signals, the matrices of both
+    rounds and the scores; each node in its vectors, their sums and its beliefs.
+    """
+    width = min(features, RANK)
+    of_edge = 165 if features else 145
+    return of_edge * edges + (8 * width + 4 * features + 8 * classes) * nodes
+
+
+def training_bytes(
+    nodes: int, edges: int, features: int, width: int, *, on_gpu: bool = False
+) -> int:
+    """Bytes that an epoch adds to the graph and its features.
+
+    `width` is the number of columns that messages have, all heads together. An edge
+    counts in the slots of its gate, by target and by source; a GPU has fewer of them.
+    """
+    of_edge = 28 if on_gpu else 44
+    return of_edge * edges + (4 * features + 24 * width) * nodes
+
+
+def _number(path: str) -> int | None:
+    """The number in a file of the system; None if there is no file, or no number."""
+    try:
+        text = Path(path).read_text().split()[0]
+    except (OSError, IndexError):
+        return None
+    return int(text) if text.isdigit() else None
+
+
+def available(device: str | torch.device = "cpu") -> int | None:
+    """Bytes that this process can still take on a device; None where nothing tells.
+
+    On a CPU the least of what the machine has left, swap included, and of what the
+    limits of the container and of the process leave.
+    """
+    device = torch.device(device)
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        reserved = torch.cuda.memory_reserved(device)
+        return free + reserved - torch.cuda.memory_allocated(device)
+    if device.type != "cpu":
+        return None
+    found = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        left = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines}
+        found.append(left["MemAvailable"] + left["SwapFree"])
+    except (OSError, KeyError, ValueError):
+        if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        most, taken = (_number(f"/sys/fs/cgroup/{name}") for name in (limit, used))
+        if most is not None and taken is not None:
+            found.append(max(most - taken, 0))
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = _number("/proc/self/statm")
+        if most != resource.RLIM_INFINITY and pages is not None:
+            found.append(max(most - pages * os.sysconf("SC_PAGE_SIZE"), 0))
+    except ImportError:
+        pass
+    return min(found, default=None)
+
+
+def check_memory(
+    nodes: int,
+    edges: int,
+    of_nodes: int,
+    needed: int,
+    *,
+    doing: str,
+    instead: str,
+    device: str | torch.device = "cpu",
+) -> None:
+    """Refuse what surely does not fit, and say how many edges would.
+
+    Of the bytes `needed`, `of_nodes` do not depend on the edges. `doing` begins the
+    sentence and `instead` ends it.
+    """
+    left = available(device)
+    if left is None or needed <= left:
+        return
+    most = edges * max(left - of_nodes, 0) // max(needed - of_nodes, 1)
+    fits = (
+        f"of so many nodes about {most:,} edges fit" if most else "its nodes do not fit"
+    )
+    raise ValueError(
+        f"{doing} {edges:,} edges between {nodes:,} nodes takes about"
+        f" {needed / GIB:.1f} GiB of memory, and {left / GIB:.1f} GiB are free;"
+        f" {fits}: {instead}."
+    )
+
+
+def check_judging(nodes: int, edges: int, features: int, classes: int) -> None:
+    """Refuse to judge a graph that does not fit in the memory that is free."""
+    check_memory(
+        nodes,
+        edges,
+        judging_bytes(nodes, 0, features, classes),
+        judging_bytes(nodes, edges, features, classes),
+        doing="Judging",
+        instead="judge a part of the graph, leave out feature columns, take a machine"
+        " with more memory, or train with `scorer` additive, which judges nothing",
+    )
+
+
+def check_training(
+    nodes: int, edges: int, features: int, width: int, device: str | torch.device
+) -> None:
+    """Refuse to train on a graph that does not fit in the memory of a device."""
+    on_gpu = torch.device(device).type == "cuda"
+    check_memory(
+        nodes,
+        edges,
+        training_bytes(nodes, 0, features, width, on_gpu=on_gpu),
+        training_bytes(nodes, edges, features, width, on_gpu=on_gpu),
+        doing="Training on",
+        instead="make `hidden` smaller, leave out feature columns, train on samples of"
+        " neighbours (`SGATConv` with PyG's `NeighborLoader`), or take a device with"
+        " more memory",
+        device=device,
+    )
