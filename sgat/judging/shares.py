@@ -134,7 +134,9 @@ def fit_prior(score: Array, traits: Array) -> Array:
     Unlike edges (score below the quantile LOW of pairs) are nearly all wrong, and of
     the wrong ones a share of LOW is unlike: a logistic regression of being unlike.
     """
-    z, is_low = _sample(score, traits, ndtri(LOW))
+    some = slice(None, None, max(len(score) // EDGES, 1))
+    z = np.column_stack([np.ones(len(score[some])), traits[some]])
+    is_low = score[some] < ndtri(LOW)
 
     def loss(weight: Array) -> tuple[float, Array]:
         odds = expit(z @ weight)
@@ -150,13 +152,6 @@ def fit_prior(score: Array, traits: Array) -> Array:
     found = minimise(loss, np.r_[-2.0, np.zeros(traits.shape[1])])
     odds: Array = by_rows(lambda part: found[0] + part @ found[1:], traits)
     return odds
-
-
-def _sample(score: Array, traits: Array, limit: float) -> tuple[Array, Array]:
-    """Traits of some edges after a column of ones, and whether each is below."""
-    sample = slice(None, None, max(len(score) // EDGES, 1))
-    z = np.column_stack([np.ones(len(score[sample])), traits[sample]])
-    return z, score[sample] < limit
 
 
 def likelihood(score: Array, prior: Array) -> Array:
