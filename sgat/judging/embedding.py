@@ -23,7 +23,7 @@ DENSE = 0.5
 """Share of entries that are not 0 from which features are no bag of words."""
 POWER_STEPS = 4
 SMALLEST = 1e-30
-"""Largest entry of a column or row that counts as 0 throughout."""
+"""Entries up to this count as 0 where all of a column, or a row, are as small."""
 ENTRIES_AT_ONCE = 1 << 18
 """Entries of sparse features that are worked on together."""
 
@@ -96,19 +96,14 @@ def _scaling(x: Features) -> tuple[Tensor, Tensor]:
             return -share.log(), torch.zeros_like(share)
     rows = _dense(x).float()
     # Squares of very large entries are no numbers in single precision.
-    size = _largest(rows, 0)
+    low, high = rows.aminmax(dim=0)
+    size = torch.maximum(high, -low)
     rows = rows / size
     std = rows.std(dim=0, correction=0)
     # A column that never changes, to rounding, says nothing.
     is_live = (size > SMALLEST) & (std > 1e-6)
     scale = torch.where(is_live, 1 / std / size, 0.0)
     return scale, torch.where(is_live, rows.mean(dim=0) / std, 0.0)
-
-
-def _largest(rows: Tensor, dim: int) -> Tensor:
-    """The largest absolute entry along a dimension; no copy of the rows is made."""
-    low, high = rows.aminmax(dim=dim)
-    return torch.maximum(high, -low)
 
 
 def _num_filled(x: Features) -> Tensor:
@@ -128,21 +123,16 @@ class _UnitRows:
     def __init__(self, x: Features, scale: Tensor, offset: Tensor) -> None:
         self.rows: Features
         if isinstance(x, SparseFeatures) and not bool(offset.any()):
-            largest = x.value.new_zeros(len(x))
-            largest.scatter_reduce_(0, x.row, x.value.abs(), "amax")
-            parts = x.value / largest.clamp(min=SMALLEST)[x.row]
-            value = parts.float() * scale[x.column]
+            value = x.value.double() * scale[x.column]
             squares = dataclasses.replace(x, value=value.square())
             total = _times(squares, value.new_ones(x.num_columns, 1)).squeeze(1)
-            length = total.sqrt().clamp(min=1e-12)
-            self.rows = dataclasses.replace(x, value=value / length[x.row])
+            length = total.sqrt().clamp(min=SMALLEST)
+            self.rows = dataclasses.replace(x, value=(value / length[x.row]).float())
         else:
-            rows = _dense(x).float()
-            if not bool(offset.any()):
-                rows = rows / _largest(rows, 1).clamp(min=SMALLEST)[:, None]
-            rows = rows * scale
-            rows -= offset
-            self.rows = F.normalize(rows, dim=1)
+            # A bag of words is not scaled to size, so its squares need more digits.
+            kind = torch.float if bool(offset.any()) else torch.double
+            rows = _dense(x).to(kind) * scale - offset
+            self.rows = F.normalize(rows, dim=1, eps=SMALLEST).float()
 
     def times(self, weight: Tensor) -> Tensor:
         """Rows times a matrix [K, R], [N, R]."""

@@ -70,12 +70,13 @@ PRIOR_EDGES = 3.0
 """As if so many more edges were real: few edges prove little."""
 REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
 """Integral of f(t) e^t over t < 0."""
+UNUSUAL = 0.49
+"""Standard deviation of log κ from graph to graph."""
 USEFUL = 1.95, 2.1
-"""m up to which real edges look too much like swapped pairs to tell of wrong edges that
-follow degree, and from which they tell."""
+"""m up to which real edges look like swapped pairs, and from which they do not."""
 AGREE = 1 / 3, 2 / 3
-"""Share by pairs of any nodes over that by swapped pairs, where those do not tell:
-below, real edges look like pairs, and above, there are wrong edges."""
+"""Share by pairs of any nodes over that by swapped pairs, where real edges look like
+those: below, both show wrong edges of their own, and above, the same ones."""
 LEAST_SHARE = 0.003
 """Share that orders the edges of a graph in which nothing seems wrong."""
 HIGHEST_PRIOR = 1.5
@@ -133,7 +134,9 @@ def fit_prior(score: Array, traits: Array) -> Array:
     Unlike edges (score below the quantile LOW of pairs) are nearly all wrong, and of
     the wrong ones a share of LOW is unlike: a logistic regression of being unlike.
     """
-    z, is_low = _sample(score, traits, ndtri(LOW))
+    some = slice(None, None, max(len(score) // EDGES, 1))
+    z = np.column_stack([np.ones(len(score[some])), traits[some]])
+    is_low = score[some] < ndtri(LOW)
 
     def loss(weight: Array) -> tuple[float, Array]:
         odds = expit(z @ weight)
@@ -149,13 +152,6 @@ def fit_prior(score: Array, traits: Array) -> Array:
     found = minimise(loss, np.r_[-2.0, np.zeros(traits.shape[1])])
     odds: Array = by_rows(lambda part: found[0] + part @ found[1:], traits)
     return odds
-
-
-def _sample(score: Array, traits: Array, limit: float) -> tuple[Array, Array]:
-    """Traits of some edges after a column of ones, and whether each is below."""
-    sample = slice(None, None, max(len(score) // EDGES, 1))
-    z = np.column_stack([np.ones(len(score[sample])), traits[sample]])
-    return z, score[sample] < limit
 
 
 def likelihood(score: Array, prior: Array) -> Array:
@@ -289,6 +285,15 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     return LowEnd(by_traits, float(np.exp(found[-1])), trust, separation)
 
 
+def mistaken(tail: float, number: int, spreads: float = 1.0) -> float:
+    """Share that would count as wrong if κ were so many spreads above what it seems.
+
+    In a graph of few edges κ may be farther off.
+    """
+    off = spreads * UNUSUAL * (1 + FEW_EDGES / number)
+    return 2 * REAL_LOW * tail * float(np.expm1(off))
+
+
 def between(value: float, bounds: tuple[float, float]) -> float:
     """0 up to the lower bound, 1 from the upper one on, a line between."""
     low, high = bounds
@@ -337,13 +342,14 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
     return prior + shift
 
 
-def with_doubt(wrong: Array, number: float) -> Array:
+def with_doubt(wrong: Array, number: float, odd: float = ODD) -> Array:
     """P(wrong) of which this number is wrong, where some real edges look wrong, [E].
 
-    The fewer edges are wrong, the likelier one that looks wrong is a real one.
+    The fewer edges are wrong, the likelier one that looks wrong is a real one: so are
+    the share `odd` of them, at least `ODD`.
     """
     share = number / len(wrong)
-    most = share / (share + ODD)
+    most = share / (share + max(odd, ODD))
     odds = logit(wrong.clip(1e-12, 1 - 1e-12))
     shift = with_share(-odds, np.zeros(len(odds)), number / most)
     found: Array = most * expit(odds + shift)

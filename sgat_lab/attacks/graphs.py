@@ -3,7 +3,8 @@
     More/NAME.npz        edges, y, CSR features, and role [splits, N] if it has splits
     Attacked/NAME.npz    edges_clean, edges_metattack_RATE, train, val, test
 
-Each undirected edge is there once. Features stay as they are stored.
+A path `DIR/NAME.npz` or `DIR/attacked-NAME.npz` stands for such a file elsewhere. Each
+undirected edge is there once. Features stay as they are stored; there may be none.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from sgat.data.arrays import from_arrays
 from sgat.data.fetch import data_root
 from sgat.data.node_data import NodeData
 from sgat.data.splits import random_per_class
-from sgat.data.synthetic import inject
+from sgat_lab.attacks import noise
 
 ATTACKED = "attacked-"
 """Prefix of the name of a graph in `Attacked`."""
 METATTACK = "metattack"
 CLEAN = "clean"
-KINDS = (CLEAN, "random", "cross-class", "hub", METATTACK)
+KINDS = (CLEAN, *noise.INJECTED, METATTACK)
+"""What graphs are judged with unless told otherwise."""
+ALL_KINDS = (CLEAN, *noise.KINDS, METATTACK)
+FILE = ".npz"
 RATES = (0.1, 0.5, 1.0)
 """Edges to add, as a share of those there are."""
 ATTACK_RATES = (0.05, 0.1, 0.15, 0.2, 0.25)
@@ -48,6 +52,25 @@ class NoisyGraph(NamedTuple):
 
     data: NodeData
     wrong: Tensor
+
+
+def _path(name: str, root: Path) -> Path:
+    """The file of a graph, by a path or by its name."""
+    if name.endswith(FILE):
+        return Path(name)
+    if is_attacked(name):
+        return root / "Attacked" / f"{name.removeprefix(ATTACKED)}{FILE}"
+    return root / "More" / f"{name}{FILE}"
+
+
+def is_attacked(name: str) -> bool:
+    """Whether a graph, by its name or path, comes with the edges of an attack."""
+    return Path(name).name.startswith(ATTACKED)
+
+
+def shown_name(name: str) -> str:
+    """The name of a graph, without the folder and the end of a path."""
+    return Path(name).stem if name.endswith(FILE) else name
 
 
 def _arrays(path: Path, root: Path) -> Any:
@@ -85,27 +108,27 @@ def _drawn_split(y: Any, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def read_more(name: str, *, seed: int = 0, root: str | None = None) -> NodeData:
-    """A graph of `More`, with its split of number `seed`, or one that is drawn.
+    """A file of `More`, with its split of number `seed`, or one that is drawn.
 
     Raises:
         ValueError: If there is no such file.
     """
     folder = data_root(root)
-    arrays = _arrays(folder / "More" / f"{name}.npz", folder)
+    arrays = _arrays(_path(name, folder), folder)
     if "role" in arrays:
         role = torch.from_numpy(arrays["role"][seed % len(arrays["role"])])
         masks = tuple(role == number for number in range(3))
     else:
         masks = _drawn_split(arrays["y"], seed)
     roles = dict(zip(("train", "val", "test"), masks, strict=True))
-    return _data(arrays, arrays["edges"], name, **roles)
+    return _data(arrays, arrays["edges"], shown_name(name), **roles)
 
 
 def read_attacked(name: str, rate: float = 0.0, root: str | None = None) -> NoisyGraph:
     """The largest component of a graph under metattack, with Pro-GNN's split.
 
     Args:
-        name: Cora or Citeseer in small letters.
+        name: That of a file of `Attacked`, or a path.
         rate: One of `ATTACK_RATES`, or 0 for the clean graph.
         root: Folder of the data sets.
 
@@ -113,7 +136,8 @@ def read_attacked(name: str, rate: float = 0.0, root: str | None = None) -> Nois
         ValueError: If there is no such file, or no such rate in it.
     """
     folder = data_root(root)
-    arrays = _arrays(folder / "Attacked" / f"{name}.npz", folder)
+    name = name if is_attacked(name) else ATTACKED + name
+    arrays = _arrays(_path(name, folder), folder)
     which = f"edges_metattack_{rate:g}" if rate else "edges_clean"
     if which not in arrays:
         raise ValueError(
@@ -121,7 +145,7 @@ def read_attacked(name: str, rate: float = 0.0, root: str | None = None) -> Nois
             f" {', '.join(f'{known:g}' for known in ATTACK_RATES)}."
         )
     roles = {role: arrays[role].astype(np.int64) for role in ("train", "val", "test")}
-    data = _data(arrays, arrays[which], ATTACKED + name, **roles)
+    data = _data(arrays, arrays[which], shown_name(name), **roles)
     clean = np.sort(arrays["edges_clean"].astype(np.int64), axis=0)
     known = torch.from_numpy(clean[0] * data.num_nodes + clean[1])
     src, dst = data.graph.src, data.graph.dst
@@ -131,7 +155,7 @@ def read_attacked(name: str, rate: float = 0.0, root: str | None = None) -> Nois
 
 def has_kind(name: str, kind: str) -> bool:
     """Whether a graph has this kind of wrong edges: metattack is in files alone."""
-    return kind == CLEAN or (kind == METATTACK) == name.startswith(ATTACKED)
+    return kind == CLEAN or (METATTACK in kind.split("+")) == is_attacked(name)
 
 
 def noisy_graph(
@@ -140,9 +164,9 @@ def noisy_graph(
     """A graph by its name, with wrong edges of a kind.
 
     Args:
-        name: A named data set of one graph, a file of `More`, or one of `Attacked` with
-            "attacked-" before its name.
-        kind: One of `KINDS`.
+        name: A named data set of one graph, a file of `More`, one of `Attacked` with
+            "attacked-" before its name, or a path to such a file.
+        kind: One of `ALL_KINDS`, or several joined by +, each at the full rate.
         rate: Number of edges to add, as a share of those there are.
         seed: Of the split and of the edges.
         root: Folder of the data sets.
@@ -150,16 +174,18 @@ def noisy_graph(
     Raises:
         ValueError: If there is no such graph.
     """
-    if name.startswith(ATTACKED):
-        stem = name.removeprefix(ATTACKED)
-        return read_attacked(stem, 0.0 if kind == CLEAN else rate, root)
-    if name in names():
+    kinds = [part for part in kind.split("+") if part not in (CLEAN, METATTACK)]
+    if is_attacked(name):
+        data, wrong = read_attacked(name, 0.0 if kind == CLEAN else rate, root)
+    elif name in names():
         data, *others = load(name, seed=seed, root=root)
         if others:
             raise ValueError(f"{name!r} has several graphs; choose a single one.")
+        wrong = torch.zeros(data.graph.num_edges, dtype=torch.bool)
     else:
         data = read_more(name, seed=seed, root=root)
-    if kind == CLEAN:
-        return NoisyGraph(data, torch.zeros(data.graph.num_edges, dtype=torch.bool))
-    made = inject(data, kind, rate, seed)  # type: ignore[arg-type]  # checked there
-    return NoisyGraph(made.data, made.added)
+        wrong = torch.zeros(data.graph.num_edges, dtype=torch.bool)
+    right = data.graph.keys[~wrong]
+    if kinds:
+        data = noise.add(data, "+".join(kinds), rate, seed)
+    return NoisyGraph(data, ~torch.isin(data.graph.keys, right))

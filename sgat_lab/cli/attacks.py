@@ -37,8 +37,8 @@ app.add_typer(attacks, name="attacks")
 def judge(
     graphs: list[str] = typer.Argument(
         None,
-        help="Named data sets, files of More, and attacked-NAME for files of Attacked"
-        f" \\[{' '.join(GRAPHS)}].",
+        help="Named data sets, files of More, attacked-NAME for files of Attacked, and"
+        f" paths to such files \\[{' '.join(GRAPHS)}].",
     ),
     kinds: str = typer.Option("", help="Kinds of wrong edges, with commas \\[all]."),
     rates: str = typer.Option("", help="Rates of wrong edges, with commas \\[all]."),
@@ -68,6 +68,7 @@ def judge(
     with counting("starting", quiet=quiet):
         from sgat_lab.attacks import rows, verdicts
         from sgat_lab.attacks.graphs import (
+            ALL_KINDS,
             ATTACK_RATES,
             CLEAN,
             KINDS,
@@ -75,11 +76,14 @@ def judge(
             RATES,
             has_kind,
             noisy_graph,
+            shown_name,
         )
 
     root = None if data_root is None else str(data_root)
     wanted = comma_list(kinds) or KINDS
-    check_known(wanted, KINDS, "kinds")
+    check_known(
+        (part for kind in wanted for part in kind.split("+")), ALL_KINDS, "kinds"
+    )
     given = _numbers(rates)
     cases = [
         (name, kind, rate, number)
@@ -95,7 +99,7 @@ def judge(
             shown = f"{name}, {kind} {rate:g}, seed {number}"
             print(f"judge: {done + 1} of {len(cases)}: {shown}", file=sys.stderr)
         graph = noisy_graph(name, kind, rate, seed=number, root=root)
-        case = (name, kind, rate, "yes" if labels else "no", number)
+        case = (shown_name(name), kind, rate, "yes" if labels else "no", number)
         row = dict(zip(JUDGE_CASE, case, strict=True))
         row |= verdicts.measure(
             graph, labels=labels, with_auto_encoder=auto_encoder, seed=number

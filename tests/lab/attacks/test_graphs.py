@@ -73,6 +73,31 @@ def test_metattack_is_in_attacked_files_alone():
     assert has_kind("cora", "clean") and has_kind("attacked-cora", "clean")
 
 
+def test_a_file_elsewhere_is_given_by_its_path(root, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for found, wanted in (
+        ("More/plain.npz", "mine.npz"),
+        ("Attacked/cora.npz", "attacked-mine.npz"),
+    ):
+        (tmp_path / found).rename(elsewhere / wanted)
+    mine = noisy_graph(f"{elsewhere}/mine.npz", "spam", 0.1)
+    assert mine.data.name == "mine" and bool(mine.wrong.any())
+    attacked = noisy_graph(f"{elsewhere}/attacked-mine.npz", "metattack", 0.25)
+    assert attacked.data.name == "attacked-mine" and bool(attacked.wrong.any())
+    with pytest.raises(ValueError, match=r"no graph 'moon': .*moon.npz does not exist"):
+        noisy_graph(f"{elsewhere}/moon.npz", "clean", 0.0, root=root)
+
+
+def test_kinds_joined_by_plus_come_on_top_of_an_attack(root):
+    attacked = noisy_graph("attacked-cora", "metattack", 0.25, root=root)
+    more = noisy_graph("attacked-cora", "metattack+random", 0.25, root=root)
+    added = int(more.wrong.sum()) - int(attacked.wrong.sum())
+    assert added == 2 * round(0.25 * attacked.data.graph.num_edges / 2)
+    assert has_kind("attacked-cora", "metattack+random")
+    assert not has_kind("cora", "metattack+random") and has_kind("cora", "random+hub")
+
+
 def test_what_is_not_there_is_named(root):
     with pytest.raises(ValueError, match=r"no graph 'moon': .*plain, .*attacked-cora"):
         read_more("moon", root=root)
