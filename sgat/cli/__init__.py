@@ -130,7 +130,7 @@ def say(text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """The text with control characters, of names and ids, as escapes like `\\x1b`."""
+    """The text with escapes in place of what a terminal would obey, in names or ids."""
     return "".join(
         repr(sign)[1:-1] if category(sign)[0] == "C" and sign not in "\n\t" else sign
         for sign in text

@@ -199,8 +199,8 @@ def check(graphs: Sequence[NodeData]) -> None:
     if not first.is_multilabel and bool((labels == labels[0]).all()):
         raise ValueError(
             f"All training nodes of {first.name!r} have the class"
-            f" {str(first.classes[int(labels[0])])!r}, so there is nothing to tell apart;"
-            " label nodes of other classes too, or choose another split."
+            f" {str(first.classes[int(labels[0])])!r}, so there is nothing to tell"
+            " apart; label nodes of other classes too, or choose another split."
         )
 
 

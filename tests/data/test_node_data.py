@@ -62,8 +62,14 @@ def spoiled(**changes):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("nan", "must be finite and at most 1e+15 in size, got nan at node 3, column 5."),
-        ("inf", "must be finite and at most 1e+15 in size, got inf at node 0, column 2."),
+        (
+            "nan",
+            "must be finite and at most 1e+15 in size, got nan at node 3, column 5.",
+        ),
+        (
+            "inf",
+            "must be finite and at most 1e+15 in size, got inf at node 0, column 2.",
+        ),
         ("label", "must be a class 0 to 2, or -1 for no label, got 3 at node 7."),
         ("label below", "or -1 for no label, got -2 at node 7."),
         ("rows", "`x` of 'data' must have one row for each of the 211 nodes"),

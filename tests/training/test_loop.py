@@ -287,7 +287,9 @@ def test_diverging_training_says_so():
 
 
 @pytest.mark.parametrize("select", ["best", "last"])
-def test_the_last_good_model_survives_a_loss_that_is_no_number(select, tmp_path, caplog):
+def test_the_last_good_model_survives_a_loss_that_is_no_number(
+    select, tmp_path, caplog
+):
     config = TrainConfig(epochs=9, select=select, checkpoint_every=2)
     path = tmp_path / "state.safetensors"
     whole = Training([block_graph()], SMALL, dataclasses.replace(config, epochs=3))
