@@ -4,7 +4,9 @@ Each case is a function of its seed. `run` reads it, and where that works, check
 was read, writes it in another format and reads it again.
 """
 
+import contextlib
 import dataclasses
+import functools
 import io
 import json
 import random
@@ -78,8 +80,23 @@ class Made:
 
     def values(self, size: int) -> tuple[str, list[Any]]:
         """The cells of a column, mostly of one kind, and the kind."""
-        kind = self.one("int", "int", "float", "word", "class", "any", "bool", "date")
-        kinds: dict[str, Callable[[], Any]] = {
+        kinds = [
+            "int",
+            "int",
+            "int",
+            "float",
+            "class",
+            "class",
+            "word",
+            "any",
+            "bool",
+            "date",
+            "near",
+            "near",
+        ]
+        kind = self.draw.choice(kinds)
+        draws: dict[str, Callable[[], Any]] = {
+            "near": lambda: self.draw.gauss(0, 1),
             "int": lambda: self.draw.randrange(-2, 9),
             "float": lambda: self.draw.choice(NUMBERS),
             "word": lambda: self.draw.choice(WORDS),
@@ -88,10 +105,15 @@ class Made:
             "bool": lambda: self.odd(0.5),
             "date": lambda: self.one("2024-01-31", "2023-12-01", None),
         }
-        found = [kinds[kind]() for _ in range(size)]
+        found = [draws[kind]() for _ in range(size)]
         if self.odd(0.1) and found:
             found[self.draw.randrange(size)] = self.draw.choice([*WORDS, *NUMBERS])
         return kind, found
+
+    @functools.cached_property
+    def known(self) -> list[Any]:
+        """The ids of the nodes of a case."""
+        return self.ids(self.draw.randrange(1, 12))
 
     def ids(self, size: int) -> list[Any]:
         form = self.one(int, int, str, "n{}".format, "{:03}".format)
@@ -100,7 +122,7 @@ class Made:
     def columns(self, kind: str) -> dict[str, list[Any]]:
         """The columns of an edge table or a node table."""
         size = self.one(0, 1, 2, 5, 7, 30, 300 if self.odd(0.1) else 11)
-        ids = self.ids(max(self.draw.randrange(9), 1))
+        ids = self.known if self.odd(0.95) else self.ids(7)
         if kind == "nodes":
             table: dict[str, list[Any]] = {"id": ids}
             size = len(ids)
@@ -113,7 +135,8 @@ class Made:
             if self.odd(0.3):
                 table["weight"] = [self.one(0, 0.5, 1, 2, 1e-39) for _ in range(size)]
         for _ in range(self.one(0, 1, 1, 2, 4)):
-            table[self.draw.choice(NAMES)] = self.values(size)[1]
+            names = NAMES if self.odd(0.1) else ["f", "g", "h"]
+            table[self.draw.choice(names)] = self.values(size)[1]
         if self.odd(0.05):
             del table[self.draw.choice(list(table))]
         return table
@@ -144,7 +167,7 @@ class Made:
         except (pa.ArrowException, TypeError, OverflowError):
             column = pa.array([None if v is None else str(v) for v in values])
         kind = self.one(
-            *[None] * 6,
+            *[None] * 40,
             *(pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.decimal128(9, 2)),
             *(
                 pa.large_string(),
@@ -201,7 +224,7 @@ class Made:
 
     def array(self, values: list[Any]) -> Any:
         array = np.array(values)
-        kind = self.one(None, None, None, *DTYPES)
+        kind = self.one(*[None] * 40, *DTYPES)
         if kind is not None:
             try:
                 with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -325,16 +348,16 @@ class Made:
 
     def options(self) -> FileOptions:
         found: dict[str, Any] = {
-            "label": self.one(None, "y", "y", "f"),
-            "weight": self.one(None, None, "weight", "g"),
+            "label": self.one(None, "y", "y"),
             "fill_missing": self.one(None, "mean", "zero"),
             "standardise": self.odd(0.3),
             "undirected": self.odd(0.3),
             "unknown_category": self.one("refuse", "zero"),
             "drop": self.one((), (), ("f",), ("g", "h")),
-            "categorical": self.one((), (), ("f",), ("h",)),
-            "split_column": self.one(None, None, None, "split", "g"),
+            "categorical": self.one((), (), ("f",), ("f", "g", "h")),
         }
+        if self.odd(0.15):
+            found[self.one("label", "weight", "split_column")] = self.one("f", "g", "h")
         if self.odd(0.1):
             found |= {"label": None, "labels": self.one(("f",), ("f", "g"))}
         return FileOptions(**found)
@@ -401,7 +424,7 @@ def make_and_read(seed: int, folder: Path) -> str:
             _check_graph(made, edges, nodes, folder)
     except ValueError as error:
         told = str(error)
-        if not told or ("\n" in told and not any("\n" in w and w in told for w in WORDS)):
+        if not told or "\n" in told:
             raise Broken(f"no sentence: {told!r}") from error
         return f"{kind}: refused"
     except OSError as error:
@@ -419,10 +442,8 @@ def _check_graph(made: Made, edges: Path, nodes: Path | None, folder: Path) -> N
     assert len(data.node_ids) == data.num_nodes == len(set(data.node_ids.tolist()))
     assert bool((data.y < max(data.num_classes, 1)).all())
     if data.num_classes and bool(data.train.any()):
-        try:
+        with contextlib.suppress(ValueError):
             check([data])
-        except ValueError as error:
-            assert "\n" not in str(error) or made is not None
     format = made.one(*FORMATS)
     path, other = folder / f"again.{format}", folder / "again-nodes.parquet"
     try:
