@@ -15,7 +15,7 @@ DGL_TORCH ?= 2.13.0
 JOBS ?= 2
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
-.PHONY: help install demo test test-promises test-all lint types bench bench-dgl bench-gpu clean
+.PHONY: help install demo test test-promises test-all lint types audit bench bench-dgl bench-gpu clean
 
 help: ## Show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -60,6 +60,10 @@ lint: $(TOOLS) ## Check format and style: seconds
 
 types: $(TOOLS) ## Check types: minutes the first time
 	$(BIN)/mypy
+
+audit: $(TOOLS) ## Look up known faults of what is installed; asks a public database
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --skip-editable
 
 bench: $(TOOLS) ## Time layers, trainings and sizes on the CPU beside their peers, and draw
 	$(BIN)/python -m benchmarks.ops

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from sgat.graph.compressed_rows import by_column, entry_rows, once, pointers, to_scipy
 
 NARROW = 16
+LARGEST_FEATURE = 1e15
+"""Size of a feature beyond which sums of squares are no numbers in float32."""
 
 
 def product(x: Tensor, weight: Tensor) -> Tensor:

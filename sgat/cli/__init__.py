@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
+from unicodedata import category
 
 import typer
 
@@ -18,6 +19,8 @@ VERBS = (
 """The modules of this package, in the order of the help; importing one adds its
 commands to `app`."""
 
+LONGEST = 1000
+"""Characters of an error beyond which its middle is left out."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 OUT_OF_MEMORY = (
@@ -53,6 +56,10 @@ class _Notes(logging.StreamHandler[Any]):
         """Write one note."""
         self.setStream(sys.stderr)
         super().emit(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The note, without what a terminal would obey."""
+        return plain(super().format(record))
 
 
 def _show_version(wanted: bool) -> None:
@@ -108,7 +115,7 @@ def run_app(
         is_known = not isinstance(error, RuntimeError) or _is_out_of_memory(error)
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
-        print(f"error: {as_options(app, _sentence(error), given)}", file=sys.stderr)
+        say(f"error: {shortened(as_options(app, _sentence(error), given))}")
         return 1
     finally:
         root.removeHandler(notes)
@@ -117,7 +124,27 @@ def run_app(
 
 def show(record: Any, text: str, *, as_json: bool, indent: int | None = 2) -> None:
     """Print a result: as text for people, or as JSON for machines."""
-    typer.echo(json.dumps(record, indent=indent) if as_json else text)
+    typer.echo(json.dumps(record, indent=indent) if as_json else plain(text))
+
+
+def say(text: str) -> None:
+    """Print something besides the result."""
+    print(plain(text), file=sys.stderr)
+
+
+def plain(text: str) -> str:
+    """The text with escapes in place of what a terminal would obey, in names or ids."""
+    return "".join(
+        repr(sign)[1:-1] if category(sign)[0] == "C" and sign not in "\n\t" else sign
+        for sign in text
+    )
+
+
+def shortened(sentence: str) -> str:
+    """A sentence that quotes a very long value, without the middle of it."""
+    if len(sentence) <= LONGEST:
+        return sentence
+    return f"{sentence[: LONGEST // 2]} … {sentence[-LONGEST // 2 :]}"
 
 
 def as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str:

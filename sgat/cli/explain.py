@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sgat.cli import app
+from sgat.cli import app, plain
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
 from sgat.cli.progress import counting
 
@@ -99,7 +99,7 @@ def explain(
         show(Console(width=width, markup=False, highlight=False))
         written = [str(path) for path in (out, picture) if path is not None]
         if written:
-            typer.echo(f"\nwritten to {', '.join(written)}")
+            typer.echo(plain(f"\nwritten to {', '.join(written)}"))
 
 
 def write_table(table: Any, path: Path) -> None:

@@ -1,13 +1,12 @@
 """`sgat fit`: train on a data set or on files, and write a run folder."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from sgat.cli import INTERRUPTED, app, as_options, show
+from sgat.cli import INTERRUPTED, app, as_options, say, show
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
 from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
@@ -92,16 +91,13 @@ def fit(
                 )
         except KeyboardInterrupt:
             if folder.is_under_way:
-                print(f"interrupted; {go_on(folder.path, pruned)}", file=sys.stderr)
+                say(f"interrupted; {go_on(folder.path, pruned)}")
             raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         for note in outcome.notes:
-            print(f"note: {as_options(app, note, ['fit'])}", file=sys.stderr)
+            say(f"note: {as_options(app, note, ['fit'])}")
     if outcome.summary is None:
-        print(
-            f"interrupted after epoch {outcome.epochs}; {go_on(folder.path, pruned)}",
-            file=sys.stderr,
-        )
+        say(f"interrupted after epoch {outcome.epochs}; {go_on(folder.path, pruned)}")
         raise typer.Exit(INTERRUPTED)
     text = describe(outcome.summary, outcome.files)
     show(outcome.summary, text, as_json=as_json)

@@ -1,12 +1,11 @@
 """`sgat prune`: remove edges from a table, with a finished run or as it was judged."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from sgat.cli import app, as_options, show
+from sgat.cli import app, as_options, say, show
 from sgat.cli.options import JSON, PANELS, QUIET, Given, option, with_settings
 from sgat.cli.progress import counting, stage_progress
 from sgat.config import FileOptions
@@ -67,7 +66,7 @@ def prune(
 
         summary = prune_run(asked, stages.tell, watch)
     for note in summary["notes"]:
-        print(f"note: {as_options(app, note, ['prune'])}", file=sys.stderr)
+        say(f"note: {as_options(app, note, ['prune'])}")
     show(summary, describe(summary), as_json=as_json)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from sgat.cli import app, show
+from sgat.cli import app, say, show
 from sgat.cli.options import DATA_ROOT, JSON, QUIET
 from sgat.cli.progress import counting
 
@@ -63,10 +62,10 @@ def report(
         written = write_report(opened.content(), path, graph=graph)
     if not quiet:
         for note in written.notes:
-            print(f"note: {note}", file=sys.stderr)
+            say(f"note: {note}")
     show(written.to_dict(), describe(written), as_json=as_json)
     if open_ and not webbrowser.open(path.absolute().as_uri()):
-        print(f"note: no browser could be started; open {path}", file=sys.stderr)
+        say(f"note: no browser could be started; open {path}")
 
 
 def describe(written: Report) -> str:

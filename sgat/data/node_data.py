@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.features import Features, SparseFeatures, concatenate
+from sgat.features import LARGEST_FEATURE, Features, SparseFeatures, concatenate
 from sgat.graph import Graph
 
 ROLES = ("train", "val", "test")
@@ -190,28 +190,36 @@ def check(graphs: Sequence[NodeData]) -> None:
                 f"All graphs must have the same classes: {data.name!r} differs from"
                 f" {first.name!r}."
             )
-    if not any(bool(data.train.any()) for data in graphs):
+    labels = torch.cat([data.y[data.train].cpu() for data in graphs])
+    if not len(labels):
         raise ValueError(
             f"The training set of {first.name!r} is empty: no node is marked as"
             " `train`."
         )
+    if not first.is_multilabel and bool((labels == labels[0]).all()):
+        raise ValueError(
+            f"All training nodes of {first.name!r} have the class"
+            f" {str(first.classes[int(labels[0])])!r}, so there is nothing to tell"
+            " apart; label nodes of other classes too, or choose another split."
+        )
 
 
 def check_features(data: NodeData) -> None:
-    """Refuse features that are not finite, or not one row per node."""
+    """Refuse features that are too large to reckon with, or not one row per node."""
     x = data.x
     if len(x.shape) != 2 or x.shape[0] != data.num_nodes:
         rule = f"have one row for each of the {data.num_nodes} nodes"
         raise _fault(data, "x", rule, f"shape {list(x.shape)}")
     value = x.value if isinstance(x, SparseFeatures) else x
-    bad = ~value.isfinite()
+    bad = ~(value.abs() <= LARGEST_FEATURE)
     if bool(bad.any()):
         place = tuple(bad.nonzero()[0].tolist())
         found = float(value[place])
         if isinstance(x, SparseFeatures):
             place = int(x.row[place]), int(x.column[place])
         where = f"{found} at node {place[0]}, column {place[1]}"
-        raise _fault(data, "x", "be finite", where)
+        rule = f"be finite and at most {LARGEST_FEATURE:g} in size"
+        raise _fault(data, "x", rule, where)
 
 
 def _fault(data: NodeData, argument: str, rule: str, got: str) -> ValueError:

@@ -6,6 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+LARGEST_WEIGHT, SMALLEST_WEIGHT = 1e30, 1e-30
+"""Of float32 with room for sums and quotients; smaller weights count as 0."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -59,14 +62,15 @@ def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
         )
     if not edge_weight.is_floating_point():
         edge_weight = edge_weight.to(torch.get_default_dtype())
-    bad = ~(edge_weight.isfinite() & (edge_weight >= 0))
+    bad = ~((edge_weight >= 0) & (edge_weight <= LARGEST_WEIGHT))
     if bool(bad.any()):
         edge = int(bad.nonzero()[0])
         raise ValueError(
-            f"`edge_weight` must be finite and at least 0,"
+            f"`edge_weight` must be from 0 to {LARGEST_WEIGHT:g},"
             f" got {float(edge_weight[edge])} at edge {edge}."
         )
-    return edge_weight
+    is_nothing = edge_weight < SMALLEST_WEIGHT
+    return edge_weight.masked_fill(is_nothing, 0) if is_nothing.any() else edge_weight
 
 
 def _loop_weights(

@@ -86,7 +86,8 @@ def assemble(template: str, *, has_view: bool = False, **parts: Any) -> str:
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)};"
         " img-src data:; base-uri 'none'; form-action 'none'"
     )
-    own = {"policy": policy, "style": style, **scripts}
+    licences = asset("LICENSES.txt") if has_view else ""
+    own = {"policy": policy, "style": style, "licences": licences, **scripts}
     return _templates().get_template(template).render(**own, **parts)
 
 

@@ -300,7 +300,9 @@ class Epochs:
             if self.has_val:
                 val = metrics.score(found["val"], labels["val"], metric)
                 val_loss = metrics.loss_on(found["val"], labels["val"]).double()
-            is_best = self._select(val)
+            # A model whose scores are no numbers is never selected.
+            is_finite = torch.stack([f.isfinite().all() for f in found.values()]).all()
+            is_best = self._select(val, is_finite)
         share = kept.double() / max(self.num_seen_edges, 1)
         return torch.stack([share, train, val, val_loss, is_best.double()])
 
@@ -327,14 +329,14 @@ class Epochs:
         yield
         bias.copy_(before)
 
-    def _select(self, val: Tensor) -> Tensor:
+    def _select(self, val: Tensor, is_finite: Tensor) -> Tensor:
         """Take over the weights if they are the best so far; a boolean scalar."""
         if self.config.select == "last" or not self.has_val:
-            is_best = torch.ones_like(val, dtype=torch.bool)
+            is_best = is_finite
         else:
             latest = self.config.ties == "latest"
             better = val >= self.best_val if latest else val > self.best_val
-            is_best = better & self._now(self.candidates)
+            is_best = better & is_finite & self._now(self.candidates)
         self.best_val.copy_(torch.where(is_best, val, self.best_val))
         for name, tensor in self.model.state_dict().items():
             best = self.best[name]

@@ -3,12 +3,13 @@
 import contextlib
 import copy
 import dataclasses
+import logging
 import math
 import signal
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
@@ -43,6 +44,8 @@ LARGEST_CAPTURE = 4_000_000
 """Number of edges beyond which an epoch keeps a GPU busy without a captured graph."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that ask for a stop; the second one means what it always does."""
+
+logger = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
@@ -106,7 +109,7 @@ class State(TypedDict):
 
 
 class DivergedError(ValueError):
-    """The loss of a training is no number any more."""
+    """The loss of a training is no number any more, and no epoch gave a model."""
 
 
 class Training:
@@ -155,6 +158,7 @@ class Training:
         self.best_epoch = 0
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
+        self.diverged = ""  # where the loss became no number, in words
         self._num_warm = 0
         self._captured: CapturedEpochs | None = None
 
@@ -176,8 +180,9 @@ class Training:
 
     @property
     def is_done(self) -> bool:
-        """Whether all epochs are done, or patience has run out."""
-        return self.epoch >= self.config.epochs or self.patience.left == 0
+        """Whether all epochs are done, patience has run out, or the loss is lost."""
+        is_over = self.epoch >= self.config.epochs or self.patience.left == 0
+        return is_over or bool(self.diverged)
 
     def run(
         self,
@@ -199,11 +204,13 @@ class Training:
             while not (self.is_done or stop.is_set()):
                 records = self.run_epochs(every - self.epoch % every)
                 due = self.epoch % every == 0 or self.is_done or stop.is_set()
-                if checkpoint_path is not None and due:
+                if checkpoint_path is not None and due and not self.diverged:
                     self.save(checkpoint_path)
                 for record in records:
                     if on_epoch is not None:
                         on_epoch(record)
+        if self.diverged:
+            self._end_early()
         model = self.selected_model()
         return Result(
             model=model,
@@ -229,7 +236,7 @@ class Training:
             self._num_warm += 1
             self._take_snapshot()
         self.seconds += time.perf_counter() - start
-        return [self._record(dict(zip(COLUMNS, row, strict=True))) for row in rows]
+        return self._recorded(dict(zip(COLUMNS, row, strict=True)) for row in rows)
 
     @property
     def _can_replay(self) -> bool:
@@ -237,13 +244,41 @@ class Training:
         is_warm = self._num_warm >= WARM_EPOCHS and self.config.snapshots == 0
         return self.epochs.can_capture and is_small and is_warm
 
-    def _record(self, row: dict[str, float]) -> EpochRecord:
+    def _recorded(self, rows: Iterable[dict[str, float]]) -> list[EpochRecord]:
+        """The records of epochs, up to one whose loss is no number."""
+        before = self.epoch
+        for row in rows:
+            losses = {"loss": row["loss"]}
+            if self.epochs.has_val:
+                losses["validation loss"] = row["val_loss"]
+            for name, loss in losses.items():
+                if not math.isfinite(loss):
+                    where = f"the {name} is {loss} in epoch {self.epoch + 1}"
+                    self.diverged = where + self._not_finite()
+                    return self.records[before:]
+            self._record(row)
+        return self.records[before:]
+
+    def _not_finite(self) -> str:
+        """A clause that names the first weight that is no number, or its gradient."""
+        for name, weight in self.model.named_parameters():
+            for what, tensor in (("gradient of ", weight.grad), ("", weight)):
+                if tensor is not None and not bool(tensor.isfinite().all()):
+                    return f", and the {what}{name} is not finite"
+        return ""
+
+    def _end_early(self) -> None:
+        """Tell that training diverged; an error where no epoch gave a model."""
+        cure = f"lower `lr` (now {self.config.lr})"
+        if not self.best_epoch:
+            raise DivergedError(f"Training diverged: {self.diverged}; {cure}.")
+        logger.warning(
+            "training ended early: %s; the model is that of epoch %d; %s to train on.",
+            *(self.diverged, self.best_epoch, cure),
+        )
+
+    def _record(self, row: dict[str, float]) -> None:
         epoch = self.epoch + 1
-        if not math.isfinite(row["loss"]):
-            raise DivergedError(
-                f"Training diverged: the loss is {row['loss']} in epoch {epoch};"
-                f" lower `lr` (now {self.config.lr})."
-            )
         for share in ("open_share", "kept_share"):
             assert -1e-6 <= row[share] <= 1 + 1e-6, f"{share} is {row[share]}"
         if row.pop("is_best"):
@@ -253,7 +288,6 @@ class Training:
         record = EpochRecord(epoch=epoch, seconds=round(self.seconds, 4), **row)
         self.records.append(record)
         self.patience.see(record)
-        return record
 
     @torch.no_grad()
     def _take_snapshot(self) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from sgat.cli import main, plain
 from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
 from sgat.config import DataConfig
 from sgat.runs.folder import RunFolder
@@ -73,3 +74,25 @@ def test_suffixes_in_any_case_and_none(tmp_path):
     check_suffix("out", tmp_path / "P.CSV", (".csv",))
     with pytest.raises(ValueError, match=r"`--out` must end in \.csv, \.md, got "):
         check_suffix("out", tmp_path / "p.txt", (".md", ".csv"))
+
+
+def test_no_name_or_id_commands_the_terminal(tmp_path, capsys):
+    evil = "\x1b]0;title\x07\x1b[31m\u202e"
+    (tmp_path / f"{evil}.csv").write_text("src,dst\na,b\n")
+    (tmp_path / "e.csv").write_text(f'src,dst,weight\na,"{evil}",1\nb,a,{evil}\n')
+    commands = [
+        ["data", "info", "--edges", f"{tmp_path / evil}.csv"],
+        ["data", "info", "--edges", f"{tmp_path / evil}.none"],
+        ["data", "info", "--edges", f"{tmp_path / 'e.csv'}"],
+    ]
+    for command in commands:
+        main(command)
+        shown = "".join(capsys.readouterr())
+        assert "\\x1b" in shown and not set("\x1b\x07\u202e") & set(shown)
+    assert plain(f"a\tb\n{evil}é") == "a\tb\n\\x1b]0;title\\x07\\x1b[31m\\u202eé"
+
+
+def test_an_error_does_not_repeat_megabytes(tmp_path, capsys):
+    (tmp_path / "e.csv").write_text("src,dst,weight\na,b," + "w" * 10**5 + "\n")
+    assert main(["data", "info", "--edges", str(tmp_path / "e.csv")]) == 1
+    assert len(capsys.readouterr().err) < 1100

@@ -48,6 +48,7 @@ def spoiled(**changes):
         "label": {"y": y.index_fill(0, torch.tensor(7), 3)},
         "label below": {"y": y.index_fill(0, torch.tensor(7), -2)},
         "rows": {"x": x[:-1]},
+        "alone": {"train": data.train & (y == 1)},
         "empty": {"train": torch.zeros_like(data.train)},
         "mask": {"val": data.val.int()},
         "twice": {"val": data.train},
@@ -61,11 +62,18 @@ def spoiled(**changes):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("nan", "`x` of 'data' must be finite, got nan at node 3, column 5."),
-        ("inf", "`x` of 'data' must be finite, got inf at node 0, column 2."),
+        (
+            "nan",
+            "must be finite and at most 1e+15 in size, got nan at node 3, column 5.",
+        ),
+        (
+            "inf",
+            "must be finite and at most 1e+15 in size, got inf at node 0, column 2.",
+        ),
         ("label", "must be a class 0 to 2, or -1 for no label, got 3 at node 7."),
         ("label below", "or -1 for no label, got -2 at node 7."),
         ("rows", "`x` of 'data' must have one row for each of the 211 nodes"),
+        ("alone", "All training nodes of 'data' have the class '1', so there is"),
         ("empty", "The training set of 'data' is empty"),
         ("mask", "`val` of 'data' must be a boolean mask with 211 entries"),
         ("twice", "is in more than one of `train`, `val` and `test`."),

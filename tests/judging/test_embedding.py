@@ -53,6 +53,12 @@ def test_other_features_are_standardised(seed: int):
     assert torch.allclose(z.var(dim=0, correction=0), torch.ones(K), atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [1e-42, 1e-39, 1e-30, 1e-20, 1e15])
+def test_features_of_any_size_give_finite_vectors(size: float, seed: int):
+    x = measures(seed) * size
+    assert bool(fit_embedding(x, 7).vectors(x).isfinite().all())
+
+
 @pytest.mark.parametrize("make", [words, measures])
 def test_rows_are_centred_after_they_have_unit_length(make, seed: int):
     x = make(seed)

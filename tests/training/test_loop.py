@@ -1,4 +1,5 @@
 import dataclasses
+import math
 import os
 import signal
 import threading
@@ -281,10 +282,42 @@ def test_a_graph_without_edges_can_be_trained_on():
 
 
 def test_diverging_training_says_so():
+    with pytest.raises(ValueError, match=r"Training diverged: .* epoch 1.*lower `lr`"):
+        fit([block_graph()], SMALL, TrainConfig(epochs=3, lr=1e38))
+
+
+@pytest.mark.parametrize("select", ["best", "last"])
+def test_the_last_good_model_survives_a_loss_that_is_no_number(
+    select, tmp_path, caplog
+):
+    config = TrainConfig(epochs=9, select=select, checkpoint_every=2)
+    path = tmp_path / "state.safetensors"
+    whole = Training([block_graph()], SMALL, dataclasses.replace(config, epochs=3))
+    expected = whole.run()
+    training = Training([block_graph()], SMALL, config)
+    for _ in range(3):
+        training.run_epochs()
+    name, weight = next(iter(training.model.named_parameters()))
+    with torch.no_grad():
+        weight.view(-1)[0] = torch.nan
+    result = training.run(checkpoint_path=path)
+    assert not result.interrupted and len(result.records) == 3
+    assert result.best_epoch == expected.best_epoch
+    for key, found in result.model.state_dict().items():
+        assert torch.equal(found, expected.model.state_dict()[key])
+    assert f"in epoch 4, and the gradient of {name} is not finite" in caplog.text
+    assert not path.exists()
+
+
+def test_weights_too_small_for_float32_count_as_nothing():
     data = block_graph()
-    huge = torch.full_like(data.x, 1e38)
-    with pytest.raises(ValueError, match=r"Training diverged: .* lower `lr`"):
-        fit([dataclasses.replace(data, x=huge)], SMALL, TrainConfig(epochs=3, lr=1e6))
+    graph = dataclasses.replace(
+        data.graph, weight=torch.full((data.graph.num_edges,), 1e-39)
+    )
+    small = Graph.from_edges(graph.edge_index, data.num_nodes, graph.weight)
+    assert not small.edge_weight.any()
+    result = fit([dataclasses.replace(data, graph=small)], SMALL, TrainConfig(epochs=2))
+    assert math.isfinite(result.records[-1].loss)
 
 
 @pytest.mark.parametrize(

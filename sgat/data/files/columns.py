@@ -37,10 +37,13 @@ def is_number(kind: Any) -> bool:
 
 
 def decoded(column: Any) -> Any:
-    """The column with dictionary codes replaced by what they stand for."""
+    """The column with dictionary codes replaced by what they stand for.
+
+    Strings that are views become plain ones, which alone all functions of Arrow take.
+    """
     if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if column.type == pa.string_view() else column
 
 
 def with_nulls(column: Any) -> Any:

@@ -26,7 +26,7 @@ from sgat.data.files.columns import (
 )
 from sgat.data.files.dates import date_order, days, turns
 from sgat.data.files.source import Source
-from sgat.features import Features, SparseFeatures
+from sgat.features import LARGEST_FEATURE, Features, SparseFeatures
 
 WIDE = 256
 """Number of feature columns from which on sparse storage is considered."""
@@ -228,13 +228,15 @@ def _fit_numbers(
     shift, scale = np.zeros(width), np.ones(width)
     present = ~np.isnan(values)
     count = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, values, 0).sum(axis=0) / count
+    with np.errstate(over="ignore"):
+        mean = np.where(present, values, 0).sum(axis=0) / count
     if options.fill_missing == "mean":
         fill = tuple(mean.tolist())
     if options.standardise:
         filled = np.where(present, values, 0.0 if fill is None else np.array(fill))
         finite = np.where(np.isfinite(filled), filled, 0)
-        shift, scale = finite.mean(axis=0), finite.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift, scale = finite.mean(axis=0), finite.std(axis=0)
         scale[scale == 0] = 1
     return FeatureColumn(
         name, kind, (), tuple(shift.tolist()), tuple(scale.tolist()), fill
@@ -291,21 +293,25 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
         raise source.fault(
             f"must be {column.width} numbers, got {values.shape[1]}.", column.name
         )
-    bad = np.isinf(values) if column.fill is not None else ~np.isfinite(values)
+    is_date = column.kind == "date"
+    if column.fill is not None and not is_date:
+        values = np.where(np.isnan(values), np.array(column.fill), values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = (values - np.array(column.shift)) / np.array(column.scale)
+    bad = ~(np.abs(scaled) <= LARGEST_FEATURE)
+    if is_date and column.fill is not None:
+        bad &= ~np.isnan(values)
     if bad.any():
         row, entry = (int(place) for place in np.argwhere(bad)[0])
         value = values[row, entry]
-        problem = NEEDED if np.isnan(value) else f"must be finite, got {value}."
-        raise source.fault(problem, column.name, row)
-    if column.kind == "date":
-        scaled = (values[:, 0] - column.shift[0]) / column.scale[0]
-        parts = [scaled, *turns(values[:, 0], column.categories)]
-        return np.nan_to_num(np.stack(parts, axis=1)).astype(np.float32)
-    if column.fill is not None:
-        values = np.where(np.isnan(values), np.array(column.fill), values)
-    return np.asarray(
-        (values - np.array(column.shift)) / np.array(column.scale), dtype=np.float32
-    )
+        problem = f"must be finite, got {value}."
+        if np.isfinite(value):
+            problem = f"must be at most {LARGEST_FEATURE:g} in size, got {value}; "
+            problem += "`standardise` scales columns, or divide this one."
+        raise source.fault(NEEDED if np.isnan(value) else problem, column.name, row)
+    if is_date:
+        scaled = np.hstack([scaled, *(t[:, None] for t in turns(values[:, 0], column.categories))])
+    return np.nan_to_num(scaled).astype(np.float32)
 
 
 def _hashed(source: Source, column: FeatureColumn) -> Any:

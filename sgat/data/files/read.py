@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
@@ -29,6 +28,7 @@ from sgat.data.files.node_table import read_nodes
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
+from sgat.graph.edge_list import LARGEST_WEIGHT
 
 EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
 
@@ -252,11 +252,12 @@ def _weight_column(source: Source, options: FileOptions) -> str | None:
 
 
 def _edge_weight(source: Source, name: str) -> Tensor:
-    """The weight of each row, [M]: a finite 32-bit number of at least 0."""
+    """The weight of each row, [M], within the bounds of `Graph`."""
     value = numbers(source, name)
     # NaN fails the comparison too.
-    bad = ~((value >= 0) & (value <= np.finfo(np.float32).max))
-    source.refuse(bad, name, "must be a finite number of at least 0, got {}.")
+    bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))
+    problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
+    source.refuse(bad, name, problem)
     if len(value) and not value.any():
         problem = f"must be above 0 in some row, got 0 in all {len(value):,}."
         raise source.fault(problem, name)
