@@ -1,11 +1,12 @@
-"""Graphs that nobody looked at while the judge was made, as `sgat-lab attacks` reads them.
+"""Graphs that nobody looked at while the judge was made, for `sgat-lab attacks`.
 
 python -m benchmarks.held_out CLONES OUT
 
 CLONES has the folders GraphData (github.com/EdisonLeeeee, commit f8022c2), Pro-GNN
-(github.com/ChandlerBang, 90e1195) and heterophilous-graphs (github.com/yandex-research,
-a431395), and Twitch, PyG's data set. OUT gets one NPZ file for each graph, to be named by its path. Files of arrays
-of objects are pickles: they are read only if they are those of these commits.
+(github.com/ChandlerBang, 90e1195), heterophilous-graphs (github.com/yandex-research,
+a431395), and Twitch, PyG's data set. OUT gets one NPZ file for each graph, to be named
+by its path. Files of arrays of objects are pickles: they are read only if they are
+those of these commits.
 """
 
 from __future__ import annotations
