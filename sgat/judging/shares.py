@@ -285,12 +285,12 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     return LowEnd(by_traits, float(np.exp(found[-1])), trust, separation)
 
 
-def mistaken(tail: float, number: int, spreads: float = 1.0) -> float:
-    """Share that would count as wrong if κ were so many spreads above what it seems.
+def mistaken(tail: float, number: int, doubt: float) -> float:
+    """Share that would count as wrong if κ were higher than it seems, as it may be.
 
-    In a graph of few edges κ may be farther off.
+    By two standard deviations of log κ times the `doubt`, by more where few edges tell.
     """
-    off = spreads * UNUSUAL * (1 + FEW_EDGES / number)
+    off = 2 * UNUSUAL * doubt * (1 + FEW_EDGES / number)
     return 2 * REAL_LOW * tail * float(np.expm1(off))
 
 

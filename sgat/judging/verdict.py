@@ -230,13 +230,10 @@ def _combine(
     evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
     useful = shares.between(by_traits.separation, shares.USEFUL)
     any_tail, tail = evenly.tail, by_traits.tail
-    # Where real edges look like swapped pairs, these share a count with pairs of any
-    # nodes, and twice the spread is set aside.
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
     same = shares.between(agree, shares.AGREE)
-    mistaken = shares.mistaken(tail, count, 2 - useful)
-    any_share = _sure(evenly, max(least, shares.mistaken(any_tail, count))).mean()
-    any_share *= max(useful, same)
+    mistaken = shares.mistaken(tail, count, 1 - useful)
+    any_share = _sure(evenly, least).mean() * max(useful, same)
     by_degree = _sure(by_traits, max(least, mistaken))
     # Pairs of any nodes are found among swapped ones as well: they count once.
     left = max(0.0, 1 - any_share / max(by_degree.mean(), 1e-9))
@@ -271,7 +268,7 @@ def _combine(
     wrong = 1 - (1 - swapped) * (1 - loosely) * (1 - ring)
     # There, many real edges look as wrong as those that swapped pairs show.
     of_degree = left * by_degree.mean()
-    odd = (1 - useful) * mistaken * of_degree / max(of_degree + any_share, 1e-9)
+    odd = mistaken * of_degree / max(of_degree + any_share, 1e-9)
     return shares.with_doubt(wrong, sum(numbers) + ring.sum(), odd)
 
 

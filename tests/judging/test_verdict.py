@@ -160,8 +160,8 @@ def test_wrong_edges_that_follow_degree_count_beyond_what_real_edges_explain(
 
 def test_a_small_clean_graph_may_have_more_unlike_edges():
     rng = np.random.default_rng(8)
-    unlike = rng.random(283) < 0.2
-    score = rng.standard_normal(283) + np.where(unlike, 0, 2.6)
+    unlike = rng.random(283) < 0.25
+    score = rng.standard_normal(283) + np.where(unlike, 0, 2.25)
     assert combined(score, score + 0.5).mean() < 0.03
 
 
