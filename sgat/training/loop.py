@@ -204,6 +204,10 @@ class Training:
                 for record in records:
                     if on_epoch is not None:
                         on_epoch(record)
+        return self.result()
+
+    def result(self) -> Result:
+        """The selected model and the records until now."""
         model = self.selected_model()
         return Result(
             model=model,
