@@ -1,11 +1,13 @@
 """Plain arrays in: features X, edges, labels y."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sgat.data.given_edges import read_edges
 from sgat.data.node_data import NodeData, are_numbers, labelled
 from sgat.data.prepare import compact
 from sgat.data.splits import random_fractions, stratified_fractions
@@ -34,9 +36,17 @@ def from_arrays(
     num_nodes = None if y is None else len(y)
     if x is not None:
         num_nodes = x.shape[0] if hasattr(x, "shape") else len(x)
-    weight = None if edge_weight is None else _as_tensor(edge_weight, "edge_weight")
-    graph = Graph.from_edges(as_edge_index(edges), num_nodes, weight)
+    index, weight, shown = read_edges(edges, x)
+    if edge_weight is not None:
+        if weight is not None:
+            raise ValueError("`edge_weight` must be None where `edges` has weights.")
+        weight = _as_tensor(edge_weight, "edge_weight")
+    size = shown if num_nodes is None else num_nodes
+    graph = Graph.from_edges(index, size, weight)
     data = node_data(graph, x, y, validation=validation, seed=seed, **naming)
+    ids = getattr(x, "index", None)
+    if ids is not None and hasattr(edges, "iloc"):
+        data = dataclasses.replace(data, node_ids=ids.to_numpy())
     return data.with_split(*_roles(data.y, train, val, test, validation, seed))
 
 
@@ -59,21 +69,6 @@ def node_data(
     features = as_features(x, graph.num_nodes)
     nobody = torch.zeros_like(train)
     return NodeData(graph, features, labels, train, val, nobody, classes, name=name)
-
-
-def as_edge_index(edges: Any) -> Tensor:
-    """Edges as a tensor [2, E]; one of shape [E, 2] with E ≠ 2 is turned."""
-    if isinstance(edges, Tensor):
-        index = edges
-    else:
-        array = np.asarray(edges)
-        if array.size == 0:
-            return torch.empty(2, 0, dtype=torch.long)
-        if not np.issubdtype(array.dtype, np.integer):
-            raise ValueError(f"`edges` must hold node numbers, got {array.dtype}.")
-        index = torch.from_numpy(np.ascontiguousarray(array.astype(np.int64)))
-    turned = index.dim() == 2 and index.shape[0] != 2 and index.shape[1] == 2
-    return index.T if turned else index
 
 
 def as_features(x: Any, num_nodes: int) -> Features:
@@ -275,5 +270,6 @@ def _as_tensor(values: Any, name: str) -> Tensor:
     array = np.asarray(values)
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
         raise ValueError(f"`{name}` must hold numbers, got {array.dtype}.")
-    dense = torch.from_numpy(np.ascontiguousarray(array, dtype=np.float64))
+    # A table may not let anybody write to it, and torch wants that.
+    dense = torch.from_numpy(np.require(array, np.float64, ["C", "W"]))
     return dense.to(torch.get_default_dtype())

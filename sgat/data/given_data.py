@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.arrays import as_edge_index, as_labels, from_arrays, held_out
+from sgat.data.arrays import as_labels, from_arrays, held_out
+from sgat.data.given_edges import kept_edges, read_edges
 from sgat.data.networkx_graph import from_networkx, prune_networkx
 from sgat.data.node_data import ROLES, NodeData
 from sgat.data.pyg import from_pyg, prune_pyg
@@ -31,7 +32,7 @@ class GivenData:
     """The data of a call of `SGATClassifier`, whose docstring lists the kinds."""
 
     data: Any  # for plain arrays the features X, [N, K]
-    edges: Any = None  # with plain arrays, [2, E]
+    edges: Any = None  # with plain arrays, see `read_edges`
     edge_weight: Any = None  # with plain arrays, [E]
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -120,20 +121,15 @@ class GivenData:
         """The result for a graph; for a list of graphs, the list of results."""
         return results if self.is_list or len(results) > 1 else results[0]
 
-    def _pruned_arrays(
-        self, data: NodeData, mask: Tensor, factor: Tensor
-    ) -> tuple[Any, Any]:
+    def _pruned_arrays(self, data: NodeData, mask: Tensor, factor: Tensor) -> Any:
         kept = data.graph.to_input(mask, loop=True)
         weight = data.graph.to_input(factor, loop=1.0)
-        if self.edge_weight is not None:
-            weight = weight * torch.as_tensor(np.asarray(self.edge_weight)).to(weight)
-        edges = self.edges if isinstance(self.edges, Tensor) else np.asarray(self.edges)
-        turned = as_edge_index(edges).shape != edges.shape
-        if isinstance(edges, Tensor):
-            kept, weight = kept.to(edges.device), weight.to(edges.device)
-            return edges[kept] if turned else edges[:, kept], weight[kept]
-        chosen = kept.numpy()
-        return edges[chosen] if turned else edges[:, chosen], weight[kept].numpy()
+        given = self.edge_weight
+        if given is None:
+            given = read_edges(self.edges, self.data)[1]
+        if given is not None:
+            weight = weight * torch.as_tensor(np.asarray(given)).to(weight)
+        return kept_edges(self.edges, kept, weight)
 
 
 def _is_pyg(data: Any) -> bool:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sgat.data.arrays import node_data
+from sgat.data.given_edges import read_edges, sparse_tensor
 from sgat.data.node_data import ROLES, NodeData, labelled
 from sgat.graph import Graph
 
@@ -22,8 +23,7 @@ def from_pyg(
     masks count (column `split_index` of several), and without a `train_mask` the share
     `validation` of the labelled nodes is held out.
     """
-    if getattr(data, "edge_index", None) is None:
-        raise ValueError(f"`data` must have an `edge_index`, got {data}.")
+    data = with_edge_index(data)
     graph = Graph.from_edges(data.edge_index.cpu(), _num_nodes(data), _weight(data))
     x = getattr(data, "x", None)
     x = None if x is None else x.cpu()
@@ -42,6 +42,7 @@ def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
     Everything else is as it was; attributes with one row per edge lose the rows of the
     removed edges. The weights are in `edge_weight`.
     """
+    matrix, data = getattr(data, "adj_t", None), with_edge_index(data)
     kept = graph.to_input(mask.cpu(), loop=True)
     factor = graph.to_input(factor.cpu(), loop=1.0)
     weight = _weight(data)
@@ -54,7 +55,30 @@ def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
     small.edge_weight = (factor if weight is None else factor * weight)[kept].to(
         data.edge_index.device
     )
+    if matrix is not None and matrix.layout != torch.strided:
+        ends, weight = small.edge_index.flip(0), small.edge_weight
+        small.adj_t = sparse_tensor(ends, weight, matrix)
+        del small.edge_index, small.edge_weight
     return small
+
+
+def with_edge_index(data: Any) -> Any:
+    """The `Data` itself, or a copy with the edges of its sparse `adj_t` as others."""
+    if getattr(data, "edge_index", None) is not None:
+        return data
+    matrix = getattr(data, "adj_t", None)
+    if not isinstance(matrix, Tensor) or matrix.layout == torch.strided:
+        raise ValueError(
+            f"`data` must have an `edge_index`, or an `adj_t` that is a sparse tensor"
+            f" of torch, got {data}."
+        )
+    ends, weight, _ = read_edges(matrix)
+    found = copy.copy(data)
+    del found.adj_t
+    found.edge_index, found.num_nodes = ends.flip(0), matrix.shape[0]
+    if weight is not None:
+        found.edge_weight = weight
+    return found
 
 
 def _num_nodes(data: Any) -> int:

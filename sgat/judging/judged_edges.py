@@ -144,7 +144,7 @@ def judge(
     Args:
         data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), or
             features X, [N, K], with `edges`; None for `edges` alone.
-        edges: Node numbers with plain arrays, [2, E].
+        edges: Edges of plain arrays, a table or a matrix, as in `SGATClassifier.fit`.
         y: Class of each node with plain arrays, as in `SGATClassifier.fit`.
         train: With plain arrays, the nodes whose class may be looked at; None for all.
         nodes: The node file, where `data` is a path.

@@ -13,16 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
-
-from sgat.committee import Committee
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
-from sgat.models import SGAT
-from sgat.training import files, metrics
+from sgat.training import files
+from sgat.training.best_or_mean import LAST, best_or_mean, gates_of
 from sgat.training.candidates import Candidate, candidates, differing
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
@@ -43,8 +38,6 @@ FEW = 100
 FOLDS = 3
 FOLD_SHARES = (0.12, 0.18)
 """The shares with folds: in the second round a candidate trains once for each."""
-LAST = len(SHARES) + 1
-"""Number of the round that trains in full."""
 LEDGER, STATE = "search.json", "state.safetensors"
 """Files of a run under way: scores of the search, and the state of one training."""
 
@@ -92,6 +85,7 @@ class Search:
         if self.num_val < FEW and not self.is_single:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
         self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
+        self._begun: list[tuple[Candidate, Training]] = []  # the best and the latest
 
     @property
     def is_single(self) -> bool:
@@ -163,12 +157,40 @@ class Search:
             over = " over folds and the given split" if has_folds else ""
             found = f"the best validation score{over}, {scored[order[0]].score:.1%}"
             number = len({trial.name for trial in tried} or self.table)
-            why = f"it has {found}, of {number} candidates"
+            why = f"it has {found}, of {len(self.table)} candidates"
             if number < len(self.table):
-                why += f"; the other {len(self.table) - number} cannot do better"
+                why += f"; {len(self.table) - number} cannot do better"
         tried += [*(trial for _, trial, _ in finals), *means]
         chosen = _taken(left[:size], why, tried)
         return dataclasses.replace(results[0], model=model, chosen=chosen)
+
+    def so_far(self) -> Result | None:
+        """The best training of a search until now; None before the end of an epoch."""
+        self._begun = self._leader()
+        if not self._begun:
+            return None
+        candidate, training = self._begun[0]
+        chosen = _taken([candidate], "it was the best when training was interrupted")
+        result = training.result()
+        return dataclasses.replace(result, chosen=chosen, interrupted=True)
+
+    def _begin(
+        self, candidate: Candidate, train: TrainConfig, graphs: Sequence[NodeData]
+    ) -> Training:
+        """A new training; of those before, the best is remembered."""
+        training = Training(graphs, candidate.model, train, observed=self.observed)
+        self._begun = [*self._leader(), (candidate, training)]
+        return training
+
+    def _leader(self) -> list[tuple[Candidate, Training]]:
+        """The best of the trainings that are remembered, by the selected epochs."""
+
+        def key(pair: tuple[Candidate, Training]) -> tuple[float, float]:
+            best = pair[1].records[pair[1].best_epoch - 1]
+            return best.val or 0.0, -(best.val_loss or 0.0)
+
+        known = [pair for pair in self._begun if pair[1].epoch]
+        return [max(known, key=key)] if known else []
 
     def _about(self) -> dict[str, Any]:
         """What the scores are of."""
@@ -208,9 +230,7 @@ class Search:
                 tell(Step(candidate.name, rung, number, len(left), train.epochs))
             for key, graphs in zip(keys, splits, strict=True):
                 if key not in self.scores:
-                    options = candidate.model, train
-                    training = Training(graphs, *options, observed=self.observed)
-                    self.scores[key] = _entry(training)
+                    self.scores[key] = _entry(self._begin(candidate, train, graphs))
                     self._write(ledger)
             parts = [self.scores[key] for key in keys]
             score, loss = (
@@ -259,13 +279,12 @@ class Search:
         """Train candidates on the given split; those that diverge are left out."""
         finals = list[tuple[Candidate, Trial, Result]]()
         for number, candidate in enumerate(left, 1):
-            options = candidate.model, candidate.train
-            tell(Step(candidate.name, LAST, number, len(left), options[1].epochs))
+            train = candidate.train
+            tell(Step(candidate.name, LAST, number, len(left), train.epochs))
             path = (
                 folder and folder / f"state-{self.table.index(candidate)}.safetensors"
             )
-            graphs = self.observed.graphs
-            training = Training(graphs, *options, observed=self.observed)
+            training = self._begin(candidate, train, self.observed.graphs)
             try:
                 result = training.run(checkpoint_path=path, **how)
             except DivergedError:
@@ -332,64 +351,6 @@ def ranked(trials: Sequence[Trial]) -> list[int]:
     return sorted(range(len(trials)), key=key)
 
 
-@torch.no_grad()
-def best_or_mean(
-    results: Sequence[Result], named: Sequence[Candidate]
-) -> tuple[SGAT, int, str, list[Trial]]:
-    """The best model, or the mean of the best two or of all if that is clearly better.
-
-    The loss of the mean must be lower by more than one standard error of the difference
-    over the validation nodes, and its score must not be lower.
-
-    Returns:
-        The model, the number of its members, why a mean was taken, and the means that
-        were tried.
-    """
-    graphs = [data for data in results[0].graphs if bool(data.val.any())]
-    y = torch.cat([data.y[data.val] for data in graphs])
-
-    def tried(model: SGAT) -> tuple[float, Tensor]:
-        parts = [model(data.x, data.graph)[data.val] for data in graphs]
-        logits = torch.cat(parts).double()
-        found = metrics.score(logits, y, named[0].train.metric)
-        return float(found), _node_losses(logits, y)
-
-    best, size, why, gain, trials = results[0].sgat, 1, "", 0.0, list[Trial]()
-    score, losses = tried(best)
-    # Members share the edges of the first, so all must have learned with such.
-    alike = [each for each in named if _gates(each) == _gates(named[0])]
-    several = alike == list(named) and len(results) > 1
-    for number in sorted({2, len(results)} if several else ()):
-        members = [each.sgat for each in results[:number]]
-        mean = Committee(members, is_multilabel=y.dim() == 2).eval()
-        found, lost = tried(mean)
-        less, loss = losses - lost, float(lost.mean())
-        together = " + ".join(each.name for each in named[:number])
-        trials.append(Trial(f"mean of {together}", {}, LAST, 0, found, loss, 0.0))
-        error = float(less.std(correction=0)) / math.sqrt(len(less))
-        if found >= score and float(less.mean()) > max(error, gain):
-            best, size, gain = mean, number, float(less.mean())
-            why = (
-                f"their mean has a validation loss of {loss:.3f}, clearly below the"
-                f" {float(losses.mean()):.3f} of the best alone, and a score of"
-                f" {found:.1%}, not below its {score:.1%}"
-            )
-    return best, size, why, trials
-
-
-def _gates(candidate: Candidate) -> tuple[str, str]:
-    """The settings that say which edges a model uses."""
-    return candidate.model.scorer, candidate.model.judged_edges
-
-
 def _kind(candidate: Candidate) -> tuple[str, int, str, str]:
     """What a model is before its details: candidates that share it are kin."""
-    return candidate.model.readout, candidate.model.layers, *_gates(candidate)
-
-
-def _node_losses(logits: Tensor, y: Tensor) -> Tensor:
-    """Loss of each node, [N]."""
-    if y.dim() == 1:
-        return F.cross_entropy(logits, y, reduction="none")
-    each = F.binary_cross_entropy_with_logits(logits, y.to(logits), reduction="none")
-    return each.mean(1)
+    return candidate.model.readout, candidate.model.layers, *gates_of(candidate)

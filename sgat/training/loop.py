@@ -211,6 +211,10 @@ class Training:
                         on_epoch(record)
         if self.diverged:
             self._end_early()
+        return self.result()
+
+    def result(self) -> Result:
+        """The selected model and the records until now."""
         model = self.selected_model()
         return Result(
             model=model,

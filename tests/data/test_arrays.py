@@ -80,7 +80,7 @@ def test_a_share_of_the_labelled_nodes_is_held_out():
     [
         ({"x": np.array([["u"] * 3] * 5)}, "`X` must hold numbers, got <U1."),
         ({"x": np.ones(5)}, "`X` must be a matrix, got shape [5]."),
-        ({"edges": EDGES + 0.5}, "`edges` must hold node numbers, got float64."),
+        ({"edges": EDGES + 0.5}, "`edges` must hold node numbers, got float64;"),
         ({"edges": EDGES + 1}, "must name nodes 0 to 4, got 5 as target of edge 3."),
         ({"edges": EDGES - 1}, "must name nodes 0 to 4, got -1 as source of edge 0."),
         ({"y": [0.5, 1, None, 2, 3]}, "got the number 0.5 at node 0 (Unknown label"),
@@ -171,3 +171,9 @@ def test_numbers_are_not_taken_for_classes():
     size = 61
     with pytest.raises(ValueError, match="must hold classes, got 61 different values"):
         from_arrays(np.eye(size), EDGES, np.arange(size))
+
+
+def test_arrays_that_nobody_may_write_to_are_read():
+    x = X.copy()
+    x.flags.writeable = False
+    assert from_arrays(x, EDGES, Y).x.tolist() == X.tolist()

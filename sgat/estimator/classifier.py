@@ -16,10 +16,11 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments, to_arguments
 from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData
+from sgat.estimator.nodes import at_nodes, given_graph, with_labels
+from sgat.estimator.searched import searched
 from sgat.pruning import Rules, apply_rules
 from sgat.scored import ScoredGraph, edge_table, node_score, score_graphs
 from sgat.training import saved_model
-from sgat.training.choosing import Search
 from sgat.training.files import read_parquet, read_records
 from sgat.training.loop import chosen_device
 from sgat.training.result import EpochRecord, Trial
@@ -37,23 +38,19 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     * a PyG `Data` with masks (without them, a share of the labelled nodes is held out);
     * a list of `Data` to train on, with `val=` and `test=` lists of others;
     * a networkx graph with node attributes for label, features and split;
-    * plain arrays: features `X` [N, K], `edges` [2, E] and labels `y` [N];
+    * features `X` [N, K], labels `y` [N] and `edges`: node numbers [2, E], a pandas
+      table with columns src and dst, or a sparse matrix, see `read_edges`;
     * `NodeData`, as `sgat.data.files.read_graph` has it, or a list of them, as
       `sgat.data.load` returns.
 
     Args:
         hidden: Width of each attention head.
         heads: Number of heads.
-        layers: Number of attention layers. With the read-out "beliefs" it is the number
-            of steps that beliefs travel; "diffusion" has `model={"steps": 10}`.
-        scorer: What gates depend on. "evidence" judges every edge before training and
-            closes the gates of those rather wrong than real; "additive" is the paper's
-            gate, which only training moves. "auto" is "evidence" up to ten million
-            edges and "additive" beyond. See `sgat.scorers` for others.
-        readout: How nodes get their class scores. "auto" trains a few candidates and
-            lets the validation nodes choose. "diffusion" averages scores along edges
-            within classes, "beliefs" keeps nodes and neighbours apart; "deep",
-            "attention" and "linear", the paper's, are layers that send features.
+        layers: Number of attention layers, or of steps of the read-out "beliefs".
+        scorer: What gates depend on, see `sgat.ModelConfig`: "evidence" judges every
+            edge before training, "additive" is the paper's gate.
+        readout: How nodes get their class scores, see `sgat.ModelConfig`. "auto" trains
+            a few candidates and lets the validation nodes choose.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer.
         l0_weight: λ, the price of an open edge; not with `keep` or "evidence".
         epochs: Passes over the training graphs.
@@ -66,6 +63,10 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         validation: Share of the labelled nodes to hold out where there is no split.
         seed: Seed of everything that is drawn; the same seed gives the same result.
         fast: Train one candidate that training labels and edges name, and no others.
+        graph: A fixed graph, as a graph object or a tuple (X, edges). The samples of
+            `fit`, `predict` and `score` are then numbers of its nodes, so that
+            scikit-learn can divide them; features and edges of all are always seen.
+        verbose: Show a bar while training, also in a notebook.
         device: "auto", "cpu", "cuda" or any other name torch knows.
         model: Further entries of `sgat.ModelConfig`, such as {"activation": "relu"}.
         train: Further entries of `sgat.TrainConfig`, such as {"ties": "first"}.
@@ -103,6 +104,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         validation: float = 0.2,
         seed: int = TrainConfig.seed,
         fast: bool = TrainConfig.fast,
+        graph: Any = None,
+        verbose: bool = False,
         device: str = TrainConfig.device,
         model: dict[str, Any] | None = None,
         train: dict[str, Any] | None = None,
@@ -124,6 +127,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.validation = validation
         self.seed = seed
         self.fast = fast
+        self.graph = graph
+        self.verbose = verbose
         self.device = device
         self.model = model
         self.train = train
@@ -131,8 +136,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     def fit(
         self,
         data: Any,
-        edges: Any = None,
         y: Any = None,
+        edges: Any = None,
         *,
         edge_weight: Any = None,
         train: Any = None,
@@ -145,9 +150,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
         Args:
             data: See the class; for plain arrays the features X, [N, K].
-            edges: With plain arrays, node numbers in rows `src` and `dst`, [2, E].
             y: With plain arrays, labels, [N] or [N, C]; None, NaN, or -1 beside two or
                 more classes from 0 on, for no label.
+            edges: With plain arrays, see the class.
             edge_weight: With plain arrays, weights A ≥ 0, [E].
             train: With plain arrays, mask or numbers of the training nodes.
             val: The same for validation; with a list of `Data`, a list of others.
@@ -157,19 +162,19 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
                 `features`, `split`, `weight`; with a PyG `Data`, `split_index`.
 
         Returns:
-            The classifier itself.
-
-        Raises:
-            ValueError: If data or settings cannot be trained with; one sentence.
+            The classifier; after Ctrl-C with the best model so far, and a warning.
         """
         settings = {**self.get_params(deep=False), "device": str(self.device)}
         config = from_arguments(settings, where="SGATClassifier")
         roles = {"train": train, "val": val, "test": test}
-        given = GivenData(data, edges, edge_weight, options)
-        graphs = given.read(y, **roles, validation=self.validation, seed=self.seed)
-        result = Search(graphs, config.model, config.train).run(on_epoch=on_epoch)
-        if result.interrupted:
-            raise KeyboardInterrupt
+        how: dict[str, Any] = {"validation": self.validation, "seed": self.seed}
+        if self.graph is None:
+            given = GivenData(data, edges, edge_weight, options)
+            graphs = given.read(y, **roles, **how)
+        else:
+            given = given_graph(self.graph, options)
+            graphs = [with_labels(given.read(**how)[0], data, y, **how)]
+        result = searched(graphs, config, on_epoch, verbose=self.verbose)
         chosen = result.chosen
         assert chosen is not None
         history = pd.DataFrame(result.records)
@@ -186,9 +191,6 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
         The data it was trained on is not in the folder: give data to `predict`, `score`
         and `sparsify`. `edges_` and `history_` are there.
-
-        Raises:
-            ValueError: If the folder holds no run, or a damaged one.
         """
         folder = Path(path)
         saved = saved_model.read_model(folder)
@@ -238,7 +240,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         edge_weight: Any = None,
         **options: Any,
     ) -> Any:
-        """Class of every node, [N]; for several labels 0/1, [N, C].
+        """Class of every node, [N], or 0/1 labels, [N, C]; of several graphs a list.
 
         Args:
             data: Data of the kind `fit` takes, labels not needed; None for the data
@@ -246,9 +248,6 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             edges: With plain arrays, the edges.
             edge_weight: With plain arrays, their weights.
             options: As in `fit`; those given to `fit` hold where they are left out.
-
-        Returns:
-            An array, or a list of arrays.
         """
         given, scored = self._scored(data, edges, edge_weight, options)
         return given.one_or_all([self._named(part.prediction) for part in scored])
@@ -268,8 +267,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     def score(
         self,
         data: Any = None,
-        edges: Any = None,
         y: Any = None,
+        edges: Any = None,
         *,
         edge_weight: Any = None,
         role: Literal["train", "val", "test"] | None = None,
@@ -279,9 +278,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
         Args:
             data: As in `predict`.
+            y: With plain arrays, or nodes of a `graph`, the labels.
             edges: With plain arrays, the edges.
-            y: With plain arrays, the labels.
-            edge_weight: With plain arrays, the weights of the edges.
+            edge_weight: With plain arrays, their weights.
             role: Nodes to score; None for test nodes, or all labelled without any.
             options: As in `fit`.
         """
@@ -340,9 +339,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
         Returns:
             The data, of the same type, with the kept edges only and A_ij z_ij as
-            weight: a `Data` with `edge_weight`, a networkx graph, a list of them; for
-            plain arrays the kept `edges` and their weights. An edge that the model
-            would not keep has the gate z_ij of `sgat.pruning.chosen_scores`.
+            weight; for plain arrays what `kept_edges` of `sgat.data.given_edges` says.
+            An edge that the model would not keep has the gate z_ij of
+            `sgat.pruning.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
         given, scored = self._scored(data, edges, edge_weight, options)
@@ -375,12 +374,13 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     ) -> tuple[GivenData, list[ScoredGraph]]:
         """The data of a call with its scores; without data, those of `fit`."""
         check_is_fitted(self, "model_")
+        if self.graph is not None and data is not None:
+            found = at_nodes(self.scored_[0], data, y, need_labels=need_labels)
+            return given_graph(self.graph, options), [found]
         if data is None:
             if self._fitted_on is None:
-                raise ValueError(
-                    "A loaded classifier does not hold its training data;"
-                    " give the data to this call."
-                )
+                wanted = "does not hold its training data; give the data to this call."
+                raise ValueError(f"A loaded classifier {wanted}")
             return self._fitted_on, self.scored_
         given = GivenData(data, edges, edge_weight, options).after(self._fitted_on)
         # Labels matter only where they are needed.

@@ -15,6 +15,7 @@ from support.small_data import block_graph, several_graphs
 import sgat
 from sgat import SGATClassifier
 from sgat.data.node_data import NodeData
+from sgat.training.epoch import Epochs
 
 COLUMNS = [
     *("src", "dst", "weight", "log_alpha", "probability", "gate", "kept", "attention")
@@ -137,7 +138,7 @@ def test_plain_arrays_in_and_out():
     x, edges = data.x.numpy(), data.graph.edge_index.numpy()
     y = np.array([f"c{label}" for label in data.y])
     weight = np.full(edges.shape[1], 2.0)
-    classifier = quick().fit(x, edges, y, edge_weight=weight, test=np.arange(20))
+    classifier = quick().fit(x, y, edges, edge_weight=weight, test=np.arange(20))
     kept_edges, weights = classifier.sparsify()
     kept = classifier.edges_["kept"].to_numpy()
     assert np.array_equal(kept_edges, edges[:, kept])
@@ -145,7 +146,7 @@ def test_plain_arrays_in_and_out():
     predicted = classifier.predict(x, edges)
     assert predicted.shape == (61,)
     assert set(classifier.predict()) <= {"c0", "c1", "c2"}
-    assert classifier.score(x, edges, y) == pytest.approx((predicted == y).mean())
+    assert classifier.score(x, y, edges) == pytest.approx((predicted == y).mean())
 
 
 def test_lists_of_graphs_train_validate_and_test(data_class):
@@ -267,13 +268,13 @@ def test_weighted_arrays_can_be_used_after_fitting():
     data = small_graph()
     x, edges = data.x.numpy(), data.graph.edge_index.numpy()
     weight = np.random.default_rng(0).random(edges.shape[1]) + 0.1
-    classifier = quick().fit(x, edges, data.y.numpy(), edge_weight=weight)
+    classifier = quick().fit(x, data.y.numpy(), edges, edge_weight=weight)
     again = classifier.predict_proba(x, edges, edge_weight=weight)
     assert np.array_equal(again, classifier.predict_proba())
     assert not np.array_equal(again, classifier.predict_proba(x, edges))
     table = classifier.score_edges(x, edges, edge_weight=weight)
     assert table.equals(classifier.edges_)
-    classifier.score(x, edges, data.y.numpy(), edge_weight=weight)
+    classifier.score(x, data.y.numpy(), edges, edge_weight=weight)
 
 
 def test_options_of_fit_hold_for_the_same_kind_of_data():
@@ -306,15 +307,25 @@ def test_transductive_gates_refuse_another_graph():
         classifier.predict(small_graph(seed=5))
 
 
-def test_ctrl_c_stops_fitting():
-    def interrupt(record):
-        if record.epoch == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+@pytest.mark.parametrize("fast", [True, False])
+def test_ctrl_c_keeps_the_best_model_so_far(fast, monkeypatch):
+    """In one training, and in the rounds of a search."""
+    whole, done = Epochs.run, []
 
-    classifier = quick(epochs=500)
-    with pytest.raises(KeyboardInterrupt):
-        classifier.fit(small_graph(), on_epoch=interrupt)
-    assert not hasattr(classifier, "model_")
+    def run(self, epoch):
+        done.append(epoch)
+        if len(done) == 15:
+            os.kill(os.getpid(), signal.SIGINT)
+        return whole(self, epoch)
+
+    monkeypatch.setattr(Epochs, "run", run)
+    classifier = quick(epochs=50, keep=None, fast=fast)
+    with pytest.warns(
+        UserWarning, match=r"interrupted; .* best model so far, [\w ]+ after"
+    ):
+        classifier.fit(small_graph())
+    assert len(done) == 15
+    assert classifier.predict().shape == (61,) and len(classifier.history_) < 50
 
 
 def test_graphs_of_different_fill_train_together(data_class):
