@@ -4,6 +4,10 @@ import contextlib
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from support.faults import faults, tree
@@ -170,3 +174,99 @@ def test_a_fit_survives_a_fault_at_every_operation(
             again = ["fit", "--resume", "--out", "r", "--quiet"]
         assert main(again) == 0, (where, capsys.readouterr().err)
         assert plain(tree(place)) == after, where
+
+
+OUTPUTS = {
+    "predict": ["predict", "r", "--out", "o.csv", "--scores", "s.csv", "--overwrite"],
+    "prune": ["prune", "r", "--out", "o.csv", "--overwrite"],
+    "prune folder": ["prune", "r", "--out", "o", "--overwrite"],
+    "report": ["report", "r"],
+    "explain": ["explain", "r", "--out", "o.csv"],
+    "judge": ["judge", "--edges", "edges.csv", "--out", "o.csv", "--overwrite"],
+    "convert": ["data", "convert", "edges.csv", "o.graphml", "--nodes", "nodes.csv"],
+    "resume": ["fit", "--resume", "--out", "r", "--pruned", "o.csv"],
+}
+
+
+@pytest.fixture
+def run_with_outputs(data, tmp_path, monkeypatch):
+    """A folder with a run, where every verb has written before."""
+    folder, files = data
+    place, start = tmp_path / "place", tmp_path / "start"
+    copied(folder, place)
+    monkeypatch.chdir(place)
+    assert main(["fit", *files, *QUICK, "--out", "r"]) == 0
+    (place / "o").mkdir()
+    for name in ("o.csv", "s.csv", "o.graphml", "o/part.parquet"):
+        (place / name).write_text("earlier")
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(place, start)
+    return start, place
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("only", [False, True], ids=["killed", "failed"])
+@pytest.mark.parametrize("verb", OUTPUTS)
+def test_every_verb_survives_a_fault_at_every_operation(
+    verb, only, run_with_outputs, tmp_path, monkeypatch, capsys
+):
+    start, place = run_with_outputs
+    command = [*OUTPUTS[verb], "--quiet"]
+    monkeypatch.chdir(place)
+    with faults(place) as begun:
+        assert main(command) == 0
+    before, after = tree(start), tree(place)
+    written = {n for n in after.keys() | before if before.get(n) != after.get(n)}
+    assert begun and written
+    for number in range(1, len(begun) + 1):
+        monkeypatch.chdir(tmp_path)
+        copied(start, place)
+        monkeypatch.chdir(place)
+        capsys.readouterr()
+        with faults(place, number, only=only):
+            main(command)
+        where = f"{number}: {begun[number - 1]}: {capsys.readouterr().err}"
+        found = {n: c for n, c in tree(place).items() if ".sgat" not in n}
+        assert found.keys() <= before.keys() | after, where
+        for name in before.keys() | after:
+            assert found.get(name) in (before.get(name), after.get(name)), where
+            # What was there before is there at any moment.
+            assert found.get(name, b"") is not None or before.get(name) is None, where
+        assert main(command) == 0, (where, capsys.readouterr().err)
+        assert tree(place) == after, where
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from support.faults import faults
+from sgat.cli import main
+kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
+with faults(Path.cwd(), int(sys.argv[1]), act=kill):
+    main(sys.argv[2:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["fit", "prune folder", "predict"])
+def test_a_real_kill_is_no_other(data, verb, run_with_outputs, monkeypatch):
+    start, place = run_with_outputs
+    monkeypatch.chdir(place)
+    again = OUTPUTS.get(verb, ["fit", "--resume", "--out", "r"])
+    command = OUTPUTS.get(verb, ["fit", *data[1], *QUICK, "--out", "r", "--overwrite"])
+    with faults(place) as begun:
+        assert main(command) == 0
+    after = plain(tree(place))
+    for number in range(3, len(begun), max(1, len(begun) // 5)):
+        shutil.rmtree(place / "r")
+        shutil.copytree(start / "r", place / "r")
+        arguments = [sys.executable, "-c", KILLED, str(number), *command]
+        path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+        done = subprocess.run(arguments, env={**os.environ, "PYTHONPATH": path})
+        assert done.returncode == -signal.SIGKILL, number
+        is_whole = (
+            verb != "fit" or (place / "r" / "checkpoint" / "config.toml").exists()
+        )
+        assert main(again if is_whole else command) == 0, number
+        if verb != "fit":
+            assert plain(tree(place)) == after, number

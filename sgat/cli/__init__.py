@@ -49,17 +49,14 @@ class _Notes(logging.StreamHandler[Any]):
         self.app, self.arguments = app, arguments
 
     def format(self, record: logging.LogRecord) -> str:
-        """The text of a note."""
-        return f"note: {as_options(self.app, record.getMessage(), self.arguments)}"
+        """The text of a note, without what a terminal would obey."""
+        said = as_options(self.app, record.getMessage(), self.arguments)
+        return f"note: {plain(said)}"
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one note."""
         self.setStream(sys.stderr)
         super().emit(record)
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The note, without what a terminal would obey."""
-        return plain(super().format(record))
 
 
 def _show_version(wanted: bool) -> None:

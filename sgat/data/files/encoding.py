@@ -310,7 +310,9 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
             problem += "`standardise` scales columns, or divide this one."
         raise source.fault(NEEDED if np.isnan(value) else problem, column.name, row)
     if is_date:
-        scaled = np.hstack([scaled, *(t[:, None] for t in turns(values[:, 0], column.categories))])
+        scaled = np.hstack(
+            [scaled, *(t[:, None] for t in turns(values[:, 0], column.categories))]
+        )
     return np.nan_to_num(scaled).astype(np.float32)
 
 
