@@ -313,7 +313,7 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
         scaled = np.hstack(
             [scaled, *(t[:, None] for t in turns(values[:, 0], column.categories))]
         )
-    return np.nan_to_num(scaled).astype(np.float32)
+    return np.asarray(np.nan_to_num(scaled), dtype=np.float32)
 
 
 def _hashed(source: Source, column: FeatureColumn) -> Any:
