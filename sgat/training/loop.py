@@ -1,15 +1,11 @@
 """fit(): the one training loop."""
 
-import contextlib
 import copy
 import dataclasses
 import logging
 import math
-import signal
-import threading
 import time
-import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
@@ -33,6 +29,7 @@ from sgat.training.fresh_model import (
     observe,
     resolved,
 )
+from sgat.training.interrupt import stop_requests
 from sgat.training.patience import Patience
 from sgat.training.result import EpochRecord, Result, Snapshot
 
@@ -42,44 +39,8 @@ WARM_EPOCHS = 2
 """Epochs that run as usual first, so that everything is compiled and allocated."""
 LARGEST_CAPTURE = 4_000_000
 """Number of edges beyond which an epoch keeps a GPU busy without a captured graph."""
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""Signals that ask for a stop; the second one means what it always does."""
 
 logger = logging.getLogger(__name__)
-
-
-@contextlib.contextmanager
-def stop_requests() -> Iterator[threading.Event]:
-    """Yield an event that the first SIGINT or SIGTERM sets.
-
-    Outside the main thread, which alone can handle signals, they keep their meaning;
-    a signal that is ignored stays so.
-    """
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    # Ignored signals stay ignored (nohup, a shell's background jobs), and a handler
-    # that was not set from Python (None) could not be put back.
-    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-    skipped = (signal.SIG_IGN, None)
-    before = {number: old for number, old in handlers.items() if old not in skipped}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def request(number: int, frame: types.FrameType | None) -> None:
-        # First of all, for a second signal must not meet the lock of the event.
-        restore()
-        stop.set()
-
-    try:
-        for number in before:
-            signal.signal(number, request)
-        yield stop
-    finally:
-        restore()
 
 
 def chosen_device(name: str) -> torch.device:

@@ -46,7 +46,7 @@ class OnRing(SGATClassifier):
         return super().score(X, y, ring(X))
 
 
-# Some fifty checks that train: a minute.
+# Some fifty checks that train: minutes.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning")
 def test_the_checks_that_apply_pass():

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from sgat.training.loop import stop_requests
+from sgat.training.interrupt import stop_requests
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
