@@ -31,7 +31,7 @@ from sgat.training.fresh_model import (
 )
 from sgat.training.interrupt import stop_requests
 from sgat.training.patience import Patience
-from sgat.training.result import EpochRecord, Result, Snapshot
+from sgat.training.result import EpochRecord, Result, Snapshot, snapshot_epochs
 
 REPLAYED = 25
 """Epochs that are replayed on a GPU before their rows are read."""
@@ -257,7 +257,7 @@ class Training:
     @torch.no_grad()
     def _take_snapshot(self) -> None:
         epoch = self.epoch + 1
-        if epoch not in _snapshot_epochs(self.config):
+        if epoch not in snapshot_epochs(self.config):
             return
         first = self.graphs[0]
         assert isinstance(self.model, SGAT)
@@ -392,14 +392,3 @@ def fit(
     return training.run(
         checkpoint_path=checkpoint_path, resume=resume, on_epoch=on_epoch
     )
-
-
-def _snapshot_epochs(config: TrainConfig) -> set[int]:
-    """Epochs at which to keep scores, closer together at the start."""
-    if config.snapshots <= 0:
-        return set()
-    if config.snapshots == 1:
-        return {config.epochs}
-    steps = range(config.snapshots)
-    last = config.snapshots - 1
-    return {1 + round((config.epochs - 1) * (k / last) ** 1.5) for k in steps}

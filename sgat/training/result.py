@@ -37,6 +37,17 @@ class Snapshot(NamedTuple):
     logits: Tensor  # class scores of every node, [N, C]
 
 
+def snapshot_epochs(config: TrainConfig) -> set[int]:
+    """Epochs at which to keep scores, closer together at the start."""
+    if config.snapshots <= 0:
+        return set()
+    if config.snapshots == 1:
+        return {config.epochs}
+    steps = range(config.snapshots)
+    last = config.snapshots - 1
+    return {1 + round((config.epochs - 1) * (k / last) ** 1.5) for k in steps}
+
+
 @dataclasses.dataclass(frozen=True)
 class Trial:
     """One candidate in one round of a search, and its score on validation nodes.
