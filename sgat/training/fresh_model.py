@@ -21,6 +21,7 @@ from sgat.judging import (
     edges_ignore_classes,
     is_assortative,
 )
+from sgat.judging.memory import check_training
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.scorers import EvidenceScorer, RevisedScorer
@@ -89,6 +90,20 @@ def resolved(model: ModelConfig, graphs: Sequence[NodeData]) -> ModelConfig:
             " of the same weight."
         )
     return model
+
+
+def check_size(
+    graphs: Sequence[NodeData],
+    model: ModelConfig,
+    train: TrainConfig,
+    device: torch.device,
+) -> None:
+    """Refuse graphs that are trained on together and do not fit on the device."""
+    if train.batch_size is None:
+        nodes = sum(data.graph.num_nodes for data in graphs)
+        edges = sum(data.graph.num_edges for data in graphs)
+        width = model.hidden * model.heads
+        check_training(nodes, edges, graphs[0].num_features, width, device)
 
 
 def build_sgat(

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
-from sgat.judging.memory import check_training
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.training import files
@@ -24,6 +23,7 @@ from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.fresh_model import (
     Build,
     Observed,
+    check_size,
     fresh_model,
     judge_anew,
     observe,
@@ -97,13 +97,7 @@ class Training:
         check(graphs)
         self.config = train
         device = chosen_device(train.device)
-        if train.batch_size is None:
-            nodes, edges = (
-                sum(getattr(data.graph, name) for data in graphs)
-                for name in ("num_nodes", "num_edges")
-            )
-            width = model.hidden * model.heads
-            check_training(nodes, edges, graphs[0].num_features, width, device)
+        check_size(graphs, model, train, device)
         self.model_config = resolved(model, graphs)
         self.model = fresh_model(self.model_config, graphs, train, build).to(device)
         named = name_in_noise(graphs) if observed is None else graphs
