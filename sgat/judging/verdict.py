@@ -226,8 +226,7 @@ def _combine(
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
-    everywhere = np.ones(count, dtype=bool)
-    evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
+    evenly = shares.low_end(loose, np.zeros((count, 0)), np.ones(count, dtype=bool))
     useful = shares.between(by_traits.separation, shares.USEFUL)
     any_tail, tail = evenly.tail, by_traits.tail
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
