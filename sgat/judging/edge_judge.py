@@ -175,7 +175,9 @@ class EdgeJudge(nn.Module):
         if int(self.seed) == UNFITTED:
             return torch.full((graph.num_edges,), MOST_ODDS, device=graph.device)
         label = KnownNodes(self.known_fingerprint, self.known_label).labels(x)
-        return _odds(_judged(graph, x, label, seed=int(self.seed)))
+        odds = _judged(graph, x, label, seed=int(self.seed)).graph.log_odds
+        assert odds is not None
+        return odds
 
     def judged(self, x: Features, graph: Graph) -> Graph:
         """The graph with its log-odds, each graph of a batch (`Graph.merge`) alone."""
@@ -186,11 +188,6 @@ class EdgeJudge(nn.Module):
                 found.append(self.log_odds(rows(x, start, stop), part))
                 start = stop
         return dataclasses.replace(graph, log_odds=torch.cat(found))
-
-
-def _odds(judged: JudgedGraph) -> Tensor:
-    assert judged.graph.log_odds is not None
-    return judged.graph.log_odds
 
 
 def judge(

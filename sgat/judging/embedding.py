@@ -90,7 +90,11 @@ def _scaling(x: Features) -> tuple[Tensor, Tensor]:
     """Weight and offset of each column."""
     value = x.value if isinstance(x, SparseFeatures) else x
     if bool((value >= 0).all()):
-        filled = _num_filled(x)
+        if isinstance(x, SparseFeatures):
+            used = torch.bincount(x.column[value != 0], minlength=x.num_columns)
+        else:
+            used = (x != 0).sum(dim=0)
+        filled = used.float()
         if float(filled.sum()) < DENSE * x.shape[0] * x.shape[1]:
             share = (filled / len(x)).clamp(min=1 / max(len(x), 1))
             return -share.log(), torch.zeros_like(share)
@@ -104,14 +108,6 @@ def _scaling(x: Features) -> tuple[Tensor, Tensor]:
     is_live = (size > SMALLEST) & (std > 1e-6)
     scale = torch.where(is_live, 1 / std / size, 0.0)
     return scale, torch.where(is_live, rows.mean(dim=0) / std, 0.0)
-
-
-def _num_filled(x: Features) -> Tensor:
-    """Number of entries of each column that are not 0, [K]."""
-    if isinstance(x, SparseFeatures):
-        used = x.column[x.value != 0]
-        return torch.bincount(used, minlength=x.num_columns).float()
-    return (x != 0).float().sum(dim=0)
 
 
 class _UnitRows:

@@ -70,13 +70,12 @@ PRIOR_EDGES = 3.0
 """As if so many more edges were real: few edges prove little."""
 REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
 """Integral of f(t) e^t over t < 0."""
-UNUSUAL = 0.49
-"""Standard deviation of log κ from graph to graph."""
 USEFUL = 1.95, 2.1
-"""m up to which real edges look like swapped pairs, and from which they do not."""
+"""m up to which real edges look too much like swapped pairs to tell of wrong edges that
+follow degree, and from which they tell."""
 AGREE = 1 / 3, 2 / 3
-"""Share by pairs of any nodes over that by swapped pairs, where real edges look like
-those: below, both show wrong edges of their own, and above, the same ones."""
+"""Share by pairs of any nodes over that by swapped pairs, where those do not tell:
+below, real edges look like pairs, and above, there are wrong edges."""
 LEAST_SHARE = 0.003
 """Share that orders the edges of a graph in which nothing seems wrong."""
 HIGHEST_PRIOR = 1.5
@@ -285,15 +284,6 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     return LowEnd(by_traits, float(np.exp(found[-1])), trust, separation)
 
 
-def mistaken(tail: float, number: int, doubt: float) -> float:
-    """Share that would count as wrong if κ were higher than it seems, as it may be.
-
-    By two standard deviations of log κ times the `doubt`, by more where few edges tell.
-    """
-    off = 2 * UNUSUAL * doubt * (1 + FEW_EDGES / number)
-    return 2 * REAL_LOW * tail * float(np.expm1(off))
-
-
 def between(value: float, bounds: tuple[float, float]) -> float:
     """0 up to the lower bound, 1 from the upper one on, a line between."""
     low, high = bounds
@@ -342,14 +332,13 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
     return prior + shift
 
 
-def with_doubt(wrong: Array, number: float, odd: float = ODD) -> Array:
+def with_doubt(wrong: Array, number: float) -> Array:
     """P(wrong) of which this number is wrong, where some real edges look wrong, [E].
 
-    The fewer edges are wrong, the likelier one that looks wrong is a real one: so are
-    the share `odd` of them, at least `ODD`.
+    The fewer edges are wrong, the likelier one that looks wrong is a real one.
     """
     share = number / len(wrong)
-    most = share / (share + max(odd, ODD))
+    most = share / (share + ODD)
     odds = logit(wrong.clip(1e-12, 1 - 1e-12))
     shift = with_share(-odds, np.zeros(len(odds)), number / most)
     found: Array = most * expit(odds + shift)

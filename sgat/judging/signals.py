@@ -79,20 +79,14 @@ class Signals:
         self.degrees[:, 0], self.degrees[:, 1] = log_a + log_b, np.abs(log_a - log_b)
         self.content = self._found[:, : 2 * (x is not None)]
         if x is not None and self.vector is not None:
-            self.content[:, 0] = self._cosine(unit_rows(x))
-            self.content[:, 1] = self._products(self.vector)
+            rows, u = unit_rows(x), self.vector
+            if sparse.issparse(rows):
+                one = np.ones((rows.shape[1], 1))
+                self.content[:, 0] = row_products(rows, pairs.a, pairs.b, one)[:, 0]
+            else:
+                self.content[:, 0] = pair_products(rows, rows, pairs.a, pairs.b)
+            self.content[:, 1] = pair_products(u, u, pairs.a, pairs.b)
         self._has_spectra = False
-
-    def _cosine(self, rows: Any) -> Array:
-        if sparse.issparse(rows):
-            one = np.ones((rows.shape[1], 1))
-            found: Array = row_products(rows, self.pairs.a, self.pairs.b, one)[:, 0]
-            return found
-        return self._products(rows)
-
-    def _products(self, rows: Array) -> Array:
-        found: Array = pair_products(rows, rows, self.pairs.a, self.pairs.b)
-        return found
 
     @property
     def of_content(self) -> Array:

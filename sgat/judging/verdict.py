@@ -205,10 +205,11 @@ def _unaimed(group: Array) -> Array:
     return found if found.mean() > 0.5 else np.ones(len(group), dtype=bool)
 
 
-def _sure(end: shares.LowEnd, mistaken: float) -> Array:
-    """Share of wrong edges by their traits, as far as it is no mistake, [E]."""
-    share: Array = end.share * end.trust
-    share *= max(0.0, 1 - (mistaken / max(share.mean(), 1e-9)) ** 2)
+def _sure(end: shares.LowEnd, useful: float, least: float) -> Array:
+    """Share of wrong edges by their traits as far as it is sure, [E]."""
+    share = end.share * end.trust * useful
+    if least:
+        share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
     return share
 
 
@@ -229,15 +230,13 @@ def _combine(
     everywhere = np.ones(count, dtype=bool)
     evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
     useful = shares.between(by_traits.separation, shares.USEFUL)
-    any_tail, tail = evenly.tail, by_traits.tail
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
-    same = shares.between(agree, shares.AGREE)
-    mistaken = shares.mistaken(tail, count, 1 - useful)
-    any_share = _sure(evenly, least).mean() * max(useful, same)
-    by_degree = _sure(by_traits, max(least, mistaken))
+    any_tail, tail = evenly.tail, by_traits.tail
+    told = max(useful, shares.between(agree, shares.AGREE))
+    any_share = _sure(evenly, told, least).mean()
+    by_degree = _sure(by_traits, useful, least)
     # Pairs of any nodes are found among swapped ones as well: they count once.
     left = max(0.0, 1 - any_share / max(by_degree.mean(), 1e-9))
-    left *= max(useful, 1 - same)
     aimed = shares.excess(first, group)
     # Where few are wrong, swapped pairs rank edges better than pairs of any nodes.
     as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
@@ -266,10 +265,7 @@ def _combine(
     swapped = expit(prior - likely)
     # Edges that both kinds explain would be missing from the number of both.
     wrong = 1 - (1 - swapped) * (1 - loosely) * (1 - ring)
-    # There, many real edges look as wrong as those that swapped pairs show.
-    of_degree = left * by_degree.mean()
-    odd = mistaken * of_degree / max(of_degree + any_share, 1e-9)
-    return shares.with_doubt(wrong, sum(numbers) + ring.sum(), odd)
+    return shares.with_doubt(wrong, sum(numbers) + ring.sum())
 
 
 def _relative(ends: Array, num_nodes: int, real: Array) -> Array:

@@ -152,11 +152,3 @@ def test_groups_with_more_unlike_edges_have_wrong_ones():
     assert not shares.excess(score, np.ones(9001, dtype=int)).any()
     even = rng.standard_normal(9001) + 4 * (rng.random(9001) > 0.2)
     assert shares.excess(even, group).max() < 0.05
-
-
-def test_more_of_the_low_end_may_be_a_mistake_in_small_graphs():
-    # Half of κ f e^t is what counts as ρ f: 2 · 0.2616 · 0.1 · (e^0.98 - 1) = 0.087.
-    assert shares.mistaken(0.1, 10**9, 1.0) == pytest.approx(0.0871, abs=1e-4)
-    by_size = [shares.mistaken(0.1, number, 0.5) for number in (30, 300, 3000, 30_000)]
-    assert by_size == sorted(by_size, reverse=True) and np.isfinite(by_size).all()
-    assert shares.mistaken(0.1, 30, 0.0) == 0

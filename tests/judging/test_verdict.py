@@ -9,8 +9,8 @@ from sklearn.metrics import roc_auc_score
 from support.small_data import block_graph
 
 from sgat.data.synthetic import inject
-from sgat.judging import judge, shares
-from sgat.judging.verdict import FEWEST_EDGES, REASONS, _combine, _in_rings, assess
+from sgat.judging import judge
+from sgat.judging.verdict import FEWEST_EDGES, REASONS, _in_rings, assess
 from sgat_lab.synthetic.block_models import contextual_block_model
 
 CLEAN = contextual_block_model(
@@ -143,33 +143,3 @@ def test_no_rings_are_seen_where_features_do_not_tell():
     for shift, is_seen in ((0.3, False), (1.5, True)):
         score = rng.standard_normal(6007) + np.where(shared, 0.0, shift)
         assert (_in_rings(score, doubt, shared).sum() > 0) == is_seen
-
-
-@pytest.mark.parametrize("share", [0.0, 0.4])
-def test_wrong_edges_that_follow_degree_count_beyond_what_real_edges_explain(
-    share: float,
-):
-    # Real edges stand only 1.8 above swapped pairs, and wrong ones look like these.
-    rng = np.random.default_rng(7)
-    is_wrong = rng.random(6007) < share
-    score = rng.standard_normal(6007) + np.where(is_wrong, 0, 1.8)
-    loose = rng.standard_normal(6007) + 2.5
-    found = combined(score, loose)
-    assert share / 2 <= found.mean() < share + 0.03
-
-
-def test_a_small_clean_graph_may_have_more_unlike_edges():
-    rng = np.random.default_rng(8)
-    unlike = rng.random(283) < 0.25
-    score = rng.standard_normal(283) + np.where(unlike, 0, 2.25)
-    assert combined(score, score + 0.5).mean() < 0.03
-
-
-def combined(score: np.ndarray, loose: np.ndarray) -> np.ndarray:
-    """P(wrong) by the scores of both sources, without labels, content or degrees."""
-    nothing = np.zeros(len(score))
-    low = shares.low_end(score, np.zeros((len(score), 0)), nothing == 0)
-    prior = shares.fit_prior(score, np.zeros((len(score), 0)))
-    group = nothing.astype(np.int64)
-    given = score, score, loose, prior, low, group, nothing
-    return _combine(*given, ring=nothing, least=0.0)
