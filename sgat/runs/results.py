@@ -146,10 +146,13 @@ def write_results(
     removal["curve"] = [dataclasses.asdict(point) for point in curve]
     write_text(draft.removal, json.dumps(removal) + "\n")
     summary["run"] = str(folder.path)
-    summary["files_sha256"] = {
-        file.name: hash_of(file) for file in draft.files if file != draft.config
+    hashes = {
+        file.name: hash_of(file)
+        for file in draft.files
+        if file not in (draft.config, draft.summary)
     }
-    summary["files_sha256"][draft.config.name] = hash_of(config.to_toml())
+    hashes[draft.config.name] = hash_of(config.to_toml())
+    summary["files_sha256"] = hashes
     write_text(draft.summary, json.dumps(summary, indent=2) + "\n")
     folder.publish(config)
     return summary
