@@ -40,7 +40,8 @@ def test_the_arguments_of_the_classifier_have_the_defaults_of_the_settings():
     arguments = {name: parameter.default for name, parameter in parameters.items()}
     assert from_arguments(arguments, where="here") == Config()
     known = {*ModelConfig.declared(), *TrainConfig.declared()}
-    assert arguments.keys() - known == {"validation", "model", "train"}
+    others = {"validation", "model", "train", "graph", "verbose"}
+    assert arguments.keys() - known == others
 
 
 @pytest.mark.parametrize(
