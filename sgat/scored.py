@@ -134,6 +134,7 @@ def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
     scores = gating.score(model.scaling(seen.x), graph)
     opened = ops.open_edges(graph, *scores, gates=gating.gates, backend=gating.backend)
     logits = model(seen.x, opened).cpu()
+    metrics.check_logits(logits)
     del opened
     log_alpha = ops.log_alphas(graph, *scores)
     edges = EdgeScores.by_model(model, log_alpha, graph)

@@ -85,6 +85,7 @@ def calibrate(model: NodeClassifier, graphs: Sequence[NodeData]) -> Calibration:
         return Calibration(1.0, None, None)
     temperature = model.eval().class_temperature.fill_(1)
     logits = torch.cat([model(data.x, data.graph)[data.val] for data in parts])
+    metrics.check_logits(logits)
     y = torch.cat([data.y[data.val] for data in parts])
     temperature.fill_(fit_temperature(logits, y))
     before, after = (calibration_error(logits / t, y) for t in (1, temperature))

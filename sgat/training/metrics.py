@@ -20,6 +20,15 @@ TITLES = {
 """Metrics by the names of settings and files, and as people read them."""
 
 
+def check_logits(logits: Tensor) -> None:
+    """Refuse class scores that are no numbers, as finite but huge weights give."""
+    if not bool(logits.isfinite().all()):
+        raise ValueError(
+            "The class scores of the model are not finite: its weights, or the"
+            " features, are too large; train it again, or scale the features."
+        )
+
+
 def decide(logits: Tensor, is_multilabel: bool) -> Tensor:
     """The class of the highest score, [N]; or the labels of positive score, [N, C]."""
     return logits > 0 if is_multilabel else logits.argmax(dim=-1)

@@ -111,6 +111,24 @@ def test_weights_that_are_no_numbers_are_refused(
             sgat.load("w")
 
 
+def test_weights_that_are_too_large_are_refused(trained, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("edges.csv", "nodes.csv"):
+        shutil.copyfile(trained / name, name)
+    message = "The class scores of the model are not finite"
+    for kind, verb in (("linear", VERBS[1]), ("linear way", VERBS[-1])):
+        shutil.rmtree("w", ignore_errors=True)
+        shutil.copytree(trained / kind, "w")
+        [path] = Path("w").rglob("*.safetensors")
+        tensors, state = load_tensors(path)
+        for name, tensor in tensors.items():
+            if "weight" in name and not name.startswith("adam"):
+                tensor.fill_(3e38)
+        save_tensors(path, tensors, state)
+        assert main(verb) == 1
+        assert message in capsys.readouterr().err
+
+
 def test_scores_that_are_no_numbers_are_refused(trained, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained / "linear", "w")
