@@ -191,7 +191,7 @@ class Made:
         if kind == "list":
             return pa.array([[1.0] * self.one(2, 2, 2, 3) for _ in range(size)])
         if kind == "long":
-            long = pa.array(["x" * self.one(10, 10**6)])
+            long = pa.array(["x" * self.one(10, 10**5)])
             repeated = pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), long)
             return (
                 repeated if size > 40 or self.odd(0.5) else repeated.cast(pa.string())
@@ -216,7 +216,7 @@ class Made:
                     encoding = self.one("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY")
                     options["column_encoding"][field.name] = encoding
         if self.odd(0.2):
-            options["row_group_size"] = 3
+            options["row_group_size"] = max(3, length // 99)
         try:
             pyarrow.parquet.write_table(made, path, **options)
         except (pa.ArrowException, NotImplementedError, OSError):
