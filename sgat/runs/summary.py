@@ -65,5 +65,7 @@ def read_summary(folder: RunFolder) -> dict[str, Any]:
     name = found["metric"]
     if name not in TITLES or name not in found:
         raise ValueError(f"{path} is damaged: it has no score of the name {name!r}.")
+    if ("rows" in found) != ("rows_removed" in found):
+        raise ValueError(f"{path} is damaged: it has one of rows and rows_removed.")
     parsed(found[name], Finite | None, path)
     return found
