@@ -39,11 +39,13 @@ def is_number(kind: Any) -> bool:
 def decoded(column: Any) -> Any:
     """The column with dictionary codes replaced by what they stand for.
 
-    Strings that are views become plain ones, which alone all functions of Arrow take.
+    Views of strings become strings, and numbers of 16 bits those of 32, which alone all
+    functions of Arrow take.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if column.type == pa.string_view() else column
+    plain = {pa.string_view(): pa.string(), pa.float16(): pa.float32()}.get(column.type)
+    return column if plain is None else column.cast(plain)
 
 
 def with_nulls(column: Any) -> Any:

@@ -93,10 +93,8 @@ def _checked(place: Place) -> Any:
         with contextlib.suppress(pa.ArrowInvalid):
             column = column.cast(pa.int64())
     if not (is_string(column.type) or pa.types.is_integer(column.type)):
-        found = f", beginning with {column[0].as_py()!r}" if len(column) else ""
-        raise source.fault(
-            f"ids must be integers or strings, got {column.type}{found}.", name
-        )
+        # No value: a date can be out of the range of Python.
+        raise source.fault(f"ids must be integers or strings, got {column.type}.", name)
     source.refuse(pc.is_null(column), name, "the id is missing, got nothing.")
     if is_string(column.type):
         source.refuse(pc.equal(column, ""), name, "the id is missing, got nothing.")

@@ -161,6 +161,8 @@ def _read_head(path: Path, file: IO[bytes]) -> _Head:
         raise ValueError(
             f"{path}: the comments must name all {rows} nodes or none, got {len(ids)}."
         )
+    if len({type(name) for name in ids}) > 1:
+        raise ValueError(f"{path}: node ids must be all integers or all strings.")
     return _Head(words[3], words[4] == "symmetric", rows, entries, ids, number)
 
 
@@ -169,7 +171,8 @@ def _id(path: Path, line: str, number: int) -> int | str:
         found = json.loads(line.removeprefix(ID_COMMENT))
     except (json.JSONDecodeError, RecursionError):
         found = None
-    if not isinstance(found, int | str) or isinstance(found, bool):
+    is_number = type(found) is int and -(2**63) <= found < 2**63
+    if not is_number and not isinstance(found, str):
         raise ValueError(
             f"{path}, line {number}: a node id must be an integer or a string in JSON,"
             f" got {line.removeprefix(ID_COMMENT).strip()!r}."

@@ -7,6 +7,7 @@ import torch
 from support.tables import WEIGHTED, read_text
 
 from sgat.data.files import from_tables, read_graph, write_graph
+from sgat.data.files.columns import decoded
 
 
 def test_vectors_are_spread_over_columns_of_text_formats(tmp_path: Path) -> None:
@@ -38,3 +39,10 @@ def test_text_columns_become_numbers_only_where_nothing_is_lost(
         "gap": "int64",
     }
     assert graph.edges.column("gap").to_pylist() == [None, 3]
+
+
+def test_types_that_few_functions_of_arrow_take_become_plain_ones() -> None:
+    views = pa.array(["a", None]).cast(pa.string_view())
+    halves = pa.array([1.5, None], pa.float32()).cast(pa.float16())
+    assert decoded(views).equals(pa.array(["a", None]))
+    assert decoded(halves).equals(pa.array([1.5, None], pa.float32()))
