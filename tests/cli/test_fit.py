@@ -221,8 +221,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         ),
         (["karate", "--nodes", "n.csv"], "`--nodes` goes with `--edges`"),
         (["karate", "--device", "meta"], "`--device` must be one that works here"),
-        (["karate", "--hidden", "1000000000"], "There is not enough memory for this"),
-        (["karate", "--hidden", str(10**18)], "There is not enough memory for this"),
+        (["karate", "--hidden", "1000000000"], "must be from 1 to 1048576"),
+        (["karate", "--hidden", str(10**18)], "must be from 1 to 1048576"),
         (["karate", "--out", ""], "`--out` must not be empty."),
         (
             ["karate", "--split", "random-60-60-20"],

@@ -89,7 +89,7 @@ def test_a_share_of_the_labelled_nodes_is_held_out():
             {"y": [0, "a", 1.5, None, 2]},
             "`y` must hold labels of one type that can",
         ),
-        ({"edge_weight": [1, 1, -2.0, 1]}, "at least 0, got -2.0 at edge 2."),
+        ({"edge_weight": [1, 1, -2.0, 1]}, "got -2.0 at edge 2."),
         ({"edge_weight": [1.0, 1.0]}, "`edge_weight` must have shape [4], got [2]."),
         ({"train": [5]}, "`train` must name nodes 0 to 4, got 5."),
         ({"val": np.ones(3, bool)}, "`val` must have one entry for each of the 5"),

@@ -231,7 +231,7 @@ def test_bad_data_is_refused_with_a_sentence(data_class, fitted):
     data = as_pyg(small_graph(), data_class)
     data.x = data.x.clone()
     data.x[3, 5] = float("nan")
-    with pytest.raises(ValueError, match="must be finite, got nan at node 3, column 5"):
+    with pytest.raises(ValueError, match=r"got nan at node 3, column 5"):
         quick().fit(data)
     with pytest.raises(ValueError, match=r"`data` must be a PyG Data.*got dict"):
         quick().fit({"a": 1})
@@ -294,7 +294,7 @@ def test_predicting_needs_no_labels_but_finite_features(data_class, fitted_to_py
     other.y = other.y + 50
     assert classifier.predict(other).shape == (61,)
     other.x = torch.full_like(other.x, torch.nan)
-    with pytest.raises(ValueError, match="must be finite, got nan at node 0"):
+    with pytest.raises(ValueError, match=r"got nan at node 0"):
         classifier.predict(other)
 
 

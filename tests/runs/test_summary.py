@@ -30,7 +30,8 @@ def test_a_summary_has_what_its_types_say_and_where_it_comes_from(tmp_path):
             with pytest.raises(ValueError, match=r"summary\.json is damaged"):
                 read_summary(folder)
     one_of_two = json.dumps({**found, "rows": 3})
-    for text in (one_of_two, "[" * 100_000, "{}", stored.replace('"metric": "', '"metric": "x')):
+    other_metric = stored.replace('"metric": "', '"metric": "x')
+    for text in (one_of_two, "[" * 100_000, "{}", other_metric):
         folder.summary.write_text(text)
         with pytest.raises(ValueError, match=r"summary\.json is damaged"):
             read_summary(folder)

@@ -7,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 from support.tables import read_text, text_nodes
 
-from sgat.data import check
 from sgat.data.files import FileOptions, from_tables
 from sgat.features import SparseFeatures
 
@@ -31,7 +30,6 @@ def test_readme_example_trains_on_string_ids(tmp_path: Path) -> None:
     graph = text_nodes(
         tmp_path, "id,age,y,split\nb,3,no,val\na,1,yes,train\nc,2,,\n", label="y"
     )
-    check([graph.data])
     assert list(graph.data.node_ids) == ["b", "a", "c"]
     assert graph.data.classes == ("no", "yes")
     assert graph.data.y.tolist() == [0, 1, -1]

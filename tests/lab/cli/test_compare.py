@@ -184,7 +184,7 @@ def test_a_graph_without_edges_is_refused(tmp_path, monkeypatch, capsys):
     Path("nodes.csv").write_text(f"id,size,y\n{rows}")
     files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
     assert main(["compare", *files]) == 1
-    assert "has no edges to choose from." in capsys.readouterr().err
+    assert "the edge table has no rows" in capsys.readouterr().err
 
 
 def test_the_folder_of_a_run_is_not_written_to(tmp_path, capsys):
