@@ -151,7 +151,7 @@ def read_within_bounds(path: Path, file: Any, columns: Any = None) -> Any:
     return table if len(batches) < 2 else table.combine_chunks()
 
 
-def _chunks(path: Path) -> list[tuple[int, str, int, int, int]]:
+def _chunks(path: Path) -> Any:
     """Column, type, values, rows and unpacked bytes of each part of a Parquet file.
 
     Asked of DuckDB: Arrow ends the process where the sizes of a part are damaged.

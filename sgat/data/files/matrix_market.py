@@ -166,7 +166,7 @@ def _read_head(path: Path, file: IO[bytes]) -> _Head:
     return _Head(words[3], words[4] == "symmetric", rows, entries, ids, number)
 
 
-def _id(path: Path, line: str, number: int) -> int | str:
+def _id(path: Path, line: str, number: int) -> Any:
     try:
         found = json.loads(line.removeprefix(ID_COMMENT))
     except (json.JSONDecodeError, RecursionError):
