@@ -35,6 +35,10 @@ MOST_UNLIKE = 0.5
 """Unlike edges without common neighbours, over pairs that are, for rings to show."""
 LEAST_UNSHARED = 0.1
 """Share of edges without common neighbours that rings of wrong edges show against."""
+NOTHING_COUNTED = 0.01
+"""Share of wrong edges below which shares say nothing of how to order the edges."""
+SUSPECT_WEIGHT = 0.3
+"""Weight of the suspicion against the ends of an edge there, next to 1 of a score."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
 """Edges, each counted once, and pairs with which a graph can be judged at all."""
 
@@ -265,7 +269,11 @@ def _combine(
     swapped = expit(prior - likely)
     # Edges that both kinds explain would be missing from the number of both.
     wrong = 1 - (1 - swapped) * (1 - loosely) * (1 - ring)
-    return shares.with_doubt(wrong, sum(numbers) + ring.sum())
+    number = sum(numbers) + ring.sum()
+    if number < NOTHING_COUNTED * count:
+        order = SUSPECT_WEIGHT * suspect.clip(-4, 6) - score - loose
+        wrong = expit(order + shares.with_share(-order, np.zeros(count), number))
+    return shares.with_doubt(wrong, number)
 
 
 def _relative(ends: Array, num_nodes: int, real: Array) -> Array:

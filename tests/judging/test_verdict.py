@@ -9,8 +9,15 @@ from sklearn.metrics import roc_auc_score
 from support.small_data import block_graph
 
 from sgat.data.synthetic import inject
-from sgat.judging import judge
-from sgat.judging.verdict import FEWEST_EDGES, REASONS, _in_rings, assess
+from sgat.judging import judge, shares
+from sgat.judging.verdict import (
+    FEWEST_EDGES,
+    NOTHING_COUNTED,
+    REASONS,
+    _combine,
+    _in_rings,
+    assess,
+)
 from sgat_lab.synthetic.block_models import contextual_block_model
 
 CLEAN = contextual_block_model(
@@ -143,3 +150,24 @@ def test_no_rings_are_seen_where_features_do_not_tell():
     for shift, is_seen in ((0.3, False), (1.5, True)):
         score = rng.standard_normal(6007) + np.where(shared, 0.0, shift)
         assert (_in_rings(score, doubt, shared).sum() > 0) == is_seen
+
+
+def test_where_nothing_is_counted_both_scores_and_suspicion_order_the_edges(seed: int):
+    # Real edges look like swapped pairs, so none that look so are counted. Wrong ones
+    # are at hubs: they look less like any pair than real ones do.
+    rng = np.random.default_rng(seed)
+    is_wrong = np.arange(4007) < 401
+    score = rng.standard_normal(4007) + np.where(is_wrong, 0.0, 0.7)
+    loose = rng.standard_normal(4007) / 2 + np.where(is_wrong, 2.8, 2.5)
+    suspect = rng.standard_normal(4007) + np.where(is_wrong, 2.0, 0.0)
+    nothing, flat = np.zeros(4007), np.zeros((4007, 0))
+    by_traits = shares.low_end(score, flat, np.ones(4007, dtype=bool))
+    group = np.zeros(4007, dtype=np.int64)
+    wrong = _combine(
+        *(score, score, loose, nothing - 3.0, by_traits, group, suspect),
+        ring=nothing,
+        least=0.0,
+    )
+    assert wrong.mean() < NOTHING_COUNTED
+    assert roc_auc_score(is_wrong, -loose) < 0.4
+    assert roc_auc_score(is_wrong, wrong) > 0.65

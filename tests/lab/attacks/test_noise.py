@@ -13,7 +13,7 @@ def pairs(data) -> set[tuple[int, int]]:
     return {tuple(sorted(pair)) for pair in data.graph.edge_index.T.tolist()}
 
 
-@pytest.mark.parametrize("kind", [k for k in noise.KINDS if k != "dice"])
+@pytest.mark.parametrize("kind", [k for k in noise.KINDS if k not in noise.CHANGED])
 def test_so_many_undirected_edges_are_new(kind: str, seed: int):
     before, found = pairs(DATA), noise.add(DATA, kind, 0.3, seed)
     assert found.graph.is_undirected and before < pairs(found)
@@ -28,6 +28,37 @@ def test_dice_takes_within_classes_what_it_adds_across(seed: int):
     assert len(gone) == len(new) == round(0.2 * len(before))
     assert all(DATA.y[a] == DATA.y[b] for a, b in gone)
     assert all(DATA.y[a] != DATA.y[b] for a, b in new)
+
+
+def test_rewired_edges_keep_one_end(seed: int):
+    before, after = pairs(DATA), pairs(noise.add(DATA, "rewired", 0.25, seed))
+    gone, new = before - after, after - before
+    assert len(gone) == len(new) == round(0.2 * len(before))
+    kept = {node for pair in gone for node in pair}
+    assert all(kept & set(pair) for pair in new)
+
+
+def test_aimed_edges_are_at_training_nodes_and_unlike_ends_are_unlike(seed: int):
+    few = torch.zeros(211, dtype=torch.bool)
+    few[:180] = True
+    data = dataclasses.replace(DATA, train=few)
+    aimed = torch.tensor(list(pairs(noise.add(data, "aimed", 0.1, seed)) - pairs(DATA)))
+    assert (DATA.y[aimed[:, 0]] != DATA.y[aimed[:, 1]]).all()
+    assert float(few[aimed].any(dim=1).float().mean()) > 0.95
+    found = pairs(noise.add(DATA, "unlike", 0.1, seed)) - pairs(DATA)
+    unit = torch.nn.functional.normalize(DATA.x - DATA.x.mean(0), dim=1)
+    one, other = torch.tensor(list(found)).T
+    assert float((unit[one] * unit[other]).sum(1).mean()) < -0.1
+
+
+def test_a_ring_is_joined_within(seed: int):
+    ring = pairs(noise.add(DATA, "ring", 0.2, seed)) - pairs(DATA)
+    neighbours: dict[int, set[int]] = {}
+    for one, other in ring:
+        neighbours.setdefault(one, set()).add(other)
+        neighbours.setdefault(other, set()).add(one)
+    closed = [bool(neighbours[one] & neighbours[other]) for one, other in ring]
+    assert sum(closed) > 0.5 * len(closed)
 
 
 def test_spam_comes_from_few_nodes_and_a_community_is_a_place(seed: int):
