@@ -46,6 +46,9 @@ def judge(
     auto_encoder: bool = typer.Option(
         False, "--auto-encoder", help="Train a graph auto-encoder to compare with."
     ),
+    bars: bool = typer.Option(
+        False, "--bars", help="Print in how many cases it does as well as it should."
+    ),
     runs: int = RUNS,
     seed: int = SEED,
     csv: Path = typer.Option(
@@ -66,6 +69,7 @@ def judge(
     of right edges among those removed when at most 0.1 is promised.
     """
     with counting("starting", quiet=quiet):
+        from sgat_lab.attacks import bars as within_bars
         from sgat_lab.attacks import rows, verdicts
         from sgat_lab.attacks.graphs import (
             ALL_KINDS,
@@ -107,7 +111,8 @@ def judge(
         row |= rows.circumstances("cpu")
         rows.append(csv, row)
         found.append(row)
-    show(found, verdicts.text, as_json, markdown)
+    text = within_bars.text if bars else verdicts.text
+    show(found, text, as_json, markdown)
 
 
 @attacks.command(
