@@ -8,6 +8,7 @@ higher the score: trees may only rise with the signals of likeness.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ LEAVES, LEAST_IN_LEAF, RATE, LEVELS = 8, 40, 0.18, 63
 BINS, BINS_OF_MANY, MANY = 5, 8, 30_000
 """Parts of each degree signal, and from how many pairs on there are more of them."""
 FEWEST_IN_BIN = 100
+_binning = Lock()
+"""scikit-learn changes the warning filters of the process while it bins: two threads
+that do so at once can lose them, and warn of it."""
 
 
 def contrast(
@@ -102,7 +106,15 @@ def _grow(
         monotonic_cst=rise,
         early_stopping=False,
         random_state=0,
-    ).fit(_levels(signals, cuts), is_edge, heeded)
+    )
+    together = grown._bin_data
+
+    def one_by_one(*args: Any, **options: Any) -> Any:
+        with _binning:
+            return together(*args, **options)
+
+    grown._bin_data = one_by_one
+    grown.fit(_levels(signals, cuts), is_edge, heeded)
     for row, cut in zip(all_cuts, cuts, strict=True):
         row[: len(cut)] = cut
     value[trees, 255] = grown._baseline_prediction.item()

@@ -1,8 +1,11 @@
 """Scores that tell edges from pairs, and where they stand among pairs."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.stats import kstest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from sgat.judging import contrast as module
@@ -114,3 +117,21 @@ def test_edges_that_are_hardly_real_teach_little():
         )
         gaps.append(scores[~wrong].mean() - scores[wrong].mean())
     assert gaps[1] > gaps[0] + 0.5
+
+
+def test_threads_do_not_bin_at_once(monkeypatch: pytest.MonkeyPatch):
+    # scikit-learn takes all warning filters away for a moment while it bins.
+    binning, at_once = [], []
+    found = HistGradientBoostingClassifier._bin_data
+
+    def slowly(self, *args, **options):
+        binning.append(self)
+        time.sleep(0.05)
+        at_once.append(len(binning))
+        binning.pop()
+        return found(self, *args, **options)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "_bin_data", slowly)
+    rng = np.random.default_rng(0)
+    contrast(drawn(503, 1.5, 1), drawn(701, 0.0, 2), rng, trees=2, num_free=2)
+    assert at_once == [1, 1]
