@@ -72,8 +72,11 @@ def node_data(
 
 
 def as_features(x: Any, num_nodes: int) -> Features:
-    """Features in the form the model takes: sparse where under a quarter is filled."""
-    if x is None:
+    """Features in the form the model takes: sparse where under a quarter is filled.
+
+    None, or no columns, give every node a feature of its own.
+    """
+    if x is None or tuple(getattr(x, "shape", ()))[1:] == (0,):
         return SparseFeatures.identity(num_nodes)
     if isinstance(x, SparseFeatures):
         return x

@@ -33,6 +33,9 @@ FINALISTS = 2
 """Candidates that are trained in full."""
 FAR_BEHIND = 2.0
 """Standard errors by which a runner-up is behind that gives way to the leader's kin."""
+DEEP = 4
+"""Layers from which a score must be ahead by a standard error: networks so deep often
+do less well on nodes that did not choose them."""
 FEW = 100
 """Validation nodes below which the second round scores on folds."""
 FOLDS = 3
@@ -133,7 +136,7 @@ class Search:
             for rung, (share, number, on) in enumerate(rounds, 1):
                 if len(left) > number:
                     trials = self._round(left, rung, share, on, ledger, tell)
-                    order = ranked(trials)[:number]
+                    order = self._ranked(trials)[:number]
                     left = [left[place] for place in order]
                     tried += trials
                     if self._is_settled(trials[-1]):
@@ -149,7 +152,7 @@ class Search:
         scored = [trial for _, trial, _ in finals]
         if has_folds:
             scored = [_joined(each, tried, len(self.splits)) for each in scored]
-        order = ranked(scored)
+        order = self._ranked(scored)
         left = [finals[place][0] for place in order]
         results = [finals[place][2] for place in order]
         model, size, why, means = best_or_mean(results, left)
@@ -259,10 +262,23 @@ class Search:
         if not kin or None in scores or any(each in kin for each in left):
             return left
         ahead, behind = (float(score or 0) for score in scores)
-        error = math.sqrt(ahead * (1 - ahead) / self.num_val)
-        if ahead - behind <= FAR_BEHIND * error:
+        if ahead - behind <= FAR_BEHIND * self._error(ahead):
             return left
         return [leader, kin[ranked([first[each.name] for each in kin])[0]]]
+
+    def _error(self, score: float) -> float:
+        """The standard error of a validation score."""
+        return math.sqrt(score * (1 - score) / self.num_val)
+
+    def _ranked(self, trials: Sequence[Trial]) -> list[int]:
+        """Places of trials, the best first; deep networks need proof (`DEEP`)."""
+        charged = [
+            dataclasses.replace(trial, score=trial.score - self._error(trial.score))
+            if trial.score and trial.settings.get("layers", 0) >= DEEP
+            else trial
+            for trial in trials
+        ]
+        return ranked(charged)
 
     def _is_settled(self, trial: Trial) -> bool:
         """Whether no other candidate can do better."""

@@ -24,6 +24,7 @@ from sgat.data.arrays import from_arrays
 from sgat.data.fetch import data_root
 from sgat.data.node_data import NodeData
 from sgat.data.splits import random_per_class
+from sgat.features import SparseFeatures
 from sgat_lab.attacks import noise
 
 ATTACKED = "attacked-"
@@ -94,7 +95,9 @@ def _data(arrays: Any, edges: Any, name: str, **roles: Any) -> NodeData:
     both = np.concatenate([edges, edges[::-1]], axis=1)
     y = arrays["y"].astype(np.int64)
     made = from_arrays(x, both, y, name=name, **roles)
-    return dataclasses.replace(made, has_directions=False)
+    # Without columns there are no features, and not one for each node.
+    kept = made.x if x.shape[1] else SparseFeatures.from_scipy(x)
+    return dataclasses.replace(made, x=kept, has_directions=False)
 
 
 def _drawn_split(y: Any, seed: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -55,8 +55,9 @@ def test_features_may_be_sparse_or_missing():
     sparse = from_arrays(matrix, EDGES, Y).x
     assert isinstance(sparse, SparseFeatures)
     assert np.array_equal(sparse.to_dense().numpy(), X)
-    identity = from_arrays(None, EDGES, Y).x
-    assert torch.equal(identity.to_dense(), torch.eye(5))
+    for nothing in (None, np.zeros((5, 0)), torch.zeros(5, 0)):
+        identity = from_arrays(nothing, EDGES, Y).x
+        assert torch.equal(identity.to_dense(), torch.eye(5))
 
 
 def test_masks_and_node_numbers_mean_the_same():

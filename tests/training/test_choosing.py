@@ -298,6 +298,17 @@ def test_scores_come_first_then_losses_then_the_table(pairs, order):
     assert ranked([trial(*pair) for pair in pairs]) == order
 
 
+@pytest.mark.parametrize(("deep", "order"), [(0.86, [1, 0]), (0.95, [0, 1])])
+def test_many_layers_must_be_ahead_by_a_standard_error(deep, order):
+    looked = Search([small_graph()], MODEL, TRAIN)
+    # Of 112 nodes: 0.033 at 0.86.
+    assert 0.03 < looked._error(0.86) < 0.04
+    many = dataclasses.replace(trial(deep, 1.0), settings={"layers": 8})
+    assert looked._ranked([many, trial(0.85, 1.0)]) == order
+    lost = dataclasses.replace(many, score=None)
+    assert looked._ranked([lost, trial(0.85, 1.0)]) == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("scores", "second"),
     [
