@@ -2,6 +2,7 @@ import importlib
 import os
 import signal
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,7 @@ import pytest
 import torch
 from hypothesis import settings
 from support.awkward import GRAPHS
+from support.kept_verdicts import KeptVerdicts
 from support.small_files import write_small_files
 
 from sgat.graph import Graph
@@ -36,6 +38,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
 
 REPOSITORY = Path(__file__).parents[1]
+VERDICTS = KeptVerdicts()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +48,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before all fixtures, for they train as well."""
+    tests_judging = REPOSITORY / "tests" / "judging" in item.path.parents
+    VERDICTS.in_use = not (tests_judging or item.get_closest_marker("judged_anew"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_verdicts() -> Iterator[None]:
+    """The same edges are judged once, see `support.kept_verdicts`."""
+    with pytest.MonkeyPatch.context() as patch:
+        VERDICTS.replace_the_judge_s(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

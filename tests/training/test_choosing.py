@@ -85,6 +85,7 @@ def test_the_best_is_what_fit_makes_of_its_settings(whole):
     assert [r.val for r in whole.records] == [r.val for r in alone.records]
 
 
+@pytest.mark.judged_anew
 def test_the_same_seed_chooses_the_same(whole):
     assert_same(whole, search([small_graph()]))
 

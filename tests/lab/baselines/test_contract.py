@@ -131,6 +131,7 @@ def test_evaluation_repeats(data, model):
     assert torch.equal(logits(model, data), logits(model, data))
 
 
+@pytest.mark.judged_anew
 def test_same_seed_same_training_and_torch_is_left_alone(name):
     before = torch.random.get_rng_state()
     data = [prepared(name, block_graph()) for _ in range(2)]
