@@ -3,6 +3,7 @@ import io
 import json
 import shutil
 
+import networkx
 import pytest
 
 from sgat_lab.cli import main
@@ -108,8 +109,10 @@ def records(first):
 
 
 @pytest.fixture
-def trained(records, tmp_path):
+def trained(records, tmp_path, monkeypatch):
     """A folder with a copy of the records, for what is printed of them."""
+    # The figure was drawn in earnest once; finding places for its nodes takes long.
+    monkeypatch.setattr(networkx, "kamada_kawai_layout", networkx.circular_layout)
     shutil.copytree(records, tmp_path / "records")
     return tmp_path
 
