@@ -487,6 +487,9 @@ def test_a_model_trains_on_over_pruned_edges(graph: Graph, x: Tensor):
     assert model.gating.scorer.weight.grad is None
 
 
+OTHERS = [*(name for name in SCORERS if name != "additive"), "evidence"]
+
+
 @pytest.fixture
 def fresh_compiler():
     torch._dynamo.reset()
@@ -509,13 +512,12 @@ def gradients(model: nn.Module, *arguments, **options) -> list[Tensor]:
         *(("additive", "auto", on, "aot_eager") for on in (True, False)),
         ("revised", "auto", True, "aot_eager"),
         # Which scores there are is seen in the forward graph.
-        *((name, "auto", True, "eager") for name in (*SCORERS, "evidence")),
+        *((name, "auto", True, "eager") for name in OTHERS),
         # Without noise all scores go one way.
         *(
             pytest.param(name, "auto", training, "aot_eager", marks=pytest.mark.slow)
-            for name in (*SCORERS, "evidence")
+            for name in OTHERS
             for training in (True, False)
-            if name != "additive"
         ),
     ],
 )
