@@ -1,7 +1,9 @@
+import gc
 import importlib
 import os
 import signal
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,14 +18,16 @@ import pytest
 import torch
 from hypothesis import settings
 from support.awkward import GRAPHS
+from support.kept_verdicts import KeptVerdicts
 from support.small_files import write_small_files
 
 from sgat.graph import Graph
 
 # The same examples every time where a red run would stop others; new ones elsewhere.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# No deadline for one of them: other work on the machine may slow it down.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("here", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 # A shell starts what runs in the background with Ctrl-C ignored, and all children
 # inherit that; the tests of Ctrl-C need it to mean something.
@@ -36,6 +40,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
 
 REPOSITORY = Path(__file__).parents[1]
+VERDICTS = KeptVerdicts()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +50,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all modules stay: the collector need not look at them."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before all fixtures, for they train as well."""
+    tests_judging = REPOSITORY / "tests" / "judging" in item.path.parents
+    VERDICTS.in_use = not (tests_judging or item.get_closest_marker("judged_anew"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_verdicts() -> Iterator[None]:
+    """The same edges are judged once, see `support.kept_verdicts`."""
+    with pytest.MonkeyPatch.context() as patch:
+        VERDICTS.replace_the_judge_s(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

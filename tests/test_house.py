@@ -30,6 +30,8 @@ FOUNDATION = {"data": {"graph", "features", "config"}, "config": set()}
 """Rooms that import less than the order would let them."""
 MOST_LINES, MOST_FILE_LINES, MOST_ROOMS = 30_500, 400, 22
 WIDEST = 120
+ABSENT = {"duckdb", "pyspark", "pooch", "platformdirs", "selenium", "tensorboard"}
+"""Packages that a machine with a GPU may lack; its tests are collected without them."""
 TESTED_BY = re.compile(r"[Tt]ested\s+(?:\w+\s+)?(?:by|in)\s+`?(tests/[\w/.]+)")
 
 
@@ -195,6 +197,37 @@ def test_tests_keep_what_they_share_in_a_folder_of_its_own():
         if re.match(r"\s*(from|import) ([a-z_]+\.)*test_", line)
     ]
     assert not found
+
+
+def loaded_at_once(tree: ast.Module) -> set[str]:
+    """Names that the import of a module imports, and parts of these names."""
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+    return found | {name.partition(".")[0] for name in found}
+
+
+def test_tests_are_collected_where_packages_of_other_machines_are_missing(trees):
+    loads = {name: loaded_at_once(tree) for name, tree in trees.items()}
+    needing: dict[str, set[str]] = {}
+
+    def absent(names: set[str]) -> set[str]:
+        return (names & ABSENT).union(*(needing[n] for n in names & needing.keys()))
+
+    while needing != (found := {n: m for n in loads if (m := absent(loads[n]))}):
+        needing = found
+    # The check sees what it looks for.
+    assert needing["sgat.pruning.duckdb_engine"] == {"duckdb"}
+    dying = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        text = path.read_text("utf-8")
+        names = absent(loaded_at_once(ast.parse(text)))
+        if names := {name for name in names if f'importorskip("{name}' not in text}:
+            dying[path.name] = names
+    assert not dying
 
 
 @pytest.mark.parametrize(

@@ -123,15 +123,18 @@ def test_the_command_line_helps_without_loading_torch():
     assert loaded.isdisjoint({"torch", *HEAVY} - {"typer", "rich"})
 
 
-def test_judging_loads_no_training():
+def test_reading_data_and_judging_load_neither_training_nor_pyg():
     code = """
-import sgat.cli.outputs, sgat.data.configured, sgat.judging.judged_edges
+import sgat.cli.outputs, sgat.data.configured, sgat.data.named
+import sgat.judging.judged_edges
 import sgat.runs.request, sys
 print(*sys.modules)"""
     names = run_python(code).split()
     assert "sgat.judging.verdict" in names
     assert not [name for name in names if name.startswith("sgat.training")]
-    assert top_level(names).isdisjoint({"sklearn", "pandas", "matplotlib"})
+    assert "sgat.data.named" in names
+    others = {"sklearn", "pandas", "matplotlib", "torch_geometric"}
+    assert top_level(names).isdisjoint(others)
 
 
 def test_import_takes_at_most_half_a_second_more_than_torch(

@@ -16,11 +16,23 @@ def test_the_readme_has_its_examples():
     assert len(BLOCKS) == 2
 
 
+# As written, a search takes up to 20 seconds; fast tests let it train for fewer epochs.
+AS_WRITTEN = pytest.mark.parametrize(
+    "epochs",
+    [15, pytest.param(None, marks=[pytest.mark.promise, pytest.mark.slow])],
+    ids=["few epochs", "as written"],
+)
+
+
+@AS_WRITTEN
 @pytest.mark.parametrize("number", range(2))
-def test_python_examples_run(number, tmp_path, monkeypatch):
+def test_python_examples_run(number, epochs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    exec(compile(BLOCKS[number], f"README block {number}", "exec"), names)
+    names, block, called = {}, BLOCKS[number], "SGATClassifier(keep=0.5)"
+    assert (called in block) == (number == 0)
+    if epochs:
+        block = block.replace(called, f"{called[:-1]}, epochs={epochs})")
+    exec(compile(block, f"README block {number}", "exec"), names)
     if "clf" in names:
         assert names["clf"].edges_["kept"].mean() == pytest.approx(0.5, abs=0.02)
         assert names["small"].number_of_edges() < names["club"].number_of_edges()
@@ -48,12 +60,15 @@ def test_the_programs_on_files_run_one_after_the_other(tmp_path, monkeypatch):
     assert len(pd.read_csv("small.csv")) == kept.sum()
 
 
-def test_the_two_csv_example_runs_as_written(tmp_path, monkeypatch):
+@AS_WRITTEN
+def test_the_two_csv_example_runs(epochs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ids = write_two_files()
     first = README.index("    sgat fit --edges edges.csv")
     for line in README[first:].split("\n\n")[0].splitlines():
         command = shlex.split(line, comments=True)[1:]
+        if epochs and command[0] == "fit":
+            command += ["--epochs", str(epochs)]
         assert main([word for word in command if word != "--open"]) == 0, line
     edges = pd.read_parquet("runs/mine/edges.parquet")
     assert edges["src"].tolist() == ids

@@ -15,6 +15,7 @@ import sgat
 from sgat.cli import main
 from sgat.config import Config
 from sgat.scorers import SCORERS
+from sgat.training.epoch import Epochs
 
 QUICK = ["--fast", "--epochs", "5", "--snapshots", "0", "--quiet"]
 
@@ -99,6 +100,7 @@ def test_a_second_run_takes_a_new_folder(tmp_path):
     ]
 
 
+@pytest.mark.judged_anew
 def test_the_same_seed_writes_the_same_bytes(tmp_path):
     for out in ("a", "b"):
         assert main(["fit", "karate", *QUICK, "--out", out]) == 0
@@ -143,6 +145,7 @@ def test_options_beat_the_config_which_beats_the_defaults(tmp_path):
     assert config.model.heads == sgat.ModelConfig().heads
 
 
+@pytest.mark.judged_anew
 def test_a_run_repeats_from_its_own_config(tmp_path):
     assert main(["fit", "karate", *QUICK, "--seed", "3", "--out", "a"]) == 0
     config = ["--config", "a/config.toml", "--quiet", "--out", "b"]
@@ -162,6 +165,7 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
 
 
 # Three trainings each, one of them in a process of its own.
+@pytest.mark.judged_anew
 @pytest.mark.promise
 @pytest.mark.slow
 @pytest.mark.parametrize("is_named", [True, False])
@@ -182,13 +186,19 @@ def test_a_killed_run_resumes_to_the_same_bits(is_named, csv_files, tmp_path):
     assert not state.parent.exists()
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path):
+def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     command = ["fit", "karate", "--epochs", "100000", "--checkpoint-every", "5"]
     state = tmp_path / "r" / "checkpoint" / "state.safetensors"
-    with started([*command, "--out", "r"], state) as process:
-        os.kill(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+    run = Epochs.run
+
+    def until_there_is_a_checkpoint(self, epoch):
+        if state.exists():
+            os.kill(os.getpid(), signal.SIGINT)
+        return run(self, epoch)
+
+    monkeypatch.setattr(Epochs, "run", until_there_is_a_checkpoint)
+    assert main([*command, "--out", "r"]) == 130
+    errors = capsys.readouterr().err
     assert "go on with: sgat fit --resume --out r" in errors
     assert "Traceback" not in errors
     assert state.exists()

@@ -87,6 +87,7 @@ def test_a_mean_is_written_and_used_by_every_verb(csv_files, tmp_path, monkeypat
 
 
 # Two searches, one of them in a process of its own.
+@pytest.mark.judged_anew
 @pytest.mark.promise
 @pytest.mark.slow
 @pytest.mark.parametrize("in_full", [False, True])

@@ -11,7 +11,6 @@ import torch
 import sgat
 from sgat.cli import main
 from sgat.graph import Graph
-from sgat.pruning import duckdb_engine
 from sgat.runs.finished_run import open_run
 
 SIZE = 60
@@ -320,7 +319,7 @@ def test_a_full_disk_leaves_what_was_there(capsys, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device", str(to.path))
 
     (tmp_path / "small.csv").write_text("before\n")
-    monkeypatch.setattr(duckdb_engine.DuckDB, "write", fail)
+    monkeypatch.setattr("sgat.pruning.duckdb_engine.DuckDB.write", fail)
     assert prune("--out", "small.csv", "--overwrite", "--quiet") == 1
     assert capsys.readouterr().err == "error: small.csv: No space left on device.\n"
     assert (tmp_path / "small.csv").read_text() == "before\n"

@@ -1,5 +1,6 @@
 import dataclasses
 import hashlib
+import importlib
 import shutil
 import socket
 import threading
@@ -7,15 +8,14 @@ import time
 import zipfile
 from pathlib import Path
 
-import platformdirs.macos
-import platformdirs.unix
-import platformdirs.windows
-import pooch
 import pytest
 
 from sgat.data import fetch, load
 from sgat.data.catalogue import ARCHIVES, CATALOGUE, GEOM_GCN, PLANETOID
 from sgat.data.fetch import checksums, data_root
+
+pooch = pytest.importorskip("pooch", reason="pooch is not installed")
+platformdirs = pytest.importorskip("platformdirs", reason="it is not installed")
 
 
 def files_below(folder):
@@ -59,15 +59,18 @@ def test_the_root_is_the_argument_then_the_variable_then_the_cache(
 
 
 @pytest.mark.parametrize(
-    ("platform", "expected"),
+    ("module", "platform", "expected"),
     [
-        (platformdirs.unix.Unix, ".cache/sgat/datasets"),
-        (platformdirs.macos.MacOS, "Library/Caches/sgat/datasets"),
-        (platformdirs.windows.Windows, "local/sgat/datasets"),
+        ("unix", "Unix", ".cache/sgat/datasets"),
+        ("macos", "MacOS", "Library/Caches/sgat/datasets"),
+        ("windows", "Windows", "local/sgat/datasets"),
     ],
 )
-def test_the_cache_follows_the_platform(platform, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(platformdirs, "PlatformDirs", platform)
+def test_the_cache_follows_the_platform(
+    module, platform, expected, tmp_path, monkeypatch
+):
+    system = getattr(importlib.import_module(f"platformdirs.{module}"), platform)
+    monkeypatch.setattr(platformdirs, "PlatformDirs", system)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     local = str(tmp_path / "local")

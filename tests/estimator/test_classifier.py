@@ -179,6 +179,7 @@ def test_probabilities_sum_to_one_and_agree_with_the_predictions(fitted):
     assert np.array_equal(best, fitted.predict())
 
 
+@pytest.mark.judged_anew
 def test_same_seed_same_classifier():
     first, second = (quick(seed=4).fit(small_graph()) for _ in range(2))
     assert first.edges_.equals(second.edges_)

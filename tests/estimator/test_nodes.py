@@ -30,11 +30,12 @@ def test_nodes_of_a_fixed_graph_are_samples():
 
 @pytest.mark.parametrize("graph", [(X, EDGES), DATA], ids=["arrays", "object"])
 def test_scikit_learn_divides_the_nodes(graph):
-    clf = SGATClassifier(graph=graph, **QUICK)
+    clf = SGATClassifier(graph=graph, **QUICK | {"epochs": 2})
     assert clone(clf).get_params().keys() == clf.get_params().keys()
     nodes = np.arange(61)
-    scores = cross_val_score(clf, nodes, Y, cv=3, error_score="raise")
-    assert scores.shape == (3,) and (scores >= 0).all()
+    # The same halves, so that their edges are judged once.
+    scores = cross_val_score(clf, nodes, Y, cv=2, error_score="raise")
+    assert scores.shape == (2,) and (scores >= 0).all()
     search = GridSearchCV(clf, {"keep": [0.5, 1.0]}, cv=2, error_score="raise")
     assert search.fit(nodes, Y).predict([3, 5]).shape == (2,)
 

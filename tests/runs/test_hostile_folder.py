@@ -78,7 +78,7 @@ def test_a_damaged_run_folder_is_refused_in_one_sentence(
     trained, seed, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    survived(trained, seed, 25, capsys)
+    survived(trained, seed, 12, capsys)
 
 
 @pytest.mark.slow

@@ -104,7 +104,9 @@ def misled(seed: int) -> tuple[Tensor, Tensor, Graph, Tensor]:
     return x, y, graph, kind[graph.src.long()] == 1
 
 
-@pytest.mark.parametrize("use", ["remove", "weigh"])
+@pytest.mark.parametrize(
+    "use", ["remove", pytest.param("weigh", marks=pytest.mark.slow)]
+)
 def test_labels_move_gates_and_few_labels_do_not(use: str, seed: int):
     x, y, graph, misleads = misled(seed)
     moved = {}

@@ -280,6 +280,7 @@ def test_a_budget_keeps_the_likeliest_edges_open(noise_rate: float):
     assert result.sgat.noise_share == pytest.approx(noise_rate * 2 / 3, abs=0.1)
 
 
+@pytest.mark.judged_anew
 @pytest.mark.parametrize("keep", [None, 0.3])
 def test_an_interrupted_run_goes_on_to_the_same_bits(
     data: NodeData, tmp_path, keep: float | None

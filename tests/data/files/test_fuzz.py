@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from support.made_files import run
 
-CASES = 1500
+CASES = 375
 
 
-@pytest.mark.parametrize("part", range(4))
+# What such files have broken has tests of its own; slow tests try more of them.
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))]
+)
 def test_made_files_are_read_or_refused(part: int, tmp_path: Path) -> None:
-    seeds = range(part * CASES // 4, (part + 1) * CASES // 4)
+    seeds = range(part * CASES, (part + 1) * CASES)
     found = collections.Counter(run(seed, tmp_path) for seed in seeds)
-    assert found["graph: read"] > CASES // 100 and found["graph: refused"] > CASES // 40
+    assert found["graph: read"] > CASES // 25 and found["graph: refused"] > CASES // 10
     assert set(found) > {"settings: refused", "table: read"}

@@ -167,7 +167,7 @@ def quiet(max_examples: int) -> Any:
 
 
 @FORMATS
-@quiet(25)
+@quiet(12)
 @given(graph=graphs())
 def test_graph_survives_writing_and_reading(
     graph: Any, format: str, nodes_format: str | None

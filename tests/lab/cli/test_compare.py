@@ -91,6 +91,7 @@ def test_the_same_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     assert outcome(capsys, tmp_path, *only) == first
 
 
+@pytest.mark.judged_anew
 def test_the_same_seed_gives_the_same_numbers(tmp_path, capsys):
     only = ["karate", "--runs", "1", "--seed", "5", "--only", "sgat,k-neighbor"]
     first = outcome(capsys, tmp_path / "one", *only)

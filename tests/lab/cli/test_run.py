@@ -1,6 +1,9 @@
+import contextlib
+import io
 import json
 import shutil
 
+import networkx
 import pytest
 
 from sgat_lab.cli import main
@@ -90,33 +93,42 @@ def quick(folder, *arguments) -> int:
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory):
-    """The records of the third figure, trained for once."""
+def first(tmp_path_factory):
+    """The folder of the third figure, trained for once, and what was printed."""
     folder = tmp_path_factory.mktemp("trained")
-    assert quick(folder, "fig3") == 0
-    return folder / "records"
+    printed, told = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(told):
+        assert quick(folder, "fig3") == 0
+    return folder, printed.getvalue(), told.getvalue()
+
+
+@pytest.fixture(scope="module")
+def records(first):
+    """The records of the third figure."""
+    return first[0] / "records"
 
 
 @pytest.fixture
-def trained(records, tmp_path):
+def trained(records, tmp_path, monkeypatch):
     """A folder with a copy of the records, for what is printed of them."""
+    # The figure was drawn in earnest once; finding places for its nodes takes long.
+    monkeypatch.setattr(networkx, "kamada_kawai_layout", networkx.circular_layout)
     shutil.copytree(records, tmp_path / "records")
     return tmp_path
 
 
-def test_a_figure_is_drawn_and_its_text_printed(tmp_path, capsys):
-    assert quick(tmp_path, "fig3") == 0
-    captured = capsys.readouterr()
-    assert "Right of 32, by seed:" in captured.out and captured.err == ""
-    assert (tmp_path / "fig3.png").read_bytes()[:4] == b"\x89PNG"
+def test_a_figure_is_drawn_and_its_text_printed(first):
+    folder, printed, told = first
+    assert "Right of 32, by seed:" in printed and told == ""
+    assert (folder / "fig3.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_finished_experiment_is_only_printed_again(tmp_path, monkeypatch, capsys):
-    assert quick(tmp_path, "fig3") == 0
-    first = capsys.readouterr().out
+def test_a_finished_experiment_is_only_printed_again(
+    first, trained, monkeypatch, capsys
+):
     monkeypatch.setattr(Trials, "run", None)
-    assert quick(tmp_path, "fig3") == 0
-    assert capsys.readouterr().out == first
+    assert quick(trained, "fig3") == 0
+    assert capsys.readouterr().out == first[1].replace(str(first[0]), str(trained))
 
 
 def test_the_document_has_commands_and_figures(trained, capsys):
@@ -155,12 +167,12 @@ def test_stored_trains_nothing(tmp_path, capsys):
     assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.png"))
 
 
-def test_pack_leaves_one_file_from_which_all_is_shown(tmp_path, capsys):
-    assert quick(tmp_path, "fig3", "--pack") == 0
+def test_pack_leaves_one_file_from_which_all_is_shown(trained, capsys):
+    assert quick(trained, "fig3", "--pack") == 0
     first = capsys.readouterr().out
-    files = [file.name for file in (tmp_path / "records" / "quick").iterdir()]
+    files = [file.name for file in (trained / "records" / "quick").iterdir()]
     assert files == ["records.jsonl.gz"]
-    assert quick(tmp_path, "fig3", "--stored") == 0
+    assert quick(trained, "fig3", "--stored") == 0
     assert capsys.readouterr().out == first
 
 

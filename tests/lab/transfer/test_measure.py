@@ -14,7 +14,7 @@ NAMES = ["DE", "ES", "RU"]
 
 def graphs_of(labels_of_targets=0):
     made = [
-        block_graph(num_classes=2, seed=seed, num_nodes=101 + 2 * seed)
+        block_graph(num_classes=2, seed=seed, num_nodes=53 + 2 * seed)
         for seed in range(7)
     ]
     return [
