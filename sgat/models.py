@@ -295,7 +295,7 @@ class SGAT(NodeClassifier):
         x = x if is_scaled else self.scaling(x)
         seed = noise_seed(seed, self.training)
         gating, price = self.gating, None
-        h = gating.project(x, gating.weight, graph, seed)
+        h = gating.project(x, gating.weight, graph.node_id, seed)
         if opened is None:
             opened, price = gating.gate(h, graph, seed)
         if isinstance(self.classifier, Readout):
@@ -313,13 +313,13 @@ class SGAT(NodeClassifier):
         for number, conv in enumerate(self.convs):
             assert isinstance(conv, SGATConv)
             if number:
-                h = conv.project(hidden, conv.weight, graph, seed)
+                h = conv.project(hidden, conv.weight, graph.node_id, seed)
             logits = conv.combine(h, hidden, opened, seed)
             if number < num_hidden:
                 hidden = ACTIVATIONS[self.activation](logits)
         if isinstance(self.classifier, nn.Linear):
             weight, layer = self.classifier.weight.T, len(self.convs)
-            logits = self.gating.project(hidden, weight, graph, seed, layer)
+            logits = self.gating.project(hidden, weight, graph.node_id, seed, layer)
             logits = self.classifier.bias + logits
         return logits, hidden
 
@@ -334,7 +334,7 @@ class SGAT(NodeClassifier):
         if isinstance(readout, DeepReadout):
             logits, hidden = readout(hidden, opened, seed=seed)
             return logits, hidden
-        own = gating.project(hidden, readout.weight, opened.graph, seed, 1)
+        own = gating.project(hidden, readout.weight, opened.graph.node_id, seed, 1)
         own = own + readout.bias
         # Scores travel in full precision, also under autocast.
         wide = own.to(torch.promote_types(own.dtype, readout.weight.dtype))
@@ -357,7 +357,7 @@ class SGAT(NodeClassifier):
         """
         graph = self.judged(x, as_graph(edge_index, x.shape[0], edge_weight))
         gating = self.gating
-        h = gating.project(self.scaling(x), gating.weight, graph, None)
+        h = gating.project(self.scaling(x), gating.weight, graph.node_id, None)
         return ops.prune(gating.gate(h, graph, None)[0])
 
     def log_alpha(

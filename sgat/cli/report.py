@@ -72,4 +72,4 @@ def describe(written: Report) -> str:
     """What was written, in one line."""
     edges = f"{written.edges:,} edges"
     how = f"all {edges} drawn" if written.whole else f"{edges}, looked at node by node"
-    return f"{written.path}: {written.size / 1e6:.1f} MB, {how}"
+    return f"{written.path}: {written.bytes / 1e6:.1f} MB, {how}"

@@ -10,8 +10,7 @@ from sgat.config.checked import Count, Settings
 Columns = tuple[str, ...]
 Name = Annotated[str, Meta(min_length=1, description="a name")]
 Delimiter = Annotated[
-    str,
-    Meta(pattern=r'^([^"\r\n]|tab|\\t)\Z', description="one character, or tab"),
+    str, Meta(pattern=r'^([^"\r\n]|tab|\\t)\Z', description="one character, or tab")
 ]
 
 

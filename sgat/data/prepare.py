@@ -83,6 +83,7 @@ def restrict(data: NodeData, nodes: Tensor) -> NodeData:
         count,
         weight=picked(graph.weight, keep),
         loop_weight=picked(graph.loop_weight, nodes),
+        edge_attr=picked(graph.edge_attr, keep),
         square_sum=picked(graph.square_sum, nodes),
     )
     x = data.x

@@ -232,36 +232,22 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """The training data; none in a loaded classifier."""
         return [part.data for part in self.scored_]
 
-    def predict(
-        self,
-        data: Any = None,
-        edges: Any = None,
-        *,
-        edge_weight: Any = None,
-        **options: Any,
-    ) -> Any:
+    def predict(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
         """Class of every node, [N], or 0/1 labels, [N, C]; of several graphs a list.
 
         Args:
             data: Data of the kind `fit` takes, labels not needed; None for the data
                 the model was trained on.
             edges: With plain arrays, the edges.
-            edge_weight: With plain arrays, their weights.
-            options: As in `fit`; those given to `fit` hold where they are left out.
+            options: `edge_weight` and options as in `fit`; options given to `fit` hold
+                where they are left out.
         """
-        given, scored = self._scored(data, edges, edge_weight, options)
+        given, scored = self._scored(data, edges, options)
         return given.one_or_all([self._named(part.prediction) for part in scored])
 
-    def predict_proba(
-        self,
-        data: Any = None,
-        edges: Any = None,
-        *,
-        edge_weight: Any = None,
-        **options: Any,
-    ) -> Any:
+    def predict_proba(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
         """Probability of every class at every node, [N, C]; see `predict`."""
-        given, scored = self._scored(data, edges, edge_weight, options)
+        given, scored = self._scored(data, edges, options)
         return given.one_or_all([part.probability.numpy() for part in scored])
 
     def score(
@@ -270,7 +256,6 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         y: Any = None,
         edges: Any = None,
         *,
-        edge_weight: Any = None,
         role: Literal["train", "val", "test"] | None = None,
         **options: Any,
     ) -> float:
@@ -280,37 +265,28 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             data: As in `predict`.
             y: With plain arrays, or nodes of a `graph`, the labels.
             edges: With plain arrays, the edges.
-            edge_weight: With plain arrays, their weights.
             role: Nodes to score; None for test nodes, or all labelled without any.
-            options: As in `fit`.
+            options: As in `predict`.
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
         read = {"y": y, "need_labels": True}
-        _, scored = self._scored(data, edges, edge_weight, options, **read)
+        _, scored = self._scored(data, edges, options, **read)
         found, number = node_score(scored, role, self.config_.train.metric)
         if not number:
             what = f"node with the role {role!r}" if role else "labelled node"
             raise ValueError(f"There is no {what} to score the predictions on.")
         return float("nan") if found is None else found
 
-    def score_edges(
-        self,
-        data: Any = None,
-        edges: Any = None,
-        *,
-        edge_weight: Any = None,
-        **options: Any,
-    ) -> Any:
+    def score_edges(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
         """The table `edges_` for other data: scores of edges not seen in training."""
-        return edge_table(self._scored(data, edges, edge_weight, options)[1])
+        return edge_table(self._scored(data, edges, options)[1])
 
     def sparsify(
         self,
         data: Any = None,
         edges: Any = None,
         *,
-        edge_weight: Any = None,
         keep: float | None = None,
         threshold: float | None = None,
         symmetric: Literal["max", "min", "mean"] | None = None,
@@ -327,7 +303,6 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Args:
             data: As in `predict`; None for the data the model was trained on.
             edges: With plain arrays, the edges.
-            edge_weight: With plain arrays, their weights.
             keep: Share of the edges to keep by score, in (0, 1].
             threshold: The log α above which edges are kept, in place of the model's.
             symmetric: Score by which both directions of an edge stay or go as one.
@@ -335,7 +310,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             keep_connected: Keep what was connected so.
             protect: Edges that are never removed: pairs (src, dst) of node ids, or node
                 numbers [2, P]; with a list of graphs, a list of such.
-            options: As in `fit`.
+            options: As in `predict`.
 
         Returns:
             The data, of the same type, with the kept edges only and A_ij z_ij as
@@ -344,7 +319,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             `sgat.pruning.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
-        given, scored = self._scored(data, edges, edge_weight, options)
+        given, scored = self._scored(data, edges, options)
         # Graphs to validate and test on, which `fit` was given beside, are not pruned.
         scored = scored[: len(given.data) if given.is_list else 1]
         graphs = [part.data for part in scored]
@@ -366,7 +341,6 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         self,
         data: Any,
         edges: Any,
-        edge_weight: Any,
         options: dict[str, Any],
         *,
         y: Any = None,
@@ -382,7 +356,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
                 wanted = "does not hold its training data; give the data to this call."
                 raise ValueError(f"A loaded classifier {wanted}")
             return self._fitted_on, self.scored_
-        given = GivenData(data, edges, edge_weight, options).after(self._fitted_on)
+        weight = options.pop("edge_weight", None)
+        given = GivenData(data, edges, weight, options).after(self._fitted_on)
         # Labels matter only where they are needed.
         classes = tuple(self.classes_.tolist()) if need_labels else None
         how = {"validation": self.validation, "classes": classes, "seed": self.seed}

@@ -21,7 +21,8 @@ def searched(
     verbose: bool,
 ) -> Result:
     """The result of a search; after Ctrl-C the best until then, with a warning."""
-    with _bar(config.train.epochs) if verbose else _nothing() as tell:
+    quiet = contextlib.nullcontext(lambda news: None)
+    with _bar(config.train.epochs) if verbose else quiet as tell:
 
         def both(record: EpochRecord) -> None:
             tell(record)
@@ -44,11 +45,6 @@ def searched(
             stacklevel=3,
         )
     return result
-
-
-@contextlib.contextmanager
-def _nothing() -> Iterator[Tell]:
-    yield lambda news: None
 
 
 @contextlib.contextmanager

@@ -57,7 +57,7 @@ class GraphExplanation:
         """Plain numbers, strings, lists and dicts, for JSON."""
         return {
             "graph": self.graph,
-            **self.removal.to_dict(),
+            **dataclasses.asdict(self.removal),
             "important": rows_of(self.important),
             "reach": self.reach,
         }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +37,7 @@ BLOCK = 4_000_000
 """Entries of neighbour lists and feature rows that are looked at in one go."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class Side:
     """A graph, before or after edges were removed; self-loops are never counted.
 
@@ -46,18 +46,19 @@ class Side:
     None without such edges, or where nodes have several labels.
     """
 
-    edges: int  # directed
-    homophily: float | None
-    node_homophily: float | None
-    components: int  # directions ignored
-    largest_component: int  # its nodes
-    isolated: int  # nodes without any edge
-    degrees: Array  # nodes by in-degree, [largest in-degree + 1]
+    edges: Size  # directed
+    homophily: Share | None
+    node_homophily: Share | None
+    components: Size  # directions ignored
+    largest_component: Size  # its nodes
+    isolated: Size  # nodes without any edge
+    degrees: list[Size]  # nodes by in-degree, [largest in-degree + 1]
 
     @property
     def numbers(self) -> dict[str, tuple[str, float | None]]:
         """What it is, for people, and the value of each number, the degrees as two."""
-        mean = self.edges / int(self.degrees.sum()) if self.degrees.sum() else None
+        nodes = sum(self.degrees)
+        mean = self.edges / nodes if nodes else None
         return {
             "edges": ("edges", self.edges),
             "homophily": ("edges within a class", self.homophily),
@@ -68,10 +69,6 @@ class Side:
             "mean_degree": ("mean in-degree", mean),
             "largest_degree": ("largest in-degree", len(self.degrees) - 1),
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, for JSON."""
-        return {**vars(self), "degrees": self.degrees.tolist()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +82,7 @@ class Contrast:
     is_sampled: bool = False  # whether only some edges were looked at, see `Removal`
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class Removal:
     """A graph before and after edges were removed, and kept against removed edges.
 
@@ -96,25 +93,7 @@ class Removal:
     before: Side
     after: Side
     contrasts: tuple[Contrast, ...]
-    sample: int = SAMPLE
-
-    @classmethod
-    def from_dict(cls, stored: StoredRemoval) -> Removal:
-        """The content of `to_dict`, its types checked."""
-        sides: list[dict[str, Any]] = [{**stored[k]} for k in ("before", "after")]
-        before, after = (
-            Side(**side | {"degrees": np.array(side["degrees"])}) for side in sides
-        )
-        return cls(before, after, tuple(stored["contrasts"]), stored["sample"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings, lists and dicts, for JSON."""
-        return {
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "contrasts": [dataclasses.asdict(contrast) for contrast in self.contrasts],
-            "sample": self.sample,
-        }
+    sample: Size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,28 +105,6 @@ class RemovalPoint:
     validation: Finite | None  # score on the validation nodes; None without any
     test: Finite | None  # score on the test nodes; None without any
     is_trained: bool = False  # whether the model was trained with this threshold
-
-
-class StoredSide(TypedDict):
-    """A `Side` in a file."""
-
-    edges: Size
-    homophily: Share | None
-    node_homophily: Share | None
-    components: Size
-    largest_component: Size
-    isolated: Size
-    degrees: list[Size]
-
-
-class StoredRemoval(TypedDict):
-    """A `Removal` with its curve in a file."""
-
-    before: StoredSide
-    after: StoredSide
-    contrasts: list[Contrast]
-    sample: Size
-    curve: list[RemovalPoint]
 
 
 def removal_of(scored: Sequence[ScoredGraph]) -> Removal:
@@ -214,7 +171,7 @@ def _side(data: NodeData, graph: Graph) -> Side:
         components=len(size),
         largest_component=int(size.max(initial=0)),
         isolated=int((size == 1).sum()),
-        degrees=np.bincount(degree, minlength=1),
+        degrees=np.bincount(degree, minlength=1).tolist(),
     )
 
 

@@ -21,9 +21,11 @@ class MergedEdges(NamedTuple):
     loop_weight: Tensor | None  # [N]; None if all are 1
     input_edge: Tensor  # where each given edge went, -1 for a self-loop, [M]
     num_merged: int  # given edges that were duplicates of another
+    edge_attr: Tensor | None  # [E, F]
 
 
-def _checked_edge_index(edge_index: Tensor) -> Tensor:
+def checked_edge_index(edge_index: Tensor) -> Tensor:
+    """Edges as int64, [2, E]; PyG's `EdgeIndex` as a plain tensor."""
     if hasattr(edge_index, "as_tensor"):
         edge_index = edge_index.as_tensor()
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
@@ -43,15 +45,20 @@ def _checked_num_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
         num_nodes = largest + 1
     if num_nodes < 0:
         raise ValueError(f"`num_nodes` must be at least 0, got {num_nodes}.")
-    out_of_range = (edge_index < 0) | (edge_index >= num_nodes)
-    if bool(out_of_range.any()):
-        row, column = (int(i) for i in out_of_range.nonzero()[0])
-        raise ValueError(
-            f"`edge_index` must name nodes 0 to {num_nodes - 1},"
-            f" got {int(edge_index[row, column])}"
-            f" as {('source', 'target')[row]} of edge {column}."
-        )
+    check_ids(edge_index, (num_nodes, num_nodes))
     return num_nodes
+
+
+def check_ids(edge_index: Tensor, sizes: tuple[int, int]) -> None:
+    """Refuse sources or targets beyond these numbers of nodes."""
+    for ids, size, what in zip(edge_index, sizes, ("source", "target"), strict=True):
+        out_of_range = (ids < 0) | (ids >= size)
+        if bool(out_of_range.any()):
+            edge = int(out_of_range.nonzero()[0])
+            raise ValueError(
+                f"`edge_index` must name nodes 0 to {size - 1},"
+                f" got {int(ids[edge])} as {what} of edge {edge}."
+            )
 
 
 def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
@@ -71,6 +78,26 @@ def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
         )
     is_nothing = edge_weight < SMALLEST_WEIGHT
     return edge_weight.masked_fill(is_nothing, 0) if is_nothing.any() else edge_weight
+
+
+def _checked_attr(edge_attr: Tensor, edge_index: Tensor) -> Tensor:
+    found, size = edge_attr, edge_index.shape[1]
+    if found.dim() == 1:
+        found = found[:, None]
+    if found.dim() != 2 or len(found) != size or not found.is_floating_point():
+        raise ValueError(
+            f"`edge_attr` must be floating-point numbers of shape [{size}, F], got"
+            f" {edge_attr.dtype} of shape {list(edge_attr.shape)}."
+        )
+    return found
+
+
+def _means(value: Tensor, place: Tensor, size: int) -> Tensor:
+    """Means of the rows that go to each place, [size, F]; `place` is [..., M]."""
+    where = place.flatten()
+    rows = value.repeat(where.numel() // max(len(value), 1), 1)
+    total = value.new_zeros(size, value.shape[1]).index_add(0, where, rows)
+    return total / torch.bincount(where, minlength=size)[:, None].to(value)
 
 
 def _loop_weights(
@@ -94,7 +121,7 @@ def _merging(is_weighted: bool, is_undirected: bool) -> str:
 def _symmetrised(
     key: Tensor, weight: Tensor | None, num_nodes: int
 ) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Keys, weights of A_ij = max(A_ij, A_ji), and where each old key went."""
+    """Keys, weights of A_ij = max(A_ij, A_ji), places of old keys and reverses."""
     dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
     reverse = (key - dst * num_nodes) * num_nodes + dst
     both, position = torch.cat([key, reverse]).unique(return_inverse=True)
@@ -102,22 +129,25 @@ def _symmetrised(
         weight = weight.new_zeros(len(both)).scatter_reduce(
             0, position, weight.repeat(2), "amax"
         )
-    return both, weight, position[: len(key)]
+    return both, weight, position.view(2, -1)
 
 
 def merged_edges(
     edge_index: Tensor,
     num_nodes: int | None,
     edge_weight: Tensor | None,
+    edge_attr: Tensor | None,
     *,
     make_undirected: bool,
     say_merged: bool,
 ) -> MergedEdges:
     """Check the edges, sort them, merge duplicates; see `Graph.from_edges`."""
-    edge_index = _checked_edge_index(edge_index)
+    edge_index = checked_edge_index(edge_index)
     num_nodes = _checked_num_nodes(edge_index, num_nodes)
     if edge_weight is not None:
         edge_weight = _checked_weight(edge_weight, edge_index)
+    if edge_attr is not None:
+        edge_attr = _checked_attr(edge_attr, edge_index)
     src, dst = edge_index
 
     merging = "amax" if make_undirected else "sum"
@@ -144,13 +174,17 @@ def merged_edges(
     elif num_merged and not make_undirected:
         count = torch.bincount(position, minlength=len(key))
         weight = count.to(torch.get_default_dtype())
+    places = position[None]
     if make_undirected:
-        key, weight, new_position = _symmetrised(key, weight, num_nodes)
-        position = new_position[position]
+        key, weight, places = _symmetrised(key, weight, num_nodes)
+        places = places[:, position]
 
     input_edge = torch.full_like(src, -1)
-    input_edge[edge] = position
-    return MergedEdges(key, num_nodes, weight, loop_weight, input_edge, num_merged)
+    input_edge[edge] = places[0]
+    if edge_attr is not None:
+        edge_attr = _means(edge_attr[edge], places, len(key))
+    merged = input_edge, num_merged, edge_attr
+    return MergedEdges(key, num_nodes, weight, loop_weight, *merged)
 
 
 def picked(value: Tensor | None, mask: Tensor) -> Tensor | None:

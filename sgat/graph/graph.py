@@ -53,6 +53,8 @@ class Graph:
             bits number the node within its graph, the high bits number the graph.
         num_merged: How many given edges were duplicates of another and added their
             weight to it.
+        edge_attr: Numbers e_ij of each edge, for gates that look at them, [E, F]; None
+            without any.
         log_odds: Log-odds that each edge is real and not noise, [E]; None if the graph
             was not judged (see `sgat.judging`).
         square_sum: Σ_j A_ij² of each node before closed edges were left out, [N]; None
@@ -70,6 +72,7 @@ class Graph:
     input_edge: Tensor | None = None
     node_id: Tensor | None = None
     num_merged: int = 0
+    edge_attr: Tensor | None = None
     log_odds: Tensor | None = None
     square_sum: Tensor | None = None
     derived: dict[str, Any] = dataclasses.field(
@@ -82,6 +85,7 @@ class Graph:
         edge_index: Tensor,
         num_nodes: int | None = None,
         edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
         *,
         make_undirected: bool = False,
         say_merged: bool = True,
@@ -97,6 +101,8 @@ class Graph:
                 `EdgeIndex` will do.
             num_nodes: Number of nodes; None takes the largest id + 1.
             edge_weight: Weights A ≥ 0, [M]; None for all 1.
+            edge_attr: Numbers of the edges, [M, F] or [M]; duplicates, and rows of the
+                same pair without direction, get their mean.
             make_undirected: Add the reverse of every edge. Where a pair is given more
                 than once, in one direction or in both, the largest weight counts, so an
                 undirected graph stays as it is.
@@ -106,13 +112,8 @@ class Graph:
             ValueError: If a shape, type, id or weight is not as described; the message
                 names it.
         """
-        found = merged_edges(
-            edge_index,
-            num_nodes,
-            edge_weight,
-            make_undirected=make_undirected,
-            say_merged=say_merged,
-        )
+        how = {"make_undirected": make_undirected, "say_merged": say_merged}
+        found = merged_edges(edge_index, num_nodes, edge_weight, edge_attr, **how)
         return cls.from_keys(**found._asdict())
 
     @classmethod
@@ -142,12 +143,16 @@ class Graph:
         """
         if not graphs:
             raise ValueError("`graphs` must hold at least one graph, got none.")
-        odds = [graph.log_odds for graph in graphs if graph.log_odds is not None]
-        if 0 < len(odds) < len(graphs):
-            raise ValueError(
-                "`graphs` must all have `log_odds`, or none of them; got"
-                f" {len(odds)} of {len(graphs)} with."
-            )
+        carried = {}
+        for name in ("log_odds", "edge_attr"):
+            parts = [getattr(graph, name) for graph in graphs]
+            known = [part for part in parts if part is not None]
+            if 0 < len(known) < len(graphs):
+                raise ValueError(
+                    f"`graphs` must all have `{name}`, or none of them; got"
+                    f" {len(known)} of {len(graphs)} with."
+                )
+            carried[name] = torch.cat(known) if known else None
         node = list(itertools.accumulate((g.num_nodes for g in graphs), initial=0))
         edge = itertools.accumulate((g.num_edges for g in graphs), initial=0)
         placed = list(zip(graphs, node, edge, strict=False))
@@ -179,7 +184,7 @@ class Graph:
             input_edge=torch.cat(given) if len(given) == len(graphs) else None,
             node_id=torch.cat(node_id),
             num_merged=sum(graph.num_merged for graph in graphs),
-            log_odds=torch.cat(odds) if odds else None,
+            **carried,
             **fields,
         )
 
@@ -327,6 +332,7 @@ class Graph:
             row_ptr=pointers(self.dst[keep].long(), self.num_nodes),
             weight=picked(new_weight, keep),
             input_edge=None,
+            edge_attr=picked(self.edge_attr, keep),
             log_odds=picked(self.log_odds, keep),
         )
 

@@ -30,7 +30,7 @@ class Report:
     """A report that was written, in numbers."""
 
     path: Path
-    size: int  # in bytes
+    bytes: int  # its size
     graph: str  # name of the graph that is drawn
     whole: bool  # whether it is drawn whole
     edges: int  # of that graph
@@ -41,17 +41,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings, lists and dicts, for JSON."""
-        return {
-            "path": str(self.path),
-            "bytes": self.size,
-            "graph": self.graph,
-            "whole": self.whole,
-            "edges": self.edges,
-            "edges_in_page": self.edges_in_page,
-            "curve": [dataclasses.asdict(point) for point in self.curve],
-            "removal": self.removal.to_dict(),
-            "notes": list(self.notes),
-        }
+        return dataclasses.asdict(self) | {"path": str(self.path)}
 
 
 def write_report(content: Content, path: Path, *, graph: str | None = None) -> Report:
@@ -68,7 +58,7 @@ def write_report(content: Content, path: Path, *, graph: str | None = None) -> R
         size = temporary.stat().st_size
     return Report(
         path=path,
-        size=size,
+        bytes=size,
         graph=data.name,
         whole=view.payload["whole"],
         edges=data.graph.num_edges,

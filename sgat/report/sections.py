@@ -181,7 +181,9 @@ def degree_card(removal: Removal) -> Card:
     return Card(chart, "Incoming edges of the nodes", text)
 
 
-def _degree_bins(before: Array, after: Array) -> tuple[list[str], list[list[float]]]:
+def _degree_bins(
+    before: list[int], after: list[int]
+) -> tuple[list[str], list[list[float]]]:
     """Shares of nodes with 0, 1, 2, 3–4, 5–8, … incoming edges."""
     most = max(len(before), len(after)) - 1
     growing = (0, 1, *(2**power + 1 for power in range(40)))
@@ -192,7 +194,7 @@ def _degree_bins(before: Array, after: Array) -> tuple[list[str], list[list[floa
     if ends[-1] > starts[-1]:
         labels[-1] = f"{starts[-1]}+"
     shares = [
-        [float(counts[a : b + 1].sum()) / max(int(counts.sum()), 1) for a, b in bins]
+        [sum(counts[a : b + 1]) / max(sum(counts), 1) for a, b in bins]
         for counts in (before, after)
     ]
     return labels, shares

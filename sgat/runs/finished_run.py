@@ -9,7 +9,7 @@ from sgat.config import Config
 from sgat.data.configured import Loaded, load_configured
 from sgat.data.files import Encoding
 from sgat.data.node_data import NodeData, fingerprint
-from sgat.explaining.removal import Removal, RemovalPoint, StoredRemoval
+from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.models import SGAT
 from sgat.report.content import Content
 from sgat.runs.folder import RunFolder
@@ -92,26 +92,21 @@ class FinishedRun:
 
     def content(self) -> Content:
         """All that a report is made of, from the folder alone."""
-        removal, curve = self._removal()
-        snapshots = self.folder.snapshots
+        path, snapshots = self.folder.removal, self.folder.snapshots
+        stored = read_json(path)
         return Content(
             config=self.config,
             summary=self.summary,
             history=read_records(self.folder.metrics),
             scored=self.stored(),
-            removal=removal,
-            curve=curve,
+            removal=parsed(stored, Removal, path),
+            curve=parsed(stored.get("curve"), list[RemovalPoint], path),
             snapshots=snapshots if snapshots.exists() else None,
         )
 
     @property
     def _stored(self) -> StoredGraph:
         return StoredGraph(self.folder, self.saved, self.summary)
-
-    def _removal(self) -> tuple[Removal, list[RemovalPoint]]:
-        path = self.folder.removal
-        stored = parsed(read_json(path), StoredRemoval, path)
-        return Removal.from_dict(stored), stored["curve"]
 
 
 def open_run(

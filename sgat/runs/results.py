@@ -142,7 +142,7 @@ def write_results(
     steps = curve_steps(summary["edges"], summary["epochs"])
     how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
     curve = removal_curve(result.sgat, scored, result.graphs, **how)
-    removal = removal_of(scored).to_dict()
+    removal = dataclasses.asdict(removal_of(scored))
     removal["curve"] = [dataclasses.asdict(point) for point in curve]
     write_text(draft.removal, json.dumps(removal) + "\n")
     summary["run"] = str(folder.path)

@@ -16,7 +16,7 @@ from sgat.scorers.gatv2 import GATv2Scorer
 from sgat.scorers.pairs import BilinearScorer, CosineScorer
 from sgat.scorers.paper import AdditiveScorer, FreeScorer
 from sgat.scorers.revised import RevisedScorer
-from sgat.scorers.scores import Scores, symmetrised
+from sgat.scorers.scores import Scores, plus_attr, symmetrised
 from sgat.scorers.structure import StructureScorer
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Scores",
     "StructureScorer",
     "choose_scorer",
+    "plus_attr",
     "symmetrised",
 ]
 

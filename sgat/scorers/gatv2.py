@@ -38,10 +38,9 @@ class GATv2Scorer(PairScorer):
         channels: int,
         width: int = ModelConfig.rank,
         *,
-        additive: bool = True,
         init_gain: float = 1.0,
     ) -> None:
-        super().__init__(channels, width, additive=additive, init_gain=init_gain)
+        super().__init__(channels, width, init_gain=init_gain)
         if width < 1:
             raise ValueError(f"`width` must be at least 1, got {width}.")
         self.width = width
@@ -68,4 +67,4 @@ class GATv2Scorer(PairScorer):
             checkpoint(hidden_scores, *given, *pair, **options)
             for pair in zip(*ends, strict=True)
         ]
-        return self.node_scores(h, graph)._replace(edge=torch.cat(parts))
+        return self.additive.forward(h, graph)._replace(edge=torch.cat(parts))

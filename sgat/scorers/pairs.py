@@ -23,29 +23,16 @@ class PairScorer(nn.Module):
     further sizes for the `repr`, and `init_gain` scales the initial weights.
     """
 
-    def __init__(
-        self, channels: int, *sizes: int, additive: bool, init_gain: float
-    ) -> None:
+    def __init__(self, channels: int, *sizes: int, init_gain: float) -> None:
         super().__init__()
         self.channels = channels
         self.sizes = (channels, *sizes)
         self.init_gain = init_gain
-        self.additive = (
-            AdditiveScorer(channels, init_gain=init_gain) if additive else None
-        )
-
-    def node_scores(self, h: Tensor, graph: Graph) -> Scores:
-        """The additive scores, or zeros."""
-        if self.additive is None:
-            zero = h.new_zeros(len(h))
-            return Scores(zero, zero)
-        scores: Scores = self.additive(h, graph)
-        return scores
+        self.additive = AdditiveScorer(channels, init_gain=init_gain)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights."""
-        if self.additive is not None:
-            self.additive.reset_parameters(generator)
+        self.additive.reset_parameters(generator)
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -65,11 +52,10 @@ class CosineScorer(PairScorer):
         channels: int,
         rank: int = ModelConfig.rank,
         *,
-        additive: bool = True,
         init_scale: float = 4.0,
         init_gain: float = 1.0,
     ) -> None:
-        super().__init__(channels, rank, additive=additive, init_gain=init_gain)
+        super().__init__(channels, rank, init_gain=init_gain)
         if not init_scale > 0:
             raise ValueError(f"`init_scale` must be positive, got {init_scale}.")
         self.rank = check_rank(rank)
@@ -87,7 +73,7 @@ class CosineScorer(PairScorer):
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Give every node its vector, of length √scale; a node of zeros gets zeros."""
         vector = F.normalize(h @ self.weight, dim=1) * (self.log_scale / 2).exp()
-        return self.node_scores(h, graph)._replace(query=vector, key=vector)
+        return self.additive.forward(h, graph)._replace(query=vector, key=vector)
 
 
 class BilinearScorer(PairScorer):
@@ -101,10 +87,9 @@ class BilinearScorer(PairScorer):
         channels: int,
         rank: int = ModelConfig.rank,
         *,
-        additive: bool = True,
         init_gain: float = 1.0,
     ) -> None:
-        super().__init__(channels, rank, additive=additive, init_gain=init_gain)
+        super().__init__(channels, rank, init_gain=init_gain)
         self.rank = check_rank(rank)
         self.query_weight = nn.Parameter(torch.empty(channels, rank))
         self.key_weight = nn.Parameter(torch.empty(channels, rank))
@@ -120,4 +105,4 @@ class BilinearScorer(PairScorer):
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Give every node a vector as a target and one as a source."""
         query, key = h @ self.query_weight, h @ self.key_weight
-        return self.node_scores(h, graph)._replace(query=query, key=key)
+        return self.additive.forward(h, graph)._replace(query=query, key=key)

@@ -53,7 +53,6 @@ class RevisedScorer(EvidenceScorer):
         """Draw Q; the odds are taken as they are."""
         super().reset_parameters(generator)
         self.pairs.reset_parameters(generator)
-        assert self.pairs.additive is not None
         nn.init.zeros_(self.pairs.key_weight)
         nn.init.zeros_(self.pairs.additive.weight)
 

@@ -26,6 +26,18 @@ def check_rank(rank: int) -> int:
     return rank
 
 
+def plus_attr(scores: Scores, attr: Tensor | None, weight: Tensor) -> Scores:
+    """Scores with the term w · e_ij of the numbers e of each edge, [E, F]."""
+    if attr is None or attr.shape[1] != len(weight):
+        raise ValueError(
+            f"Each edge must have {len(weight)} numbers in `edge_attr`, which the gates"
+            f" look at, got {'none' if attr is None else attr.shape[1]}."
+        )
+    term = (attr.to(weight) @ weight).to(scores.dst)
+    edge = term if scores.edge is None else scores.edge + term
+    return scores._replace(edge=edge)
+
+
 def symmetrised(scores: Scores, graph: Graph) -> Scores:
     """Scores with which both directions of an edge have the mean of their log α.
 

@@ -70,10 +70,8 @@ class StructureScorer(PairScorer):
     `PairScorer`.
     """
 
-    def __init__(
-        self, channels: int, *, additive: bool = True, init_gain: float = 1.0
-    ) -> None:
-        super().__init__(channels, additive=additive, init_gain=init_gain)
+    def __init__(self, channels: int, *, init_gain: float = 1.0) -> None:
+        super().__init__(channels, init_gain=init_gain)
         self.degree_weight = nn.Parameter(torch.empty(2))
         self.common_weight = nn.Parameter(torch.empty(3))
         self.reset_parameters()
@@ -88,7 +86,7 @@ class StructureScorer(PairScorer):
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Score every node from its degree and every edge from common neighbours."""
         degree, common = structure_of(graph)
-        scores = self.node_scores(h, graph)
+        scores = self.additive.forward(h, graph)
         ends = degree.to(self.degree_weight)[:, None] * self.degree_weight  # [N, 2]
         return Scores(
             scores.dst + ends[:, 0],

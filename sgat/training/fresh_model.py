@@ -15,12 +15,7 @@ from torch import Tensor
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.gates import chosen_gates
-from sgat.judging import (
-    EdgeJudge,
-    Example,
-    edges_ignore_classes,
-    is_assortative,
-)
+from sgat.judging import EdgeJudge, Example, edges_ignore_classes, is_assortative
 from sgat.judging.memory import check_training
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier

@@ -68,6 +68,36 @@ def test_without_duplicates_nothing_is_logged_and_no_weights_are_made(
     assert caplog.messages == []
 
 
+@pytest.mark.parametrize("make_undirected", [True, False])
+def test_numbers_of_edges_are_means_over_the_rows_of_an_edge(make_undirected: bool):
+    attr = torch.tensor([[1.0, 8.0], [5.0, 2.0], [3.0, 2.0], [7.0, 7.0], [9.0, 9.0]])
+    attr.requires_grad_()
+    rows = (1, 0), (2, 0), (1, 0), (0, 2), (2, 2)
+    graph = graph_of(*rows, edge_attr=attr, make_undirected=make_undirected)
+    ends = map(tuple, graph.edge_index.T.tolist())
+    found = dict(zip(ends, graph.edge_attr.tolist(), strict=True))
+    expected = {(1, 0): [2.0, 5.0], (2, 0): [5.0, 2.0], (0, 2): [7.0, 7.0]}
+    if make_undirected:
+        expected = {(1, 0): [2.0, 5.0], (0, 1): [2.0, 5.0]}
+        expected |= {(2, 0): [6.0, 4.5], (0, 2): [6.0, 4.5]}
+    assert found == expected
+    graph.edge_attr.sum().backward()
+    assert attr.grad[4].tolist() == [0, 0] and bool((attr.grad[:4] > 0).all())
+    alone = graph_of(*rows, edge_attr=attr[:, 0], make_undirected=make_undirected)
+    assert torch.equal(alone.edge_attr, graph.edge_attr[:, :1])
+    assert graph_of(num_nodes=3, edge_attr=attr[:0]).edge_attr.shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "attr", [torch.rand(3, 2), torch.rand(2, 2, 2), torch.ones(2, 1).int()]
+)
+def test_numbers_of_edges_have_a_row_for_each(attr):
+    with pytest.raises(
+        ValueError, match="`edge_attr` must be floating-point numbers of shape"
+    ):
+        graph_of((1, 0), (2, 0), edge_attr=attr)
+
+
 def test_loops_are_set_apart_and_replace_the_default_weight():
     weight = torch.tensor([0.5, 3.0, 0.25, 0.25, 0.0])
     graph = graph_of((1, 1), (0, 1), (2, 2), (2, 2), (3, 3), edge_weight=weight)

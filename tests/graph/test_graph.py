@@ -238,6 +238,20 @@ def test_the_larger_of_both_directions_is_the_same_for_both():
     assert graph.larger_direction(value).tolist() == [5.0, 5.0, 7.0, 7.0]
 
 
+def test_numbers_of_edges_go_where_their_edges_go():
+    graph = Graph.from_edges(
+        torch.tensor([[1, 2, 0], [0, 0, 1]]), 3, edge_attr=torch.rand(3, 2)
+    )
+    kept = graph.select(torch.tensor([True, False, True]))
+    assert torch.equal(kept.edge_attr, graph.edge_attr[[0, 2]])
+    assert graph.to("meta").edge_attr.is_meta
+    both = Graph.merge([graph, kept])
+    assert torch.equal(both.edge_attr, torch.cat([graph.edge_attr, kept.edge_attr]))
+    sentence = "`graphs` must all have `edge_attr`, or none of them; got 1 of 2 with."
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Graph.merge([graph, Graph.from_edges(torch.tensor([[0], [1]]))])
+
+
 def test_log_odds_go_where_their_edges_go():
     graph = graph_of((1, 0), (2, 0), (0, 2), num_nodes=3)
     assert graph.log_odds is None

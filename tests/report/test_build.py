@@ -43,7 +43,7 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
     assert sum(charts["scores"]["y"][0]) == int(table["kept"].sum())
     assert block(text, "graph-data")["edges"] == report.edges == len(table)
     assert len(block(text, "removal-curve")) == len(report.curve) == STEPS + 2
-    assert report.size == (tmp_path / "r.html").stat().st_size < LARGEST_PAGE
+    assert report.bytes == (tmp_path / "r.html").stat().st_size < LARGEST_PAGE
     json.dumps(report.to_dict())
 
 
@@ -132,7 +132,7 @@ def test_a_page_of_many_classes_stays_small(tmp_path, large_run):
     report = write_report(large_run.content(), tmp_path / "r.html")
     assert not report.whole
     assert report.edges_in_page == report.edges
-    assert report.size < LARGEST_PAGE
+    assert report.bytes < LARGEST_PAGE
 
 
 def test_what_was_removed_is_told_in_two_tables(hostile_run, tmp_path):

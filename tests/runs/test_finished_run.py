@@ -65,7 +65,7 @@ def test_a_report_needs_the_folder_alone(finished, tmp_path):
     (part,), (whole,) = content.scored, with_data.scored
     assert part.data.x.shape == (30, 0) and part.edges.attention is None
     assert torch.equal(part.edges.log_alpha, whole.edges.log_alpha)
-    assert content.removal.to_dict() == removal_of(with_data.scored).to_dict()
+    assert content.removal == removal_of(with_data.scored)
     assert sum(point.is_trained for point in content.curve) == 1
 
 

@@ -8,15 +8,13 @@ from sgat.ops import log_alphas
 from sgat.scorers import BilinearScorer
 
 
-@pytest.mark.parametrize("additive", [False, True])
-def test_the_score_is_a_product_of_projections(additive: bool, seed: int):
+def test_the_score_is_a_product_of_projections(seed: int):
     graph = GRAPHS["random directed"]()
     h = torch.randn(23, 5, dtype=torch.float64)
-    scorer = BilinearScorer(5, 3, additive=additive).double()
+    scorer = BilinearScorer(5, 3).double()
     dense = h @ scorer.query_weight @ scorer.key_weight.T @ h.T
-    if additive:
-        left, right = (h @ scorer.additive.weight).T
-        dense = dense + left[:, None] + right[None]
+    left, right = (h @ scorer.additive.weight).T
+    dense = dense + left[:, None] + right[None]
     sender, target = graph.edge_index
     found = log_alphas(graph, *scorer(h, graph))
     assert torch.allclose(found, dense[target, sender], rtol=1e-10, atol=1e-10)
@@ -34,7 +32,7 @@ def test_scores_start_about_as_large_for_any_rank(rank: int, seed: int):
     graph, h = GRAPHS["random directed"](), torch.randn(23, 64)
     drawn = []
     for _ in range(30):
-        scores = BilinearScorer(64, rank, additive=False)(h, graph)
+        scores = BilinearScorer(64, rank)(h, graph)
         drawn.append((scores.query @ scores.key.T).square().mean())
     assert 0.2 < float(torch.stack(drawn).mean().sqrt().detach()) < 5
 

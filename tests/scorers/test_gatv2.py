@@ -15,18 +15,16 @@ def few_edges_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gatv2, "EDGES_AT_ONCE", 11)
 
 
-@pytest.mark.parametrize("additive", [False, True])
 def test_scores_and_gradients_are_those_of_the_whole_layer(
-    awkward_graph: Graph, additive: bool, seed: int
+    awkward_graph: Graph, seed: int
 ):
     graph = awkward_graph
     h = torch.randn(graph.num_nodes, 5, dtype=torch.float64, requires_grad=True)
-    scorer = GATv2Scorer(5, 3, additive=additive).double()
+    scorer = GATv2Scorer(5, 3).double()
     dense = (h @ scorer.left_weight)[:, None] + (h @ scorer.right_weight)[None]
     dense = F.leaky_relu(dense, 0.2) @ scorer.weight
-    if additive:
-        left, right = (h @ scorer.additive.weight).T
-        dense = dense + left[:, None] + right[None]
+    left, right = (h @ scorer.additive.weight).T
+    dense = dense + left[:, None] + right[None]
     sender, target = graph.edge_index
     expected = dense[target, sender]
     found = log_alphas(graph, *scorer(h, graph))

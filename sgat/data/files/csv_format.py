@@ -52,11 +52,7 @@ class HeaderLine(NamedTuple):
 
 
 def read_csv(
-    path: Path,
-    *,
-    format: str,
-    delimiter: str | None = None,
-    decimal: str | None = None,
+    path: Path, *, format: str, delimiter: str | None = None, decimal: str | None = None
 ) -> Source:
     """Read a text table; every column holds strings, and an empty cell is null.
 

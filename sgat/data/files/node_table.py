@@ -20,13 +20,7 @@ from sgat.data.files.columns import (
     typed_text,
     with_nulls,
 )
-from sgat.data.files.encoding import (
-    FEW,
-    Encoding,
-    FeatureColumn,
-    encode,
-    fit_column,
-)
+from sgat.data.files.encoding import FEW, Encoding, FeatureColumn, encode, fit_column
 from sgat.data.files.source import Source
 from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
