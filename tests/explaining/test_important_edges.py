@@ -88,8 +88,10 @@ def test_the_edges_that_matter_most_are_those_of_brute_force(trained):
         assert row.attention == float(scores.attention[edge])
     ranked = sorted(truth, key=lambda ends: -abs(truth[ends][0]))
     found = list(zip(table["src"], table["dst"], strict=True))
-    assert found[:5] == ranked[:5]
+    # Which edges are tried goes by an estimate, which may miss one of the first.
+    assert found[0] == ranked[0] and len(set(found) & set(ranked[:5])) >= 4
     assert len(set(found) & set(ranked[:10])) >= 8
+    assert found[:10] == [ends for ends in ranked if ends in set(found)][:10]
 
 
 def test_few_edges_are_all_listed_with_the_users_ids(trained):
