@@ -15,7 +15,8 @@ DGL_TORCH ?= 2.13.0
 JOBS ?= 2
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
-.PHONY: help install demo test test-promises test-all lint types audit bench bench-dgl bench-gpu clean
+.PHONY: help install demo test test-promises test-all lint types docs notebooks wheel-check audit \
+	bench bench-dgl bench-gpu clean
 
 help: ## Show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -60,6 +61,19 @@ lint: $(TOOLS) ## Check format and style: seconds
 
 types: $(TOOLS) ## Check types: minutes the first time
 	$(BIN)/mypy
+
+# A warning ends the build: a link without a target, a page that no other names.
+docs: $(TOOLS) ## Build the documentation site into build/site; it works offline
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs/site \
+		--doctree-dir build/doctrees . build/site
+	@echo "Open build/site/index.html"
+
+notebooks: $(TOOLS) ## Run the notebooks in examples/ and store what they show
+	$(BIN)/python docs/site/run_notebooks.py examples/*.ipynb
+
+wheel-check: ## Use the wheel with the oldest and with the newest dependencies: minutes
+	PYTHON=$(PYTHON) .ci/wheel-check oldest
+	PYTHON=$(PYTHON) .ci/wheel-check newest
 
 audit: $(TOOLS) ## Look up known faults of what is installed; asks a public database
 	$(BIN)/python -m pip install --quiet pip-audit
