@@ -182,6 +182,6 @@ def test_half_a_million_edges_take_seconds():
     src = torch.randint(20_000, (500_000,), generator=generator)
     graph = Graph.from_edges(torch.stack([src, dst]), 20_000, say_merged=False)
     data = node_data(graph)
-    start = time.perf_counter()
+    start = time.process_time()
     describe_removal(data, some_kept(graph))
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30

@@ -11,9 +11,12 @@ from support.made_files import run
 CASES = 375
 
 
+MORE = [pytest.mark.slow, pytest.mark.promise]
+
+
 # What such files have broken has tests of its own; slow tests try more of them.
 @pytest.mark.parametrize(
-    "part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))]
+    "part", [0, *(pytest.param(n, marks=MORE) for n in range(1, 8))]
 )
 def test_made_files_are_read_or_refused(part: int, tmp_path: Path) -> None:
     seeds = range(part * CASES, (part + 1) * CASES)
