@@ -80,7 +80,9 @@ def main() -> None:
     """Run the notebooks that are named and write them."""
     for name in sys.argv[1:]:
         path = Path(name)
-        text = json.dumps(run(path), indent=1, ensure_ascii=False) + "\n"
+        # In the order that Jupyter and ruff write.
+        how: dict[str, Any] = {"indent": 1, "ensure_ascii": False, "sort_keys": True}
+        text = json.dumps(run(path), **how) + "\n"
         path.write_text(text, encoding="utf-8")
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from myst_parser.parsers.sphinx_ import MystParser
 
 if TYPE_CHECKING:
-    from docutils.nodes import document
     from sphinx.application import Sphinx
 
 
@@ -56,7 +55,7 @@ class NotebookParser(MystParser):
 
     supported = ("notebook",)
 
-    def parse(self, inputstring: str, document: document) -> None:
+    def parse(self, inputstring: str, document: Any) -> None:
         """Parse the text of a notebook file."""
         super().parse(to_markdown(inputstring), document)
 

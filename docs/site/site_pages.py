@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ NAVIGATION = {
 }
 """The documents of the site under their titles."""
 LEFT_OUT = re.compile(r"^## The tree\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-WIDTH = 112
+WIDTH = 104
 """Characters of a line of help."""
 BLOCK = "```{{code-block}} text\n:class: help\n\n{}\n```\n"
 
@@ -54,7 +55,7 @@ def help_of_commands() -> str:
     from typer.main import get_command
     from typer.testing import CliRunner
 
-    from sgat.cli import VERBS, app, import_module
+    from sgat.cli import VERBS, app
 
     for verb in VERBS:
         import_module(f"sgat.cli.{verb}")
