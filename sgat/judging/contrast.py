@@ -8,6 +8,7 @@ higher the score: trees may only rise with the signals of likeness.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from threading import Lock
 from typing import Any
 
@@ -26,9 +27,9 @@ LEAVES, LEAST_IN_LEAF, RATE, LEVELS = 8, 40, 0.18, 63
 BINS, BINS_OF_MANY, MANY = 5, 8, 30_000
 """Parts of each degree signal, and from how many pairs on there are more of them."""
 FEWEST_IN_BIN = 100
-_binning = Lock()
-"""scikit-learn changes the warning filters of the process while it bins: two threads
-that do so at once can lose them, and warn of it."""
+_checking = Lock()
+"""scikit-learn changes the warning filters of the process while it checks its input and
+bins it: two threads that do so at once can lose them, and warn of it."""
 
 
 def contrast(
@@ -66,10 +67,13 @@ def contrast(
         """Trees that score this half, grown from the other."""
         seen = of_signals != place
         given = signals[seen], is_edge[seen], heeded[seen]
-        return _grow(*given, trees=trees, rise=rise)
+        # Trees are so small that threads within them mostly wait. And the threads of
+        # scikit-learn's own binning would take the warning filters from each other. The
+        # limit is that of the calling thread.
+        with threadpool_limits(1, user_api="openmp"):
+            return _grow(*given, trees=trees, rise=rise)
 
-    # Trees are so small that threads within them mostly wait: one thread for each half.
-    with threadpool_limits(1, user_api="openmp"), ThreadPoolExecutor(2) as threads:
+    with ThreadPoolExecutor(2) as threads:
         halves = zip(*threads.map(grow, range(2)), strict=True)
     grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
@@ -107,14 +111,17 @@ def _grow(
         early_stopping=False,
         random_state=0,
     )
-    together = grown._bin_data
+    levels, bin_data = _levels(signals, cuts), grown._bin_data
+    with ExitStack() as alone:
+        alone.enter_context(_checking)
 
-    def one_by_one(*args: Any, **options: Any) -> Any:
-        with _binning:
-            return together(*args, **options)
+        def binned(*args: Any, **options: Any) -> Any:
+            """The last step before the trees grow: now it is the other's turn."""
+            with alone:
+                return bin_data(*args, **options)
 
-    grown._bin_data = one_by_one
-    grown.fit(_levels(signals, cuts), is_edge, heeded)
+        grown._bin_data = binned
+        grown.fit(levels, is_edge, heeded)
     for row, cut in zip(all_cuts, cuts, strict=True):
         row[: len(cut)] = cut
     value[trees, 255] = grown._baseline_prediction.item()

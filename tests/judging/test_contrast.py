@@ -1,11 +1,13 @@
 """Scores that tell edges from pairs, and where they stand among pairs."""
 
+import contextlib
 import time
+import warnings
+from threading import get_ident
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from sgat.judging import contrast as module
@@ -119,19 +121,35 @@ def test_edges_that_are_hardly_real_teach_little():
     assert gaps[1] > gaps[0] + 0.5
 
 
-def test_threads_do_not_bin_at_once(monkeypatch: pytest.MonkeyPatch):
-    # scikit-learn takes all warning filters away for a moment while it bins.
-    binning, at_once = [], []
-    found = HistGradientBoostingClassifier._bin_data
+def test_threads_do_not_touch_the_warning_filters_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    # scikit-learn changes them for a moment while it checks its input and bins it.
+    inside, overlaps = [], []
+    enter, leave = warnings.catch_warnings.__enter__, warnings.catch_warnings.__exit__
 
-    def slowly(self, *args, **options):
-        binning.append(self)
-        time.sleep(0.05)
-        at_once.append(len(binning))
-        binning.pop()
-        return found(self, *args, **options)
+    def entered(self):
+        inside.append(get_ident())
+        time.sleep(0.01)
+        overlaps.append(len(set(inside)) > 1)
+        return enter(self)
 
-    monkeypatch.setattr(HistGradientBoostingClassifier, "_bin_data", slowly)
+    def left(self, *error):
+        inside.remove(get_ident())
+        return leave(self, *error)
+
+    monkeypatch.setattr(warnings.catch_warnings, "__enter__", entered)
+    monkeypatch.setattr(warnings.catch_warnings, "__exit__", left)
     rng = np.random.default_rng(0)
     contrast(drawn(503, 1.5, 1), drawn(701, 0.0, 2), rng, trees=2, num_free=2)
-    assert at_once == [1, 1]
+    assert len(overlaps) > 10 and not any(overlaps)
+
+
+def test_the_next_contrast_does_not_wait_for_one_that_failed():
+    edges = drawn(503, 1.5, 1)
+    edges[:, 0] = np.nan
+    for _ in range(2):
+        with contextlib.suppress(ValueError):
+            contrast(edges, edges, np.random.default_rng(0), trees=2, num_free=2)
+    pairs = drawn(701, 0.0, 2)
+    contrast(pairs, pairs, np.random.default_rng(0), trees=2, num_free=2)
