@@ -12,7 +12,12 @@ from torch import Tensor, nn
 from sgat import ops
 from sgat.config import ModelConfig
 from sgat.config.sections import Normalisation
+from sgat.graph import Graph
 from sgat.ops import Backend, OpenEdges, Seed
+
+SPREAD, MANY = 2.0, 3
+"""How much larger the initial weights of layers are with a norm, and from how many
+layers on: small ones change too fast for deep networks to begin to learn."""
 
 
 class DeepReadout(nn.Module):
@@ -79,9 +84,14 @@ class DeepReadout(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new weights: both paths of a layer together keep the spread of h."""
+        """Draw new weights: both paths together keep the spread of h, or twice that.
+
+        Behind a norm the size of weights changes no output, but how far a step of Adam
+        turns them (`SPREAD`).
+        """
         channels = self.weight.shape[0]
-        std = self.init_gain / math.sqrt(2 * channels)
+        is_free = self.normalisation != "none" and self.reach >= MANY
+        std = self.init_gain / math.sqrt(2 * channels) * (SPREAD if is_free else 1)
         nn.init.normal_(self.layer_weight, std=std, generator=generator)
         bound = self.init_gain / math.sqrt(channels)
         nn.init.uniform_(self.weight, -bound, bound, generator)
@@ -116,10 +126,11 @@ class DeepReadout(nn.Module):
             received = ops.aggregate(
                 opened, sent, dropout=self.attention_dropout, seed=seed, layer=layer
             )
-            hidden = self.activation(self._normalised(received + own, layer - 1))
+            summed = received + own
+            hidden = self.activation(self._normalised(summed, layer - 1, opened.graph))
         return project(hidden, self.weight, layer=self.reach + 1) + self.bias, hidden
 
-    def _normalised(self, h: Tensor, layer: int) -> Tensor:
+    def _normalised(self, h: Tensor, layer: int, graph: Graph) -> Tensor:
         """norm_l(h + b_l), [N, D]."""
         if self.layer_bias is not None:
             h = h + self.layer_bias[layer]
@@ -129,6 +140,8 @@ class DeepReadout(nn.Module):
         if self.normalisation == "layer":
             return F.layer_norm(h, h.shape[1:], scale, bias)
         known = self.mean[layer], self.variance[layer]
+        if self.training and graph.halo is not None:
+            return graph.halo.normalised(h, *known) * scale + bias
         # One node has no spread.
         is_training = self.training and len(h) > 1
         return F.batch_norm(h, *known, scale, bias, training=is_training)

@@ -11,9 +11,10 @@ from sgat.config import TrainConfig
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.ops import noise, reference
-from sgat.training.epoch import Epochs, Role
+from sgat.training.epoch import Epochs
 from sgat.training.fresh_model import build_sgat
 from sgat.training.metrics import loss_on
+from sgat.training.role import Role
 from sgat_lab.binary_gates.estimators import Draw
 from sgat_lab.binary_gates.gates import BinaryGates
 from sgat_lab.binary_gates.training import use_gates
