@@ -1,11 +1,14 @@
 """The command line: one file per verb, each thin over the library."""
 
+import contextlib
 import json
 import logging
 import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 from unicodedata import category
@@ -32,7 +35,6 @@ OUT_OF_MEMORY = (
 app = typer.Typer(
     name="sgat",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
@@ -84,9 +86,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     0: done. 1: bad input, reported in one sentence on standard error; SGAT_DEBUG=1
-    shows the traceback. 2: wrong usage. 130: interrupted.
+    shows the traceback. 2: wrong usage. 130: interrupted, by Ctrl-C or SIGTERM.
     """
-    return run_app(app, [f"sgat.cli.{verb}" for verb in VERBS], arguments)
+    with _terminable():
+        return run_app(app, [f"sgat.cli.{verb}" for verb in VERBS], arguments)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM counts as Ctrl-C, so that a command cleans up, unless somebody has it."""
+    before = signal.getsignal(signal.SIGTERM)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or before is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def run_app(

@@ -14,8 +14,9 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def stop_requests() -> Iterator[threading.Event]:
     """Yield an event that the first SIGINT or SIGTERM sets.
 
-    Outside the main thread, which alone can handle signals, they keep their meaning;
-    a signal that is ignored stays so.
+    Outside the main thread, which alone can handle signals, they keep their meaning; a
+    signal that is ignored stays so, and one that ends the process does: whoever calls
+    a library wants `kill` to work. The command line takes SIGTERM for Ctrl-C.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -24,7 +25,7 @@ def stop_requests() -> Iterator[threading.Event]:
     # Ignored signals stay ignored (nohup, a shell's background jobs), and a handler
     # that was not set from Python (None) could not be put back.
     handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-    skipped = (signal.SIG_IGN, None)
+    skipped = (signal.SIG_IGN, signal.SIG_DFL, None)
     before = {number: old for number, old in handlers.items() if old not in skipped}
 
     def restore() -> None:

@@ -14,7 +14,6 @@ VERBS = ("run", "compare", "attacks", "unseen", "transfer")
 app = typer.Typer(
     name="sgat-lab",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )

@@ -1,10 +1,12 @@
 import inspect
+import sys
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from sgat.cli import main
 from sgat.cli.data import info
 from sgat.cli.fit import fit
 from sgat.cli.options import (
@@ -17,6 +19,7 @@ from sgat.cli.options import (
     with_settings,
 )
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
+from sgat_lab.cli import main as lab_main
 from sgat_lab.cli.compare import compare
 
 
@@ -81,7 +84,7 @@ def test_fit_has_an_option_for_every_setting_but_those_of_config_files():
     assert found["l0_weight"].opts == ["--l0-weight", "--lambda"]
     assert found["split_column"].opts == ["--split-column"]
     assert found["gate_bias"].secondary_opts == ["--no-gate-bias"]
-    assert len(found) == 72
+    assert len(found) == 73
 
 
 def test_help_shows_defaults_and_names_options():
@@ -128,3 +131,37 @@ def test_an_empty_folder_is_not_the_current_one():
     assert as_folder(None) is None and as_folder("a/b") == Path("a/b")
     with pytest.raises(ValueError, match="`out` must not be empty"):
         as_folder("")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("sgat p", ["prune", "predict"]),
+        ("sgat data inf", ["info"]),
+        ("sgat fit --judged", ["--judged-edges"]),
+        ("sgat fit --judged-edges ", ["remove", "weigh", "all"]),
+        ("sgat fit --metric ro", ["roc_auc"]),
+        ("sgat fit --lr ", []),
+    ],
+)
+def test_the_shell_completes_commands_options_and_values(
+    line, wanted, monkeypatch, capsys
+):
+    before, _, _ = line.rpartition(" ")
+    # As if the shell had started `sgat`, and not pytest.
+    monkeypatch.setattr(sys, "argv", ["sgat"])
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
+    monkeypatch.setenv("_SGAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(before.split())))
+    assert main([]) == 0
+    assert capsys.readouterr().out.split() == wanted
+
+
+@pytest.mark.parametrize("program", [main, lab_main])
+def test_completion_is_offered_on_the_first_page_of_the_help_alone(program, capsys):
+    assert program(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
+    verb = "fit" if program is main else "compare"
+    assert program([verb, "--help"]) == 0
+    assert "completion" not in capsys.readouterr().out
