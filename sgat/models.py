@@ -63,6 +63,7 @@ class SGAT(NodeClassifier):
             by `Graph.log_odds`, see `judged`; with "revised" training corrects them.
         judged_edges: "remove", "weigh" or "all": what is done with these odds, see
             `EvidenceScorer`. "weigh" has gates of its own.
+        edge_dim: Number of columns of `Graph.edge_attr` that gates look at.
         gate_bias: Start of a learned scalar in every log α; None leaves it out. With
             "evidence" it stays where it starts, unless training has a budget (`keep`).
         symmetric: Keep or remove both directions of an edge together (undirected
@@ -92,6 +93,7 @@ class SGAT(NodeClassifier):
         scorer: nn.Module | str | None = None,
         judged_edges: JudgedUse = ModelConfig.judged_edges,
         rank: int = ModelConfig.rank,
+        edge_dim: int | None = None,
         gate_bias: float | None = ModelConfig.gate_bias_start,
         symmetric: bool = False,
         bias: bool = ModelConfig.bias,
@@ -148,6 +150,7 @@ class SGAT(NodeClassifier):
                 residual=residual,
                 scorer=scorer if layer == 0 else False,
                 gate_bias=gate_bias,
+                edge_dim=edge_dim,
                 symmetric=symmetric,
                 gates=gates,
                 init_gain=init_gain,

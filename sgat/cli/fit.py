@@ -1,5 +1,6 @@
 """`sgat fit`: train on a data set or on files, and write a run folder."""
 
+import logging
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from sgat.cli import INTERRUPTED, app, as_options, say, show
 from sgat.cli.options import RUN, Given, as_folder, option, with_settings
 from sgat.cli.progress import counting, download_bar, training_progress
 from sgat.config import DataConfig, FileOptions, ModelConfig, TrainConfig
+from sgat.parallel.launch import number_in_job
 
 
 @app.command(
@@ -54,18 +56,22 @@ def fit(
     candidates are trained and the validation nodes choose; `--fast` trains one. The
     paper's method is `--scorer additive --readout linear`.
     """
+    if number_in_job():
+        raise typer.Exit(_follow())
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
         from sgat.cli.outputs import show_columns
         from sgat.data.configured import load_configured
+        from sgat.runs.jobs import leading, restarted
         from sgat.runs.request import Request, claimed_run
         from sgat.runs.run import run
 
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")
     request = Request(data, files, model, train, config, as_folder(out), pruned)
-    with claimed_run(request, resume=resume, overwrite=overwrite) as found:
-        folder, settings = found
+    request, resume = restarted(request, resume=resume)
+    how = {"resume": resume, "overwrite": overwrite}
+    with leading() as ranks, claimed_run(request, **how) as (folder, settings):
         loaded = None
         if not (resume and folder.is_finished and pruned is None):
             with download_bar(settings.data.name or "data", quiet=quiet) as progress:
@@ -88,6 +94,7 @@ def fit(
                     on_epoch=tell,
                     on_step=tell,
                     on_stage=tell,
+                    ranks=ranks,
                 )
         except KeyboardInterrupt:
             if folder.is_under_way:
@@ -101,6 +108,25 @@ def fit(
         raise typer.Exit(INTERRUPTED)
     text = describe(outcome.summary, outcome.files)
     show(outcome.summary, text, as_json=as_json)
+
+
+def _follow() -> int:
+    """Train as another process than the first of a job; its exit code."""
+    from sgat.parallel.ranks import RankLostError, joined
+    from sgat.runs.jobs import follow
+
+    # The first process has all to say.
+    logging.disable(logging.WARNING)
+    with joined() as ranks:
+        assert ranks is not None
+        try:
+            return INTERRUPTED if follow(ranks) else 0
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except RankLostError:
+            if ranks.has_begun:
+                raise
+            return 1
 
 
 def go_on(folder: Path, pruned: Path | None) -> str:

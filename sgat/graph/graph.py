@@ -7,7 +7,7 @@ import hashlib
 import itertools
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +15,9 @@ from torch import Tensor
 
 from sgat.graph.compressed_rows import by_column, index_type, once, pointers, to_scipy
 from sgat.graph.edge_list import merged_edges, picked
+
+if TYPE_CHECKING:
+    from sgat.parallel.part import Halo
 
 FILLED = {
     "weight": "edge_weight",
@@ -59,6 +62,9 @@ class Graph:
             was not judged (see `sgat.judging`).
         square_sum: Σ_j A_ij² of each node before closed edges were left out, [N]; None
             if all are there.
+        halo: Where the nodes are those of one of several processes, the others that
+            edges come from: `src` are their places (see `sgat.parallel.part`). None
+            for a whole graph.
         derived: Results worked out from this graph, by name; they go with the graph
             (see `sgat.graph.compressed_rows.once`).
     """
@@ -75,6 +81,7 @@ class Graph:
     edge_attr: Tensor | None = None
     log_odds: Tensor | None = None
     square_sum: Tensor | None = None
+    halo: Halo | None = None
     derived: dict[str, Any] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
@@ -143,7 +150,7 @@ class Graph:
         """
         if not graphs:
             raise ValueError("`graphs` must hold at least one graph, got none.")
-        carried = {}
+        carried: dict[str, Any] = {}
         for name in ("log_odds", "edge_attr"):
             parts = [getattr(graph, name) for graph in graphs]
             known = [part for part in parts if part is not None]
@@ -164,7 +171,7 @@ class Graph:
             graph.noise_id + (0 if graph.node_id is not None else next(free) << 32)
             for graph in graphs
         ]
-        fields = {
+        fields: dict[str, Any] = {
             name: torch.cat([getattr(graph, filled) for graph in graphs])
             for name, filled in FILLED.items()
             if any(getattr(graph, name) is not None for graph in graphs)
@@ -209,6 +216,11 @@ class Graph:
     def num_edges(self) -> int:
         """Number of gated edges E, loops left out."""
         return self.src.numel()
+
+    @property
+    def total_edges(self) -> int:
+        """Number of gated edges, those of other processes included."""
+        return self.num_edges if self.halo is None else self.halo.total_edges
 
     @property
     def device(self) -> torch.device:
@@ -275,6 +287,12 @@ class Graph:
         """Position of the reverse of each edge of an undirected graph, [E]."""
         # Sorted by source, the edges stand in the order of their reverse edges.
         return self.by_source.edge
+
+    def of_reverse(self, value: Tensor) -> Tensor:
+        """The value of the reverse of each edge of an undirected graph, [E]."""
+        if self.halo is not None:
+            return self.halo.of_reverse(value)
+        return value[self.reverse_edge]
 
     @cached_property
     def is_undirected(self) -> bool:

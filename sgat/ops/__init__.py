@@ -6,6 +6,7 @@ seed.
 """
 
 import dataclasses
+import functools
 import importlib.util
 import logging
 import os
@@ -22,6 +23,9 @@ from sgat.ops.noise import Seed
 from sgat.ops.operators import project as fast_project
 from sgat.ops.operators import slotted_edges as fast
 from sgat.ops.reference import OpenEdges, check_pair, log_alphas, rounded
+from sgat.ops.sharded import ShardedEdges
+from sgat.ops.sharded import aggregate as aggregate_sharded
+from sgat.ops.sharded import open_edges as open_sharded
 
 logger = logging.getLogger(__name__)
 
@@ -170,6 +174,10 @@ def open_edges(
         _check_shape("edge_score", edge_score, graph.num_edges)
     check_pair(query, key, graph.num_nodes)
     scores = (dst_score, src_score, edge_score, query, key)
+    if graph.halo is not None:
+        how: Any = {"seed": seed, "gates": gates, "backend": backend}
+        draw = functools.partial(open_edges, **how)
+        return cast(OpenEdges, open_sharded(graph, graph.halo, scores, draw))
     constant = (graph.weight, graph.loop_weight)
     chosen = choose_backend(backend, *scores, constant=constant, gates=gates)
     if chosen == "reference":
@@ -244,6 +252,9 @@ def aggregate(
             f"`x` must have one row for each of the {opened.graph.num_nodes} nodes,"
             f" got {len(x)}."
         )
+    if isinstance(opened, ShardedEdges):
+        how: Any = {"dropout": dropout, "seed": seed, "layer": layer}
+        return aggregate_sharded(opened, x, functools.partial(aggregate, **how))
     drawn_by = _drawn_by(opened)
     if backend not in ("auto", drawn_by):
         raise ValueError(

@@ -32,6 +32,11 @@ class OpenEdges(NamedTuple):
         """Number of open edges, a scalar."""
         return (self.gate > 0).sum()
 
+    @property
+    def open_src(self) -> Tensor:
+        """Source of each open edge, [O]."""
+        return self.graph.src[self.edge]
+
 
 EDGES_AT_ONCE = 1 << 20
 """Edges whose two vectors are held in memory together."""
@@ -70,6 +75,9 @@ def log_alphas(
 ) -> Tensor:
     """Gate locations log α_ij = s_i + t_j + q_i · k_j + c_ij of every edge, [E]."""
     check_pair(query, key, graph.num_nodes)
+    if graph.halo is not None:
+        src_score = graph.halo.scores(src_score)
+        key = None if key is None else graph.halo.scores(key)
     log_alpha = _rows(dst_score, graph.dst) + _rows(src_score, graph.src)
     if query is not None and key is not None:
         log_alpha = log_alpha + pair_scores(graph.dst, graph.src, query, key)

@@ -15,8 +15,11 @@ from sgat.data.files import from_node_data, write_pruned
 from sgat.data.files.atomic import check_new_file, scratch_folder
 from sgat.data.files.source import format_of
 from sgat.data.files.write import GRAPH_FORMATS, write_graph
+from sgat.parallel.limits import check_parallel
+from sgat.parallel.ranks import Ranks
 from sgat.runs.finished_run import open_run
 from sgat.runs.folder import RunFolder
+from sgat.runs.jobs import lead, sent_note
 from sgat.runs.notes import kept_note, readout_note, weak_note
 from sgat.runs.results import write_results
 from sgat.runs.summary import read_summary
@@ -48,6 +51,7 @@ def run(
     on_epoch: Callable[[EpochRecord], None] | None = None,
     on_step: Callable[[Step], None] | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
+    ranks: Ranks | None = None,
 ) -> RunOutcome:
     """Train as the settings say and write the folder.
 
@@ -57,7 +61,7 @@ def run(
     checkpoint leaves nothing behind. With `resume` a run goes on from the checkpoint in
     the folder, if there is one, and writes for TensorBoard if it began so. Data that is
     not `loaded` is read, `root` before the folder of the settings. `pruned` is a file
-    for the smaller graph.
+    for the smaller graph. Of several processes, `ranks`, this is the first.
     """
     if resume and folder.is_finished and pruned is None:
         return _finished_before(folder, "nothing was done")
@@ -73,8 +77,11 @@ def run(
     tensorboard = tensorboard or (resume and folder.draft.tensorboard.is_dir())
     if tensorboard:
         check_tensorboard(folder)
+    if ranks is not None:
+        check_parallel(loaded.graphs, settings.model, settings.train, ranks)
+        lead(ranks, folder, settings, root, resume=resume)
     on_stage("getting ready: judging the edges, compiling kernels")
-    search = Search(loaded.graphs, settings.model, settings.train)
+    search = Search(loaded.graphs, settings.model, settings.train, ranks)
     notes = loaded.notes
     if search.is_single:
         (only,) = search.table
@@ -105,6 +112,8 @@ def run(
     if result.interrupted:
         return RunOutcome(None, len(result.records), [], notes)
     assert result.chosen is not None
+    if ranks is not None:
+        notes += (sent_note(ranks),)
     settings = result.chosen.settings(settings)
     on_stage("scoring all edges")
     scored = score_graphs(result.sgat, loaded.graphs, result.graphs)

@@ -34,11 +34,7 @@ class GATv2Scorer(PairScorer):
     """
 
     def __init__(
-        self,
-        channels: int,
-        width: int = ModelConfig.rank,
-        *,
-        init_gain: float = 1.0,
+        self, channels: int, width: int = ModelConfig.rank, *, init_gain: float = 1.0
     ) -> None:
         super().__init__(channels, width, init_gain=init_gain)
         if width < 1:

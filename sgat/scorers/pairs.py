@@ -83,11 +83,7 @@ class BilinearScorer(PairScorer):
     """
 
     def __init__(
-        self,
-        channels: int,
-        rank: int = ModelConfig.rank,
-        *,
-        init_gain: float = 1.0,
+        self, channels: int, rank: int = ModelConfig.rank, *, init_gain: float = 1.0
     ) -> None:
         super().__init__(channels, rank, init_gain=init_gain)
         self.rank = check_rank(rank)

@@ -25,7 +25,8 @@ class RevisedScorer(EvidenceScorer):
 
     K, b₁ and b₂ start at 0, so training starts at the judge's odds. The price is part
     of the loss, which is a mean over labels: with few of them the odds stay as they
-    are. `rank` is the length of Q u. On a GPU gradients add in any order.
+    are. What columns of edges add to a score is part of c_ij, and starts at 0 too.
+    `rank` is the length of Q u. On a GPU gradients add in any order.
     """
 
     price: Tensor
@@ -72,4 +73,6 @@ class RevisedScorer(EvidenceScorer):
         judged = super().forward(scores.dst, graph)
         assert scores.edge is not None and judged.edge is not None
         square = (scores.edge - judged.edge).square().sum()
-        return self.price * square / max(graph.num_edges, 1)
+        if graph.halo is not None:
+            square = graph.halo.ranks.total(square)
+        return self.price * square / max(graph.total_edges, 1)

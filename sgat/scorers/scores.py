@@ -52,7 +52,7 @@ def symmetrised(scores: Scores, graph: Graph) -> Scores:
     node = (scores.dst + scores.src) / 2
     edge, query, key = scores[2:]
     if edge is not None:
-        edge = (edge + edge[graph.reverse_edge]) / 2
+        edge = (edge + graph.of_reverse(edge)) / 2
     if query is not None and key is not None and query is not key:
         rank = query.shape[1]
         if 2 * rank > MAX_RANK:

@@ -10,6 +10,8 @@ training step, and all other parameters descend data loss + μ · share:
 Section 6 of docs/method.md derives both.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -46,10 +48,20 @@ class EdgeBudget:
             return self.keep
         return 1 - (1 - self.keep) * (epoch + 1) / (self.warmup + 1)
 
-    def backward(self, data_loss: Tensor, share: Tensor, bias: Tensor) -> Tensor:
-        """Run the backward pass, leave the bias out of it and return ∂share / ∂b."""
+    def backward(
+        self,
+        data_loss: Tensor,
+        share: Tensor,
+        bias: Tensor,
+        summed: Callable[[Tensor], Sequence[Tensor]] = lambda slope: [slope],
+    ) -> Tensor:
+        """Run the backward pass, leave the bias out of it and return ∂share / ∂b.
+
+        `summed` adds up that slope and the gradients of several processes.
+        """
         (slope,) = torch.autograd.grad(share, bias, retain_graph=True)
         (data_loss + self.multiplier.to(share) * share).backward()
+        (slope,) = summed(slope)
         assert bias.grad is not None
         share_slope = slope.double().clamp(min=1e-6)
         data_slope = bias.grad.double() - self.multiplier * slope.double()

@@ -8,6 +8,7 @@ candidate is settled (`sgat.training.patience`), no other is tried.
 
 import dataclasses
 import json
+import logging
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
+from sgat.parallel.ranks import Ranks
 from sgat.training import files
 from sgat.training.best_or_mean import LAST, best_or_mean, gates_of
 from sgat.training.candidates import Candidate, candidates, differing
@@ -64,11 +66,18 @@ class Search:
     """
 
     def __init__(
-        self, graphs: Sequence[NodeData], model: ModelConfig, train: TrainConfig
+        self,
+        graphs: Sequence[NodeData],
+        model: ModelConfig,
+        train: TrainConfig,
+        ranks: Ranks | None = None,
     ) -> None:
-        """Check data and settings, find the candidates and judge the edges."""
+        """Check data and settings, find the candidates and judge the edges.
+
+        Processes that train together, `ranks`, all do so.
+        """
         check(graphs)
-        self.train = train
+        self.train, self.ranks = train, ranks
         self.num_val = sum(int(data.val.sum()) for data in graphs)
         self.why = "the read-out was given"
         if model.readout == "auto" and train.fast:
@@ -82,7 +91,12 @@ class Search:
         else:
             self.table = candidates(model, train, graphs)
         first = self.table[0]
-        self.first = Training(graphs, first.model, first.train)
+        if graphs[0].edge_columns and first.model.scorer == "evidence":
+            logging.getLogger(__name__).warning(
+                "gates of the `scorer` evidence learn nothing and do not look at"
+                " `edge_columns`; those of additive or revised do."
+            )
+        self.first = Training(graphs, first.model, first.train, ranks=ranks)
         self.observed = self.first.observed
         self.splits = [self.observed.graphs]
         if self.num_val < FEW and not self.is_single:
@@ -181,7 +195,8 @@ class Search:
         self, candidate: Candidate, train: TrainConfig, graphs: Sequence[NodeData]
     ) -> Training:
         """A new training; of those before, the best is remembered."""
-        training = Training(graphs, candidate.model, train, observed=self.observed)
+        given: dict[str, Any] = {"observed": self.observed, "ranks": self.ranks}
+        training = Training(graphs, candidate.model, train, **given)
         self._begun = [*self._leader(), (candidate, training)]
         return training
 
@@ -211,7 +226,7 @@ class Search:
         self.scores = stored["scores"]
 
     def _write(self, ledger: Path | None) -> None:
-        if ledger is not None:
+        if ledger is not None and (self.ranks is None or self.ranks.is_first):
             content = {**self._about(), "scores": self.scores}
             write_text(ledger, json.dumps(content, indent=1) + "\n")
 

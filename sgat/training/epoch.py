@@ -20,20 +20,15 @@ from sgat.data.node_data import NodeData, merge
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier, Output
 from sgat.ops import OpenEdges, Seed, noise
+from sgat.parallel.part import own_data
+from sgat.parallel.ranks import Ranks
 from sgat.training import files, metrics
 from sgat.training.budget import EdgeBudget, bias_shift
+from sgat.training.role import Role
 
 STEP_COLUMNS = ("loss", "data_loss", "open_share", "expected_open", "price")
 COLUMNS = (*STEP_COLUMNS, "kept_share", "train", "val", "val_loss", "is_best")
 """Columns of the row of an epoch, float64; NaN where there is no value."""
-
-
-class Role:
-    """The nodes of one role in one graph, found once: positions and their labels."""
-
-    def __init__(self, data: NodeData, mask: Tensor) -> None:
-        self.node = mask.nonzero().squeeze(1)
-        self.y = data.y[self.node]
 
 
 class GateGradient(Protocol):
@@ -62,15 +57,21 @@ class Epochs:
     There is no `budget` with a fixed λ. Gates that pass no gradient need an
     `estimator`, set before the first epoch; the hard concrete needs none. `best` are
     the weights selected so far, and `best_val` is their validation score. `number`
-    counts the epochs on the device.
+    counts the epochs on the device. Of several processes each owns some nodes; all
+    reach the same numbers and weights.
     """
 
     def __init__(
-        self, model: NodeClassifier, graphs: Sequence[NodeData], config: TrainConfig
+        self,
+        model: NodeClassifier,
+        graphs: Sequence[NodeData],
+        config: TrainConfig,
+        ranks: Ranks | None = None,
     ) -> None:
         """Move nothing: model and graphs must be on the same device already."""
         self.model = model
         self.config = config
+        self.ranks = ranks
         self.device = graphs[0].graph.device
         self.budget: EdgeBudget | None = None
         if config.keep is not None:
@@ -80,15 +81,15 @@ class Epochs:
                 self._gating.gate_bias.requires_grad_()
         self.estimator: GateGradient | None = None
         self.optimiser = self._optimiser()
-        graphs = [self._scaled(data) for data in graphs]
-        self.training = [data for data in graphs if bool(data.train.any())]
+        ready = [(data, self._ready(data)) for data in graphs]
+        self.training = [own for data, own in ready if bool(data.train.any())]
         # Graphs that only test are not looked at before the end.
-        self.seen = [data for data in graphs if bool((data.train | data.val).any())]
+        self.seen = [own for data, own in ready if bool((data.train | data.val).any())]
         self.roles = [
             {name: Role(data, getattr(data, name)) for name in ("train", "val")}
             for data in self.seen
         ]
-        self.has_val = any(len(roles["val"].node) for roles in self.roles)
+        self.has_val = any(len(roles["val"].y) for roles in self.roles)
         self.labels = {
             name: torch.cat([roles[name].y for roles in self.roles])
             for name in ("train", "val")
@@ -100,7 +101,7 @@ class Epochs:
         self.class_weights: Tensor | None = None
         if config.class_weights:
             self.class_weights = metrics.class_weights(self.labels["train"], size)
-        self.num_seen_edges = sum(data.graph.num_edges for data in self.seen)
+        self.num_seen_edges = sum(data.graph.total_edges for data in self.seen)
         self.best = {name: t.clone() for name, t in model.state_dict().items()}
         scalar: dict[str, Any] = {"device": self.device}
         self.best_val = torch.full((), -torch.inf, dtype=torch.float64, **scalar)
@@ -191,6 +192,7 @@ class Epochs:
         gating = self._gating
         assert gating.scorer is not None and gating.gate_bias is not None
         scorer = list(gating.scorer.parameters())
+        scorer += [] if gating.attr_weight is None else [gating.attr_weight]
         apart = {id(parameter) for parameter in [*scorer, gating.gate_bias]}
         rest = [p for p in self.model.parameters() if id(p) not in apart]
         groups: list[dict[str, Any]] = [
@@ -220,8 +222,10 @@ class Epochs:
             batches.append((torch.tensor(key), data, Role(data, data.train)))
         return batches
 
-    def _scaled(self, data: NodeData) -> NodeData:
-        """The data with features scaled once, not in every pass; judged before."""
+    def _ready(self, data: NodeData) -> NodeData:
+        """The own data with features scaled once, not in every pass; judged before."""
+        if self.ranks is not None:
+            data = own_data(data, self.ranks)
         if not isinstance(self.model, SGAT):
             return data
         x = self.model.scaling(data.x)
@@ -241,13 +245,12 @@ class Epochs:
 
     def _step(self, seed: Tensor, data: NodeData, role: Role) -> Tensor:
         def loss_of(found: Output) -> Tensor:
-            logits = found.logits[role.node].float()
-            return metrics.loss_on(logits, role.y, self.class_weights)
+            return metrics.loss_on(role.logits(found), role.y, self.class_weights)
 
         self.optimiser.zero_grad(set_to_none=False)
         output = self._compute(data, seed)
         data_loss = loss_of(output)
-        num_edges = max(data.graph.num_edges, 1)
+        num_edges = max(data.graph.total_edges, 1)
         open_share = output.used_edges(data.graph) / num_edges
         opened = output.opened
         if self.estimator is not None:
@@ -266,20 +269,29 @@ class Epochs:
             loss = data_loss + price.to(opened.penalty) * opened.penalty
         extra: float | Tensor = 0.0 if output.extra_loss is None else output.extra_loss
         loss = loss + extra
-        if self.budget is None or data.graph.num_edges == 0:
+        if self.budget is None or data.graph.total_edges == 0:
             loss.backward()
+            self._summed()
             self.optimiser.step()
         else:
             bias = self._gating.gate_bias
             assert bias is not None
             price = self.budget.multiplier / num_edges
             loss = data_loss + extra + self.budget.multiplier.to(share) * share
-            slope = self.budget.backward(data_loss + extra, share, bias)
+            parts = data_loss + extra, share, bias
+            slope = self.budget.backward(*parts, self._summed)
             self.optimiser.step()
             target = self._now(self.targets)
             self.budget.step(bias, share.detach(), target, slope)
         numbers = (loss, data_loss, open_share, share, price)
         return torch.stack([number.detach().double() for number in numbers])
+
+    def _summed(self, *slopes: Tensor) -> list[Tensor]:
+        """Slopes summed over all processes; so are the gradients of the weights."""
+        if self.ranks is None:
+            return list(slopes)
+        self.ranks.share_gradients(self.model.parameters())
+        return [self.ranks.summed(slope) for slope in slopes]
 
     @torch.no_grad()
     def _evaluate(self, epoch: int | None) -> Tensor:
@@ -292,7 +304,7 @@ class Epochs:
                 output = self._compute(data, None)
                 kept = kept + output.used_edges(data.graph)
                 for name, role in roles.items():
-                    logits[name].append(output.logits[role.node].float())
+                    logits[name].append(role.logits(output))
             found = {name: torch.cat(parts) for name, parts in logits.items()}
             labels, metric = self.labels, self.config.metric
             train = metrics.score(found["train"], labels["train"], metric)
@@ -302,6 +314,11 @@ class Epochs:
                 val_loss = metrics.loss_on(found["val"], labels["val"]).double()
             # A model whose scores are no numbers is never selected.
             is_finite = torch.stack([f.isfinite().all() for f in found.values()]).all()
+            if self.ranks is not None:
+                # Another machine may round otherwise.
+                agreed = torch.stack([train, val, val_loss, is_finite.double()])
+                train, val, val_loss, is_finite = self.ranks.of_first(agreed)
+                is_finite = is_finite > 0
             is_best = self._select(val, is_finite)
         share = kept.double() / max(self.num_seen_edges, 1)
         return torch.stack([share, train, val, val_loss, is_best.double()])
@@ -325,7 +342,10 @@ class Epochs:
         ]
         num_kept = self._now(self.num_kept) if epoch is None else self.num_kept[epoch]
         before = bias.clone()
-        bias.add_(bias_shift(torch.cat(parts), num_kept, gating.gates))
+        log_alpha = torch.cat(parts)
+        if self.ranks is not None:
+            log_alpha = self.ranks.gathered(log_alpha, "scores")
+        bias.add_(bias_shift(log_alpha, num_kept, gating.gates))
         yield
         bias.copy_(before)
 

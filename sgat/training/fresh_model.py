@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
+from safetensors.torch import load, save
 from torch import Tensor
 
 from sgat.config import ModelConfig, TrainConfig
@@ -19,6 +20,7 @@ from sgat.judging import EdgeJudge, Example, edges_ignore_classes, is_assortativ
 from sgat.judging.memory import check_training
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
+from sgat.parallel.ranks import Ranks
 from sgat.scorers import EvidenceScorer, RevisedScorer
 
 Build = Callable[[NodeData], NodeClassifier]
@@ -102,9 +104,9 @@ def check_size(
 
 
 def build_sgat(
-    config: ModelConfig, in_channels: int, out_channels: int, num_edges: int
+    config: ModelConfig, inputs: int, outputs: int, num_edges: int, columns: Any = ()
 ) -> SGAT:
-    """The network that settings describe, for data of these sizes."""
+    """The network that settings describe, for data of these sizes and edge columns."""
     for name in ("scorer", "readout"):
         if getattr(config, name) == "auto":
             raise ValueError(f"`{name}` must not be auto here; see `resolved`.")
@@ -114,7 +116,9 @@ def build_sgat(
     options["gate_bias"] = config.gate_bias_start if config.gate_bias else None
     options["symmetric"] = bool(config.symmetric)
     options |= {"num_edges": num_edges, "gates": chosen_gates(config)}
-    return SGAT(in_channels, config.hidden, out_channels, **options)
+    width = sum(each.width for each in columns)
+    options["edge_dim"] = None if config.scorer == "evidence" else width or None
+    return SGAT(inputs, config.hidden, outputs, **options)
 
 
 def fresh_model(
@@ -130,7 +134,7 @@ def fresh_model(
         if build is None:
             _check_sgat(model, graphs, train)
             sizes = first.num_features, first.num_classes, first.graph.num_edges
-            fresh: NodeClassifier = build_sgat(model, *sizes)
+            fresh: NodeClassifier = build_sgat(model, *sizes, first.edge_columns)
         else:
             given = {"keep": train.keep, "snapshots": train.snapshots}
             for name, value in given.items():
@@ -176,13 +180,14 @@ def observe(
     seed: int,
     keep: float | None = None,
     judge: EdgeJudge | None = None,
+    ranks: Ranks | None = None,
 ) -> list[NodeData]:
     """The data as a model is to see it: judged, where gates go by evidence.
 
     The scaling of the features and the judge are fitted to the graphs with training
     nodes, and the scale of the scores to the share of the edges to `keep`. Features
     stay as they are; the model scales them. A `judge` that has judged the graphs before
-    is taken over, and nothing is judged again.
+    is taken over, and nothing is judged again. Of several processes, the first judges.
     """
     if not isinstance(model, SGAT):
         return list(graphs)
@@ -190,7 +195,7 @@ def observe(
     if model.judge is None:
         return list(graphs)
     if judge is None:
-        odds = model.judge.fit(examples(graphs), seed=seed)
+        odds = _fitted(model.judge, examples(graphs), seed, ranks)
     else:
         model.judge.load_state_dict(judge.state_dict())
         known = (data.graph.log_odds for data in graphs if bool(data.train.any()))
@@ -209,6 +214,23 @@ def observe(
         else judge_anew(model, data)
         for data in graphs
     ]
+
+
+def _fitted(
+    judge: EdgeJudge, known: list[Example], seed: int, ranks: Ranks | None
+) -> list[Tensor]:
+    """The log-odds of the edges of each graph; the judge is fitted to them."""
+    if ranks is None:
+        return judge.fit(known, seed=seed)
+
+    def found() -> bytes:
+        odds = {f"odds.{n}": o for n, o in enumerate(judge.fit(known, seed=seed))}
+        return save({**odds, **judge.state_dict()})
+
+    told = load(ranks.bytes_of_first(found))
+    odds = [told.pop(f"odds.{n}") for n in range(len(known))]
+    judge.load_state_dict(told)
+    return odds
 
 
 def judge_anew(model: SGAT, data: NodeData) -> NodeData:

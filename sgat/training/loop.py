@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
+from sgat.parallel.ranks import Ranks
 from sgat.training import files
 from sgat.training.calibration import calibrate
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
@@ -88,14 +89,16 @@ class Training:
         *,
         build: Build | None = None,
         observed: Observed | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
         """Check the data, build the model and its optimiser; see `fit`.
 
         With `observed`, of another training on the same data, `graphs` are its graphs,
-        perhaps with other roles of their nodes, and nothing is worked out again.
+        perhaps with other roles of their nodes, and nothing is worked out again. Where
+        `ranks` train together, all have all data, and the first writes.
         """
         check(graphs)
-        self.config = train
+        self.config, self.ranks = train, ranks
         device = chosen_device(train.device)
         check_size(graphs, model, train, device)
         self.model_config = resolved(model, graphs)
@@ -103,10 +106,9 @@ class Training:
         named = name_in_noise(graphs) if observed is None else graphs
         given = [data.to(device) for data in named]
         judge = observed.judge if observed else None
-        self.graphs = observe(
-            self.model, given, seed=train.seed, keep=train.keep, judge=judge
-        )
-        self.epochs = Epochs(self.model, self.graphs, train)
+        how: dict[str, Any] = {"seed": train.seed, "keep": train.keep, "judge": judge}
+        self.graphs = observe(self.model, given, **how, ranks=ranks)
+        self.epochs = Epochs(self.model, self.graphs, train, ranks)
         self.records: list[EpochRecord] = []
         num_val = sum(int(data.val.sum()) for data in graphs)
         self.patience = Patience(train, num_val)
@@ -152,13 +154,17 @@ class Training:
             if on_epoch is not None:
                 for record in self.records:
                     on_epoch(record)
+        if self.ranks is not None and not self.ranks.is_first:
+            checkpoint_path = None
         if checkpoint_path is not None:
             checkpoint_path.parent.mkdir(parents=True, exist_ok=True)
         every = self.config.checkpoint_every
         with stop_requests() as stop:
-            while not (self.is_done or stop.is_set()):
+            stops = self._agreed(stop.is_set())
+            while not (self.is_done or stops):
                 records = self.run_epochs(every - self.epoch % every)
-                due = self.epoch % every == 0 or self.is_done or stop.is_set()
+                stops = self._agreed(stop.is_set())
+                due = self.epoch % every == 0 or self.is_done or stops
                 if checkpoint_path is not None and due and not self.diverged:
                     self.save(checkpoint_path)
                 for record in records:
@@ -167,6 +173,10 @@ class Training:
         if self.diverged:
             self._end_early()
         return self.result()
+
+    def _agreed(self, flag: bool) -> bool:
+        """Whether any process was asked to stop."""
+        return flag if self.ranks is None else self.ranks.any(flag)
 
     def result(self) -> Result:
         """The selected model and the records until now."""
@@ -347,7 +357,7 @@ class Training:
             for name, value in part.state_dict().items()
         ):
             self.graphs = [judge_anew(self.model, data) for data in self.graphs]
-            self.epochs = Epochs(self.model, self.graphs, self.config)
+            self.epochs = Epochs(self.model, self.graphs, self.config, self.ranks)
 
 
 def fit(

@@ -9,14 +9,15 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import torch
-from msgspec import Meta
+from msgspec import Meta, convert, to_builtins
 
 from sgat.committee import Committee
 from sgat.config import Config, ModelConfig
 from sgat.config.checked import Size
+from sgat.data.files import FeatureColumn
 from sgat.data.files.atomic import check_plain, locked, replacing
 from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
@@ -40,6 +41,7 @@ class ModelHeader(TypedDict):
     multilabel: bool
     num_features: Size
     num_edges: Size
+    edge_columns: NotRequired[list[FeatureColumn]]
     edges_sha256: str
     best_epoch: Size
     members: list[dict[str, Any]]
@@ -61,6 +63,8 @@ def model_header(
 
     `members` are those of a committee; the settings are of the first.
     """
+    looks = not members or members[0].scorer != "evidence"
+    columns = to_builtins(data.edge_columns) if looks else ()
     return {
         "format": files.MODEL_FORMAT,
         "classes": list(data.classes),
@@ -70,7 +74,13 @@ def model_header(
         "edges_sha256": data.graph.fingerprint,
         "best_epoch": best_epoch,
         "members": [dataclasses.asdict(other) for other in members[1:]],
+        **({"edge_columns": columns} if columns else {}),
     }
+
+
+def edge_columns(header: dict[str, Any]) -> tuple[FeatureColumn, ...]:
+    """How columns of edges become the numbers that the gates of a model look at."""
+    return convert(header.get("edge_columns", ()), tuple[FeatureColumn, ...])
 
 
 def check_fits(data: NodeData, config: Config, header: dict[str, Any]) -> None:
@@ -134,7 +144,8 @@ def read_model(folder: Path) -> SavedModel:
 
 
 def _built(config: Config, header: dict[str, Any], path: Path) -> SGAT:
-    sizes = header["num_features"], len(header["classes"]), header["num_edges"]
+    sizes: Any = header["num_features"], len(header["classes"]), header["num_edges"]
+    sizes += (edge_columns(header),)
     try:
         model = build_sgat(config.model, *sizes)
         others = [ModelConfig.from_dict(o, where=str(path)) for o in header["members"]]

@@ -51,6 +51,11 @@ class SlottedEdges(NamedTuple):
         return self.graph.find(self.rows.src[filled], self.graph.dst[filled])
 
     @property
+    def open_src(self) -> Tensor:
+        """Source of each open edge, [O]."""
+        return self.rows.src[self._filled]
+
+    @property
     def gate(self) -> Tensor:
         """Gate z_ij in (0, 1] of each open edge, [O]."""
         return self.rows.gate[self._filled]
