@@ -130,10 +130,18 @@ def _parameter(kind: type[Settings], name: str, *, of_run: bool) -> inspect.Para
             rich_help_panel=PANELS[kind],
             metavar=METAVARS.get(setting.kind) or PLACES.get(name),
             show_default=False,
+            autocompletion=_completion(setting.choices),
         )
     plain: Any = list[str] if setting.kind is tuple else setting.kind
     hint, keyword = Annotated[plain | None, option], inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=None, annotation=hint)
+
+
+def _completion(choices: tuple[str, ...]) -> Callable[[str], list[str]] | None:
+    """Values that begin as typed; None leaves it to the shell, as for files."""
+    if not choices:
+        return None
+    return lambda incomplete: [each for each in choices if each.startswith(incomplete)]
 
 
 def _flags(name: str) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ class FileOptions(Settings):
         dst: Column of the edge file with the target of each edge.
         weight: Column of the edge file with the weight of each edge, at least 0. By
             default the column called weight; without it every edge has weight 1.
+        edge_columns: Columns of the edge file that gates look at, if they learn.
         split_column: Column of the node file with train, val, test or nothing. By
             default the column called split, if there is one.
         undirected: Each row of the edge file stands for both directions. Rows of the
@@ -65,6 +66,7 @@ class FileOptions(Settings):
     src: str = "src"
     dst: str = "dst"
     weight: str | None = None
+    edge_columns: Columns = ()
     split_column: str | None = None
     undirected: bool = False
     standardise: bool = False

@@ -21,11 +21,13 @@ def from_arrays(
     y: Any = None,
     *,
     edge_weight: Any = None,
+    edge_attr: Tensor | None = None,
     train: Any = None,
     val: Any = None,
     test: Any = None,
     validation: float = 0.2,
     seed: int = 0,
+    undirected: bool = False,
     **naming: Any,
 ) -> NodeData:
     """`NodeData` of arrays, tensors or SciPy matrices, see `SGATClassifier.fit`.
@@ -42,8 +44,10 @@ def from_arrays(
             raise ValueError("`edge_weight` must be None where `edges` has weights.")
         weight = _as_tensor(edge_weight, "edge_weight")
     size = shown if num_nodes is None else num_nodes
-    graph = Graph.from_edges(index, size, weight)
+    given = index, size, weight, edge_attr
+    graph = Graph.from_edges(*given, make_undirected=undirected)
     data = node_data(graph, x, y, validation=validation, seed=seed, **naming)
+    data = dataclasses.replace(data, has_directions=not undirected)
     ids = getattr(x, "index", None)
     if ids is not None and hasattr(edges, "iloc"):
         data = dataclasses.replace(data, node_ids=ids.to_numpy())
@@ -111,7 +115,7 @@ def as_labels(
     # whole numbers of pandas with gaps into others.
     is_numpy = isinstance(getattr(y, "dtype", array.dtype), np.dtype)
     if array.ndim == 1 and not (is_numpy and array.dtype.kind in "iufb"):
-        array = object_array([_plain(value) for value in y])
+        array = object_array([v.item() if hasattr(v, "item") else v for v in y])
     known, node = _known_labels(array)
     names, place = _sorted_names(known)
     is_gap = -1 in names and _is_gap(names, len(node) < len(array), classes)
@@ -191,10 +195,6 @@ def _class_names(found: tuple[Any, ...]) -> tuple[Any, ...]:
     if is_dense and found[-1] + 1 <= 2 * len(found):
         return tuple(range(found[-1] + 1))
     return found
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
 
 
 def object_array(values: list[Any]) -> np.ndarray[Any, Any]:

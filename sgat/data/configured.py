@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgat.config import DataConfig, FileOptions
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import NodeData, one_way_note
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -109,13 +109,16 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
                 notes.append("there are too few labels to hold some out for a test")
     if not data.graph.num_edges:
         notes.append(f"{edges.name} has no edges: every node is judged by itself")
+    # GraphML says itself whether its edges have directions.
+    if for_training and files.edges_format != "graphml":
+        notes += one_way_note([data])
     files = dataclasses.replace(files, data=data)
     return Loaded([data], files, tuple(notes), draws_split)
 
 
 def _check_columns(options: FileOptions) -> None:
     """Refuse columns that are named twice, or learned from although they are known."""
-    for key in ("features", "labels", "categorical", "text", "drop"):
+    for key in ("features", "edge_columns", "labels", "categorical", "text", "drop"):
         names = getattr(options, key) or ()
         for name in names:
             if names.count(name) > 1:

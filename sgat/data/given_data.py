@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sgat.config import FileOptions
 from sgat.data.arrays import as_labels, from_arrays, held_out
 from sgat.data.given_edges import kept_edges, read_edges
 from sgat.data.networkx_graph import from_networkx, prune_networkx
-from sgat.data.node_data import ROLES, NodeData
+from sgat.data.node_data import ROLES, NodeData, one_way_note
 from sgat.data.pyg import from_pyg, prune_pyg
+from sgat.data.splits import with_role
 from sgat.features import SparseFeatures
 
-COMMON_OPTIONS = ("validation", "classes", "seed")
+COMMON_OPTIONS = ("validation", "classes", "seed", "edge_columns")
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "plain arrays": (),
-    "a PyG Data": ("split_index",),
-    "a list of PyG Data": ("split_index",),
+    "plain arrays": ("undirected",),
+    "a PyG Data": ("split_index", "undirected"),
+    "a list of PyG Data": ("split_index", "undirected"),
     "a networkx graph": ("label", "features", "split", "weight"),
 }
 """The options of each kind of data, besides the common ones."""
@@ -66,12 +69,10 @@ class GivenData:
         if isinstance(first, NodeData):
             return _in_one_form(list(data))
         if self.is_list and _is_pyg(first):
-            _check_options(how, "a list of PyG Data")
             return _in_one_form(_from_lists(data, val, test, how))
         if self.edges is not None:
-            _check_options(how, "plain arrays")
-            weight = {"edge_weight": self.edge_weight}
-            return [from_arrays(data, self.edges, y, **weight, **roles, **how)]
+            reader = partial(from_arrays, edge_weight=self.edge_weight, **roles)
+            return [_read("plain arrays", how, reader, data, self.edges, y)]
         if not (_is_pyg(data) or _is_networkx(data)):
             raise ValueError(
                 "`data` must be a PyG Data, a list of them, a networkx graph, NodeData,"
@@ -84,10 +85,15 @@ class GivenData:
                     f"`{name}` goes with plain arrays; a graph object has its own."
                 )
         if _is_pyg(data):
-            _check_options(how, "a PyG Data")
-            return [from_pyg(data, **how)]
-        _check_options(how, "a networkx graph")
-        return [from_networkx(data, **how)]
+            return [_read("a PyG Data", how, from_pyg, data)]
+        return [_read("a networkx graph", how, from_networkx, data)]
+
+    def notes(self, graphs: Sequence[NodeData]) -> tuple[str, ...]:
+        """Notes on the graphs that `read` made of it, see `one_way_note`."""
+        first = self.data[0] if self.is_list else self.data
+        # These say themselves whether their edges have directions.
+        is_told = isinstance(first, NodeData) or _is_networkx(first)
+        return () if is_told else one_way_note(graphs)
 
     def pruned(
         self,
@@ -98,7 +104,8 @@ class GivenData:
         """The data, of the same type, with the kept edges only.
 
         `graphs` are those that `read` made of it; `kept` and `factors`, [E] each, say
-        which edges stay and what their weights are multiplied by.
+        which edges stay and what their weights are multiplied by. Where edges have no
+        direction, the larger value of both directions counts.
         """
         if self.is_list:
             parts = zip(self.data, graphs, kept, factors, strict=False)
@@ -110,6 +117,8 @@ class GivenData:
         if isinstance(data, NodeData):
             smaller = data.graph.select(mask, factor * data.graph.edge_weight)
             return dataclasses.replace(data, graph=smaller)
+        if not graph.has_directions:
+            mask, factor = map(graph.graph.larger_direction, (mask, factor))
         if _is_pyg(data):
             return prune_pyg(data, graph.graph, mask, factor)
         if _is_networkx(data):
@@ -142,15 +151,34 @@ def _is_networkx(data: Any) -> bool:
     return hasattr(data, "nodes") and hasattr(data, "edges") and hasattr(data, "adj")
 
 
-def _check_options(options: dict[str, Any], kind: str) -> None:
-    """Refuse an option that the kind of data does not have."""
-    known = OPTIONS[kind]
+def _read(
+    kind: str, options: dict[str, Any], reader: Callable[..., NodeData], *given: Any
+) -> NodeData:
+    """The data as it is read, with the columns of its edges that gates look at."""
     for name in options:
-        if name not in (*known, *COMMON_OPTIONS):
-            raise ValueError(
-                f"Unknown option {name!r} for {kind}; its options are:"
-                f" {', '.join(known) or 'none'}."
-            )
+        if name not in (*OPTIONS[kind], *COMMON_OPTIONS):
+            what = f"Unknown option {name!r} for {kind}; its options are"
+            raise ValueError(f"{what}: {', '.join((*OPTIONS[kind], 'edge_columns'))}.")
+    rest = dict(options)
+    if not (columns := rest.pop("edge_columns", ())):
+        return reader(*given, **rest)
+    import pyarrow as pa
+
+    from sgat.data.files.encoding import edge_numbers
+    from sgat.data.files.source import Source
+
+    edges, found = given[0] if len(given) == 1 else given[1], {}
+    for name in (getattr(each, "name", each) for each in columns):
+        if not hasattr(edges, "keys") or name not in edges:
+            what = "columns of a pandas table `edges`, or of the edges of a PyG Data"
+            raise ValueError(f"`edge_columns` must name {what}, got {name!r}.")
+        value = edges[name]
+        is_tensor = isinstance(value, Tensor)
+        found[name] = list(value.numpy(force=True)) if is_tensor else value
+    source = Source(pa.table(found), "edges", "table")
+    columns, attr = edge_numbers(source, tuple(columns), FileOptions())
+    data = reader(*given, edge_attr=attr, **rest)
+    return dataclasses.replace(data, edge_columns=columns)
 
 
 def _with_roles(data: NodeData, *, validation: float, seed: int, **_: Any) -> NodeData:
@@ -194,8 +222,10 @@ def _from_lists(
     graphs = []
     for role, parts in roles.items():
         for number, part in enumerate(parts):
+            reader = partial(from_pyg, name=f"{role}-{number}")
+            data = _read("a list of PyG Data", options, reader, part)
             has_mask = getattr(part, "train_mask", None) is not None
-            chosen = None if by_masks and has_mask else role
-            name = f"{role}-{number}"
-            graphs.append(from_pyg(part, role=chosen, name=name, **options))
+            graphs.append(data if by_masks and has_mask else with_role(data, role))
+            # Edges of all graphs are read as those of the first one.
+            options = {**options, "edge_columns": graphs[0].edge_columns}
     return graphs

@@ -76,13 +76,10 @@ def prune_networkx(
 ) -> Any:
     """The graph with only the edges of the mask, weights multiplied by the factor.
 
-    Attributes stay. An undirected edge has a value per direction; the larger counts.
+    Attributes stay. Both directions of an undirected edge have the same values.
     """
-    kept, factor = mask.cpu(), factor.cpu()
-    if not graph.is_directed():
-        kept, factor = (data.graph.larger_direction(value) for value in (kept, factor))
-    kept = data.graph.to_input(kept, loop=True)
-    factor = data.graph.to_input(factor, loop=1.0)
+    kept = data.graph.to_input(mask.cpu(), loop=True)
+    factor = data.graph.to_input(factor.cpu(), loop=1.0)
     small = graph.copy()
     edges = list(graph.edges(keys=True) if graph.is_multigraph() else graph.edges())
     for edge, is_kept, value in zip(edges, kept.tolist(), factor.tolist(), strict=True):

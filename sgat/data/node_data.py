@@ -15,6 +15,12 @@ from sgat.features import LARGEST_FEATURE, Features, SparseFeatures, concatenate
 from sgat.graph import Graph
 
 ROLES = ("train", "val", "test")
+ONE_WAY = (
+    "no edge has its reverse, so messages go one way; if each edge stands for both"
+    " directions, give `undirected`"
+)
+FEWEST = 30
+"""Edges below which it says little that none has its reverse."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -35,6 +41,7 @@ class NodeData:
         classes: The user's name of each class or label column, in the order of the
             indices in `y`.
         node_ids: The user's id of each node, [N]; None for 0 … N-1.
+        edge_columns: The `FeatureColumn` of each column that is in `Graph.edge_attr`.
         has_directions: Whether the user's edges have directions; without them, both
             directions of an edge stay or go together.
         name: Name of the data in messages.
@@ -48,6 +55,7 @@ class NodeData:
     test: Tensor
     classes: tuple[Any, ...]
     node_ids: np.ndarray[Any, Any] | None = None
+    edge_columns: tuple[Any, ...] = ()
     has_directions: bool = True
     name: str = "data"
 
@@ -108,6 +116,18 @@ class NodeData:
         )
 
 
+def one_way_note(graphs: Sequence[NodeData]) -> tuple[str, ...]:
+    """The note `ONE_WAY` if no edge of graphs with enough edges has its reverse."""
+    if sum(data.graph.num_edges for data in graphs) < FEWEST:
+        return ()
+    # Most graphs have a reverse among the first edges.
+    for part in (slice(1000), slice(None)):
+        for graph in (data.graph for data in graphs):
+            if bool((graph.find(graph.dst[part], graph.src[part]) >= 0).any()):
+                return ()
+    return (ONE_WAY,)
+
+
 def labelled(y: Tensor) -> Tensor:
     """Which nodes have a class; with several labels at once all have, [N] bool."""
     return torch.ones(len(y), dtype=torch.bool) if y.dim() == 2 else y >= 0
@@ -154,6 +174,7 @@ def fingerprint(graphs: Sequence[NodeData]) -> str:
         graph, x = data.graph, data.x
         parts = [graph.src, graph.dst, graph.edge_weight, graph.loop_weights]
         parts += [data.y, data.train, data.val, data.test]
+        parts += [] if graph.edge_attr is None else [graph.edge_attr]
         if isinstance(x, SparseFeatures):
             parts += [x.row_ptr, x.column, x.value]
         else:

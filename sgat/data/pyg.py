@@ -1,6 +1,7 @@
 """PyTorch Geometric's `Data` in, and a smaller `Data` out."""
 
 import copy
+import dataclasses
 import warnings
 from typing import Any
 
@@ -9,28 +10,33 @@ from torch import Tensor
 
 from sgat.data.arrays import node_data
 from sgat.data.given_edges import read_edges, sparse_tensor
-from sgat.data.node_data import ROLES, NodeData, labelled
+from sgat.data.node_data import ROLES, NodeData
 from sgat.graph import Graph
 
 
 def from_pyg(
-    data: Any, *, role: str | None = None, split_index: int = 0, **common: Any
+    data: Any,
+    *,
+    split_index: int = 0,
+    edge_attr: Tensor | None = None,
+    undirected: bool = False,
+    **common: Any,
 ) -> NodeData:
     """Make `NodeData` of a PyG `Data`, with the options of `node_data` besides.
 
-    Weights are its `edge_weight`, or its `edge_attr` of one column. Without `x` every
-    node gets a feature of its own. With `role` all labelled nodes get it; else the
-    masks count (column `split_index` of several), and without a `train_mask` the share
-    `validation` of the labelled nodes is held out.
+    Weights are its `edge_weight`, or its `edge_attr` of one column if gates look at no
+    columns. Without `x` every node gets a feature of its own. The masks say the roles
+    (column `split_index` of several); without a `train_mask` the share `validation` of
+    the labelled nodes is held out.
     """
     data = with_edge_index(data)
-    graph = Graph.from_edges(data.edge_index.cpu(), _num_nodes(data), _weight(data))
+    weight = _weight(data, edge_attr)
+    given = data.edge_index.cpu(), _num_nodes(data), weight, edge_attr
+    graph = Graph.from_edges(*given, make_undirected=undirected)
     x = getattr(data, "x", None)
     x = None if x is None else x.cpu()
     found = node_data(graph, x, getattr(data, "y", None), **common)
-    if role is not None:
-        known = labelled(found.y)
-        return found.with_split(*(known & (role == name) for name in ROLES))
+    found = dataclasses.replace(found, has_directions=not undirected)
     if getattr(data, "train_mask", None) is None:
         return found
     return found.with_split(*(_mask(data, name, split_index) for name in ROLES))
@@ -45,7 +51,7 @@ def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
     matrix, data = getattr(data, "adj_t", None), with_edge_index(data)
     kept = graph.to_input(mask.cpu(), loop=True)
     factor = graph.to_input(factor.cpu(), loop=1.0)
-    weight = _weight(data)
+    weight = _weight(data, graph.edge_attr)
     small = copy.copy(data)
     position = kept.nonzero().squeeze(1)
     for key, value in data.to_dict().items():
@@ -88,9 +94,9 @@ def _num_nodes(data: Any) -> int:
         return int(data.num_nodes)
 
 
-def _weight(data: Any) -> Tensor | None:
+def _weight(data: Any, for_gates: Tensor | None) -> Tensor | None:
     weight = getattr(data, "edge_weight", None)
-    if weight is None:
+    if weight is None and for_gates is None:
         attribute = getattr(data, "edge_attr", None)
         if attribute is not None and attribute.numel() == data.num_edges:
             weight = attribute.reshape(-1)

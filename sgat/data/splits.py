@@ -203,10 +203,11 @@ def by_graph(
                 )
             role_of[name] = role
     pairs = zip(graphs, names, strict=True)
-    return [_with_role(data, role_of.get(name)) for data, name in pairs]
+    return [with_role(data, role_of.get(name)) for data, name in pairs]
 
 
-def _with_role(data: NodeData, role: str | None) -> NodeData:
+def with_role(data: NodeData, role: str | None) -> NodeData:
+    """The data with this role for all labelled nodes; None for no roles."""
     usable = labelled(data.y)
     masks = (usable if role == name else torch.zeros_like(usable) for name in ROLES)
     return data.with_split(*masks)

@@ -15,7 +15,7 @@ from sgat.scored import node_score, node_table, score_graphs, score_table
 from sgat.training import metrics
 from sgat.training.files import read_parquet
 from sgat.training.loop import chosen_device
-from sgat.training.saved_model import check_fits, usable_device
+from sgat.training.saved_model import check_fits, edge_columns, usable_device
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def predict_files(
     """
     tell = progress or (lambda done, total: None)
     config, header = run.config, run.saved.header
-    encoding = _encoding(run)
+    encoding = dataclasses.replace(_encoding(run), edges=edge_columns(header))
     chosen = _options(run, options or {})
     format = SUFFIXES.get(suffix_of(edges))
     if nodes is None and format != "graphml":

@@ -63,6 +63,8 @@ class StoredGraph:
         gates = model.gating.gates
         for name, table in (nodes := self._nodes()):
             known = _ids(table)
+            split = positions(table.column("split"), pa.array(ROLES))
+            roles: Any = {r: torch.from_numpy(split == k) for k, r in enumerate(ROLES)}
             graph, log_alpha = _sorted_graph(
                 self._rows(known, len(table), name if len(nodes) > 1 else None),
                 len(table),
@@ -78,7 +80,7 @@ class StoredGraph:
                 y=self._labels(table, "label").to(
                     torch.float32 if self._is_multilabel else torch.int64
                 ),
-                **_roles(table),
+                **roles,
                 classes=tuple(self._classes),
                 node_ids=known,
                 has_directions=not self.saved.config.model.symmetric,
@@ -203,12 +205,6 @@ def _ids(table: Any) -> Array | None:
     """The user's ids of the nodes; None if they are 0 … N-1."""
     ids = to_numpy(table.column("id").combine_chunks())
     return None if np.array_equal(ids, np.arange(len(ids))) else ids
-
-
-def _roles(table: Any) -> dict[str, Tensor]:
-    """Masks of the nodes of each role."""
-    split = positions(table.column("split"), pa.array(ROLES))
-    return {role: torch.from_numpy(split == k) for k, role in enumerate(ROLES)}
 
 
 def _gathered(

@@ -1,9 +1,11 @@
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from sgat.config import DataConfig, FileOptions
 from sgat.data.configured import load_configured
+from sgat.data.node_data import ONE_WAY
 
 
 @pytest.fixture
@@ -45,6 +47,23 @@ def test_labels_that_are_too_few_for_a_test_are_a_note(files):
     Path(files["nodes"]).write_text("id,y,size\n" + "\n".join(rows))
     loaded = load_configured(DataConfig(**files, files=FileOptions(label="y")))
     assert loaded.notes[1] == "there are too few labels to hold some out for a test"
+
+
+def test_edges_that_go_one_way_are_a_note_of_training(files, tmp_path):
+    def notes(for_training=True, edges=files["edges"], **options):
+        named = FileOptions(label="y", **options)
+        config = DataConfig(edges=edges, nodes=files["nodes"], files=named)
+        return load_configured(config, for_training=for_training).notes[1:]
+
+    assert notes() == ()
+    rows = [f"n{i},n{j}" for i in range(20) for j in range(i)]
+    Path(files["edges"]).write_text("\n".join(["src,dst", *rows]))
+    assert notes() == (ONE_WAY,)
+    assert notes(undirected=True) == () == notes(for_training=False)
+    # GraphML says whether its edges have directions.
+    made = nx.DiGraph([row.split(",") for row in rows])
+    nx.write_graphml(made, tmp_path / "e.graphml")
+    assert notes(edges=str(tmp_path / "e.graphml")) == ()
 
 
 def test_a_split_that_is_asked_for_beats_the_column(files):

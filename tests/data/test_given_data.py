@@ -7,6 +7,7 @@ import torch
 from support.small_data import block_graph, several_graphs
 
 from sgat.data.given_data import GivenData
+from sgat.data.node_data import FEWEST, ONE_WAY
 
 
 def test_options_hold_for_later_data_of_the_same_kind():
@@ -45,6 +46,62 @@ def test_edges_come_back_in_the_shape_they_were_given(form, is_turned):
     assert isinstance(small, torch.Tensor) == (form is torch.as_tensor)
     assert np.array_equal(small, shaped[1:] if is_turned else shaped[:, 1:])
     assert weights.tolist() == [1.0, 1.0]
+
+
+def one_way(data):
+    """One direction of every edge, [2, E / 2]."""
+    edges = data.graph.edge_index
+    return edges[:, edges[0] < edges[1]]
+
+
+@pytest.mark.parametrize("kind", ["arrays", "pyg"])
+def test_edges_given_once_stand_for_both_directions_if_asked(kind, pyg: ModuleType):
+    data = block_graph()
+    edges = one_way(data)
+    given = GivenData(data.x, edges, options={"undirected": True})
+    if kind == "pyg":
+        given = GivenData(
+            pyg.data.Data(x=data.x, edge_index=edges), options=given.options
+        )
+    (read,) = given.read(validation=0.2, seed=0)
+    assert torch.equal(read.graph.edge_index, data.graph.edge_index)
+    assert not read.has_directions
+    # One direction of some edges is closed, and both directions of others.
+    src, dst = read.graph.src, read.graph.dst
+    goes = (src + dst) % 3 == 0
+    gate = torch.where(goes | ((src + dst) % 3 == 1) & (src < dst), 0.0, 0.5)
+    small = given.pruned([read], [gate > 0], [gate])
+    if kind == "pyg":
+        small = small.edge_index, small.edge_weight
+    assert torch.equal(small[0], edges[:, edges.sum(dim=0) % 3 > 0])
+    assert small[1].eq(0.5).all()
+
+
+@pytest.mark.parametrize("kind", ["arrays", "pyg", "list of pyg"])
+def test_edges_that_go_one_way_are_told_once(kind, pyg: ModuleType):
+    data = block_graph()
+
+    def notes(edges, **options):
+        given = GivenData(data.x, edges, options=options)
+        if kind != "arrays":
+            made = pyg.data.Data(x=data.x, edge_index=edges)
+            given = GivenData(made if kind == "pyg" else [made], options=options)
+        return given.notes(given.read(validation=0.2, seed=0))
+
+    edges = one_way(data)
+    (note,) = notes(edges)
+    assert note == ONE_WAY and "give `undirected`" in note
+    assert notes(edges, undirected=True) == ()
+    assert notes(torch.cat([edges, edges[:, -1:].flip(0)], dim=1)) == ()
+    assert notes(edges[:, : FEWEST - 1]) == ()
+    assert notes(edges[:, :0]) == ()
+
+
+def test_graphs_that_say_whether_edges_have_directions_need_no_note():
+    data = block_graph()
+    graph = nx.DiGraph(one_way(data).T.tolist())
+    for given in (GivenData(graph), GivenData(data.select_edges(data.graph.src < 9))):
+        assert given.notes(given.read(validation=0.2, seed=0)) == ()
 
 
 def test_one_graph_has_one_result_and_a_list_has_a_list():

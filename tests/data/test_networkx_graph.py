@@ -2,6 +2,7 @@ import networkx as nx
 import pytest
 import torch
 
+from sgat.data.given_data import GivenData
 from sgat.data.networkx_graph import from_networkx, prune_networkx
 
 
@@ -22,9 +23,8 @@ def test_names_of_any_kind_weights_and_missing_labels():
 @pytest.mark.parametrize(("factor", "kept"), [([1.0, 0.0], True), ([0.0, 0.0], False)])
 def test_an_undirected_edge_is_as_open_as_its_more_open_direction(factor, kept):
     graph = nx.Graph([(0, 1)])
-    data = from_networkx(graph)
-    value = torch.tensor(factor)
-    small = prune_networkx(graph, data, value > 0, value)
+    given, value = GivenData(graph), torch.tensor(factor)
+    small = given.pruned(given.read(), [value > 0], [value])
     assert small.has_edge(0, 1) == kept
     if kept:
         assert small.edges[0, 1]["weight"] == 1.0

@@ -3,6 +3,7 @@ import torch
 from support.small_data import block_graph
 
 from sgat.data.pyg import from_pyg, prune_pyg
+from sgat.data.splits import with_role
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,8 @@ def test_masks_with_several_splits_are_chosen_by_number(make):
 
 def test_a_role_for_all_labelled_nodes(make):
     data = make(x=torch.eye(3), edge_index=EDGES, y=torch.tensor([0, -1, 1]))
-    assert from_pyg(data, role="test").test.tolist() == [True, False, True]
-    assert not from_pyg(data, role="test").train.any()
+    found = with_role(from_pyg(data), "test")
+    assert found.test.tolist() == [True, False, True] and not found.train.any()
 
 
 def test_without_features_every_node_has_its_own(make):

@@ -452,9 +452,8 @@ def _check_graph(made: Made, edges: Path, nodes: Path | None, folder: Path) -> N
     except ValueError:
         assert not path.exists() and not other.exists()
         return
-    again = read_graph(
-        path, other, options=dataclasses.replace(options, delimiter=None)
-    )
+    told = {"delimiter": None, "undirected": found.undirected}
+    again = read_graph(path, other, options=dataclasses.replace(options, **told))
     assert again.data.node_ids.tolist() == data.node_ids.tolist(), "ids changed"
     assert torch.equal(again.data.graph.edge_index, data.graph.edge_index)
 

@@ -23,14 +23,8 @@ WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Those that NumPy writes; others can ask for gigabytes to unpack anything."""
 DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    LookupError,
-    OSError,
-    OverflowError,
-    RuntimeError,
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
+    *(LookupError, OSError, OverflowError, RuntimeError),
 )
 """Errors that opening or unpacking a damaged archive can raise."""
 MISSING = "missing/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sgat.config import FileOptions
 from sgat.data.files.encoding import FeatureColumn
@@ -25,15 +25,14 @@ class ColumnRole(NamedTuple):
 
 
 def edge_roles(
-    source: Source, options: FileOptions, weight: str | None
+    source: Source,
+    options: FileOptions,
+    weight: str | None,
+    for_gates: Sequence[FeatureColumn],
 ) -> list[ColumnRole]:
     """What became of the columns of an edge table, in its order."""
     known = {options.src: "source", options.dst: "target", weight: "weight"}
-    rest = "not used; stays in what is written"
-    return [
-        ColumnRole(source.name, name, known.get(name, rest))
-        for name in source.table.column_names
-    ]
+    return _roles(source, known, for_gates)
 
 
 def node_roles(
@@ -51,17 +50,16 @@ def node_roles(
         known[options.label] = f"label of {num_classes} classes"
     if split is not None:
         known[split] = "split"
-    width = {each.name: each for each in features}
-    roles = []
-    for name in source.table.column_names:
-        found = width.get(name)
-        becomes = known.get(name, "not used; stays in what is written")
-        roles.append(
-            ColumnRole(source.name, name, becomes)
-            if found is None
-            else ColumnRole(source.name, name, found.words, found.width)
-        )
-    return roles
+    return _roles(source, known, features)
+
+
+def _roles(
+    source: Source, known: dict[Any, str], features: Sequence[FeatureColumn]
+) -> list[ColumnRole]:
+    rest = "not used; stays in what is written"
+    found = {name: (known.get(name, rest), 0) for name in source.table.column_names}
+    found |= {each.name: (each.words, each.width) for each in features}
+    return [ColumnRole(source.name, name, *role) for name, role in found.items()]
 
 
 def role_lines(roles: Sequence[ColumnRole]) -> list[str]:

@@ -25,12 +25,11 @@ def node_table(data: NodeData) -> Any:
 
     Identity features, which a reader gives nodes without any, are left out.
     """
-    x: Tensor | None = None
-    if not isinstance(data.x, SparseFeatures):
-        x = data.x
-    elif not _is_identity(data.x):
-        x = data.x.to_dense()
-    columns = {"id": data.ids, **_numbered("feature", x)}
+    columns, x = {"id": data.ids}, data.x
+    if isinstance(x, SparseFeatures):
+        x = torch.empty(0, 0) if _is_identity(x) else x.to_dense()
+    for place, column in enumerate(x.cpu().numpy().T):
+        columns[f"feature_{place}"] = np.ascontiguousarray(column)
     if data.is_multilabel:
         for name, column in zip(data.classes, data.y.cpu().numpy().T, strict=True):
             columns[f"label_{name}"] = column.astype(np.int8)
@@ -74,12 +73,6 @@ def _named(names: tuple[Any, ...], index: Tensor) -> Any:
     """The name of each index, null for -1."""
     given = index.cpu().numpy()
     return pa.array(names).take(pa.array(given, mask=given < 0))
-
-
-def _numbered(name: str, matrix: Tensor | None) -> dict[str, Any]:
-    """The columns of a matrix as `name_0`, `name_1` and so on."""
-    columns: Any = [] if matrix is None else matrix.cpu().numpy().T
-    return {f"{name}_{i}": np.ascontiguousarray(c) for i, c in enumerate(columns)}
 
 
 def _is_identity(x: SparseFeatures) -> bool:

@@ -109,6 +109,7 @@ class Encoding:
 
     features: tuple[FeatureColumn, ...] = ()  # of the node table
     classes: tuple[Any, ...] = ()  # or label columns, in the order of their indices
+    edges: tuple[FeatureColumn, ...] = ()  # of the edge table, for gates
 
     def __post_init__(self) -> None:
         """Refuse classes of several types, as a file may have them."""
@@ -116,7 +117,9 @@ class Encoding:
 
     def to_json(self) -> str:
         """The encoding as text, for a run's folder."""
-        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, default=str)
+        found = dataclasses.asdict(self)
+        found = {name: part for name, part in found.items() if part or name != "edges"}
+        return json.dumps(found, ensure_ascii=False, default=str)
 
     @classmethod
     def from_json(cls, text: str) -> Encoding:
@@ -155,6 +158,26 @@ def encode(
         x[:, start : start + dense.shape[1]] = dense
         start += dense.shape[1]
     return torch.from_numpy(x).to(torch.get_default_dtype())
+
+
+def edge_numbers(
+    source: Source, columns: tuple[str | FeatureColumn, ...], options: FileOptions
+) -> tuple[tuple[FeatureColumn, ...], torch.Tensor | None]:
+    """Columns of edges that gates look at, and their numbers, [M, F]; None without any.
+
+    A name is read as a column of nodes is, with numbers of mean 0 and deviation 1 over
+    the rows, and a column of an earlier table as it was there.
+    """
+    if not columns:
+        return (), None
+    how, found = dataclasses.replace(options, features=(), standardise=True), []
+    for each in columns:
+        name = each if isinstance(each, str) else each.name
+        source.column(name, "the gates (`edge_columns`)")
+        found.append(fit_column(source, name, how) if name is each else each)
+    known: Any = tuple(found)
+    x = encode(source, known, ignore_unknown=options.unknown_category == "zero")
+    return known, x if isinstance(x, torch.Tensor) else x.to_dense()
 
 
 def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn | str:

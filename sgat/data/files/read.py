@@ -14,7 +14,7 @@ from sgat.data.files.column_roles import ColumnRole, edge_roles, node_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
-from sgat.data.files.encoding import Encoding
+from sgat.data.files.encoding import Encoding, edge_numbers
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
     check_different,
@@ -167,7 +167,9 @@ def _build(
     encoding: Encoding | None,
 ) -> FileGraph:
     ends, ids = read_ids(edges, nodes, options)
-    roles = edge_roles(edges, options, _weight_column(edges, options))
+    wanted = options.edge_columns if encoding is None else encoding.edges
+    for_gates, attr = edge_numbers(edges, wanted, options)
+    roles = edge_roles(edges, options, _weight_column(edges, options), for_gates)
     undirected = undirected or options.undirected
     weight, value = _weight_column(edges, options), None
     known = {options.src: ends[0], options.dst: ends[1]}
@@ -190,12 +192,13 @@ def _build(
         became = columns.features, columns.left_out, len(columns.classes)
         roles += node_roles(nodes, options, *became)
     data = NodeData(
-        Graph.from_edges(index, len(ids), value, make_undirected=undirected),
+        Graph.from_edges(index, len(ids), value, attr, make_undirected=undirected),
         columns.x,
         columns.y,
         **columns.roles,
         classes=columns.classes,
         node_ids=to_numpy(ids),
+        edge_columns=for_gates,
         has_directions=not undirected,
         name=Path(edges.name).stem,
     )
@@ -206,7 +209,7 @@ def _build(
         options,
         weight,
         undirected,
-        Encoding(columns.features, columns.classes),
+        Encoding(columns.features, columns.classes, for_gates),
         tuple(roles),
     )
 

@@ -20,7 +20,10 @@ from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
 
 GRAPH_FORMATS = (*TABLE_FORMATS, "mtx", "graphml", "gexf")
 DRAWN_FORMATS = ("graphml", "gexf")
-
+BOTH = (
+    "Each row of %s stands for both directions, which the file cannot say: read it"
+    " with `undirected`."
+)
 logger = logging.getLogger(__name__)
 
 
@@ -83,6 +86,8 @@ def write_graph(
         temporary = stack.enter_context(replacing(path))
         if chosen in TABLE_FORMATS:
             _write(table, temporary, chosen, path)
+            if graph.undirected and not graph.options.undirected:
+                logger.warning(BOTH, path)
         else:
             _write_whole(graph, table, node_table, temporary, chosen, path)
 
