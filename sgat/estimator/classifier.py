@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from sgat.config.arguments import from_arguments, to_arguments
 from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData
 from sgat.estimator.nodes import at_nodes, given_graph, with_labels
+from sgat.estimator.plots import plot_node, plot_removal
 from sgat.estimator.searched import searched
 from sgat.pruning import Rules, apply_rules
 from sgat.scored import ScoredGraph, edge_table, node_score, score_graphs
@@ -159,7 +161,11 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             test: The same for testing.
             on_epoch: Called with the record of each epoch.
             options: With a networkx graph, the names of its attributes: `label`,
-                `features`, `split`, `weight`; with a PyG `Data`, `split_index`.
+                `features`, `split`, `weight`; with a PyG `Data`, `split_index`. With a
+                PyG `Data` or plain arrays, `undirected=True` if each edge stands for
+                both directions; of weights of a pair, the largest counts then. With a
+                pandas table of edges, or a `Data`: `edge_columns`, the names of columns
+                or attributes of edges that gates look at (docs/guide.md).
 
         Returns:
             The classifier; after Ctrl-C with the best model so far, and a warning.
@@ -174,6 +180,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         else:
             given = given_graph(self.graph, options)
             graphs = [with_labels(given.read(**how)[0], data, y, **how)]
+        for note in given.notes(graphs):
+            warnings.warn(note, stacklevel=2)
         result = searched(graphs, config, on_epoch, verbose=self.verbose)
         chosen = result.chosen
         assert chosen is not None
@@ -189,8 +197,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     def load(cls, path: str | Path) -> SGATClassifier:
         """Read a classifier from a run folder of `sgat fit`, or of `save`.
 
-        The data it was trained on is not in the folder: give data to `predict`, `score`
-        and `sparsify`. `edges_` and `history_` are there.
+        `edges_` and `history_` are there. The data is not in the folder: a call without
+        data reads that of `sgat fit` again, and fails where `save` wrote the folder.
         """
         folder = Path(path)
         saved = saved_model.read_model(folder)
@@ -200,6 +208,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         history = read_records(folder / saved_model.METRICS)
         edges = read_parquet(folder / saved_model.EDGES).to_pandas()
         classifier._set_fitted(saved, history, edges)
+        classifier._folder = folder
         return classifier
 
     def _set_fitted(
@@ -229,7 +238,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     @property
     def graphs_(self) -> list[NodeData]:
-        """The training data; none in a loaded classifier."""
+        """The training data; none in a loaded classifier that has not read it."""
         return [part.data for part in self.scored_]
 
     def predict(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
@@ -337,6 +346,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         saved = SavedModel(self.config_, self.model_, self.header_)
         saved_model.write_model(Path(path), saved, self.history_, self.edges_)
 
+    plot_node, plot_removal = plot_node, plot_removal
+
     def _scored(
         self,
         data: Any,
@@ -353,10 +364,14 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             return given_graph(self.graph, options), [found]
         if data is None:
             if self._fitted_on is None:
-                wanted = "does not hold its training data; give the data to this call."
-                raise ValueError(f"A loaded classifier {wanted}")
+                from sgat.runs.finished_run import scored_again
+
+                self.scored_ = scored_again(self._folder)
+                graphs = self.graphs_
+                self._fitted_on = GivenData(graphs if len(graphs) > 1 else graphs[0])
             return self._fitted_on, self.scored_
         weight = options.pop("edge_weight", None)
+        options["edge_columns"] = saved_model.edge_columns(self.header_)
         given = GivenData(data, edges, weight, options).after(self._fitted_on)
         # Labels matter only where they are needed.
         classes = tuple(self.classes_.tolist()) if need_labels else None

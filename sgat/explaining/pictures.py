@@ -53,21 +53,20 @@ def short(value: Any, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def draw_node(explanation: NodeExplanation, path: Path) -> None:
-    """Draw a node with the kept and removed edges into it, as PNG or SVG.
+def draw_node(explanation: NodeExplanation, figure: Any) -> Any:
+    """Draw a node with the kept and removed edges into it; returns the axes.
 
     Neighbours stand clockwise from the top, the kept first, by attention, then the
-    removed, further out, by log α. A line is as wide as the attention. Shape and colour
-    show the predicted class, a heavy ring a wrong prediction.
+    removed, further out, by log α. A line is as wide as the attention, and on it stands
+    the probability of the edge. Shape and colour show the predicted class, a heavy ring
+    a wrong prediction.
     """
-    from matplotlib.figure import Figure
-
     table = explanation.table
     table = table.assign(share=table.get("attention", table["gate"]))
     kept, removed = table[table["kept"]], table[~table["kept"]]
     shown = [kept.head(MOST_DRAWN), removed.head(MOST_DRAWN)]
     style = _Style(explanation)
-    figure = Figure(figsize=(8, 7.4), layout="constrained")
+    figure.set(size_inches=(8, 7.4), layout_engine="constrained")
     panel = figure.subplots()
     panel.set_axis_off()
     panel.set_aspect("equal")
@@ -93,10 +92,10 @@ def draw_node(explanation: NodeExplanation, path: Path) -> None:
     panel.set_xlim(-1.75, 1.75)
     panel.set_ylim(-1.6, 1.6)
     panel.set_title(_title(explanation, shown), fontsize=11, parse_math=False)
-    figure.legend(
-        handles=style.legend(), loc="outside lower center", ncols=4, frameon=False
-    )
-    save_picture(figure, path)
+    how = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    title = "on each line: the probability of the edge"
+    figure.legend(handles=style.legend(), title=title, **how)
+    return panel
 
 
 class _Style:
@@ -147,6 +146,10 @@ def _line(panel: Any, place: Any, row: Any, scale: float) -> None:
     if row.kept:
         drawn = {"color": "#222222", "lw": 0.6 + scale * row.share}
     panel.plot([place[0], 0], [place[1], 0], zorder=1, **drawn)
+    slope = np.degrees(np.arctan(place[1] / (place[0] or 1e-9)))
+    text = {"fontsize": 7, "ha": "center", "va": "center", "rotation": slope}
+    box = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+    panel.annotate(f"{row.probability:.0%}", 0.75 * place, bbox=box, zorder=2, **text)
 
 
 def _name(panel: Any, place: Any, angle: float, text: str, *, turns: bool) -> None:

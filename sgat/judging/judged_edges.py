@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sgat.data.files import FileGraph
 
 ROWS_AT_ONCE = 1 << 24
+SHOWN = 10
+"""Edges that a notebook shows."""
 LOOP = "self-loop, not judged"
 COLUMNS = ("probability", "why", "removed")
 """Columns of a judged table, after those of the input."""
@@ -125,6 +127,24 @@ class JudgedEdges:
         """One line: counts and the estimated share."""
         return f"JudgedEdges({self.num_edges} edges, {self.wrong_share:.1%} wrong)"
 
+    def _repr_html_(self) -> str:
+        """The same in a notebook, above the edges that are least likely to be real."""
+        import pandas as pd
+
+        graph, ids = self.data.graph, self.data.ids
+        real = graph.to_input(self.edge_probability, loop=2.0)
+        # Both directions of an edge may be there.
+        worst = real.topk(min(2 * SHOWN, self.num_edges), largest=False).indices
+        columns = *graph.edge_index, self.edge_reason
+        given = [graph.to_input(each, loop=0)[worst].numpy() for each in columns]
+        src, dst, reason = given
+        table = pd.DataFrame({"src": ids[src], "dst": ids[dst]})
+        table["probability"] = [f"{each:.3f}" for each in real[worst].tolist()]
+        table["why"] = np.array(REASONS)[reason]
+        twice = pd.DataFrame(np.sort([src, dst], axis=0).T).duplicated()
+        shown = table[~twice].head(SHOWN).to_html(index=False)
+        return f"<p>{self}; least likely to be real:</p>{shown}"
+
 
 def judge(
     data: Any,
@@ -156,6 +176,8 @@ def judge(
         ValueError: If the data is not as described.
         OSError: If a file cannot be opened.
     """
+    if options.get("edge_columns"):
+        raise ValueError("`edge_columns` are for gates that learn; the judge has none.")
     if isinstance(data, str | Path):
         for name, value in {"edges": edges, "y": y, "train": train}.items():
             if value is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sgat.data.files.atomic import replacing
+from sgat.explaining.node_explanation import chosen_graph
 from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.report.charts import Chart
 from sgat.report.confusion import class_edges, confusion, label_scores
@@ -70,14 +71,8 @@ def write_report(content: Content, path: Path, *, graph: str | None = None) -> R
 
 
 def _chosen(content: Content, graph: str | None) -> int:
-    names = [part.data.name for part in content.scored]
     if graph is not None:
-        if graph not in names:
-            known = ", ".join(names[:30])
-            raise ValueError(
-                f"There is no graph {graph!r} in this run; it has {known}."
-            )
-        return names.index(graph)
+        return content.scored.index(chosen_graph(content.scored, graph))
     if content.snapshots is not None:
         return 0
     tested = (n for n, part in enumerate(content.scored) if bool(part.data.test.any()))

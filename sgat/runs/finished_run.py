@@ -121,6 +121,22 @@ def open_run(
     return FinishedRun(folder, saved, summary, root, loaded)
 
 
+def scored_again(path: Path) -> list[ScoredGraph]:
+    """The data of a run folder, read again for a caller who may give data instead."""
+    instead = "give the data to this call."
+    if not RunFolder(path).is_finished:
+        raise ValueError(
+            f"{path} was written by `save` and does not hold its training data;"
+            f" {instead}"
+        )
+    try:
+        return open_run(path).scored
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{error.filename}, of the data of {path}, is gone; {instead}"
+        ) from None
+
+
 def stored_encoding(folder: RunFolder) -> Encoding:
     """How the columns of the user's files became features."""
     path = folder.encoding

@@ -71,7 +71,8 @@ def _tables(name: str, stored: Any, new: Any) -> Check:
         if column not in stored.column_names:
             lost.append(column)
         elif pa.types.is_floating(due.type):
-            one, two = (_numbers(part) for part in (stored.column(column), due))
+            both = stored.column(column), due
+            one, two = (part.cast(pa.float64()).to_numpy() for part in both)
             gap = np.abs(one - two) / np.maximum(1, np.abs(two))
             gap[np.isnan(one) & np.isnan(two)] = 0
             worst = max(worst, float(np.nan_to_num(gap, nan=np.inf).max(initial=0)))
@@ -81,10 +82,6 @@ def _tables(name: str, stored: Any, new: Any) -> Check:
     same = worst <= TOLERANCE and other <= MOST_TIES * len(new) and not lost
     found = f"numbers differ by {worst:.1e} at most, words in {other:,} rows"
     return Check(name, same, found + (f"; no {', '.join(lost)}" if lost else ""))
-
-
-def _numbers(column: Any) -> Any:
-    return np.asarray(column.cast(pa.float64()).to_numpy())
 
 
 def _number(name: str, stored: float | None, new: float | None) -> Check:

@@ -396,3 +396,18 @@ def test_validation_chooses_and_says_what_was_tried(tmp_path):
     assert (loaded.predict(small_graph()) == found.predict()).all()
     assert loaded.tried_.empty
     assert quick().fit(small_graph()).tried_.empty
+
+
+def test_edges_given_once_count_both_ways_if_asked_and_one_way_with_a_warning():
+    data = small_graph()
+    x, y, edges = data.x.numpy(), data.y.numpy(), data.graph.edge_index.numpy()
+    once = edges[:, edges[0] < edges[1]]
+    with pytest.warns(UserWarning, match="no edge has its reverse.*`undirected`") as w:
+        quick(epochs=1).fit(x, y, edges=once)
+    assert len(w) == 1 and w[0].filename == __file__
+    clf = quick(epochs=2).fit(x, y, edges=once, undirected=True)
+    whole = quick(epochs=2, model={"symmetric": True}).fit(x, y, edges=edges)
+    assert np.array_equal(clf.predict_proba(), whole.predict_proba())
+    # The option holds for later data.
+    assert np.array_equal(clf.predict_proba(x, once), clf.predict_proba())
+    assert clf.sparsify(keep=0.5)[0].shape[1] == pytest.approx(once.shape[1] / 2, abs=1)

@@ -1,6 +1,8 @@
 """Edges of PyG, networkx, arrays and files, judged in the order they were given."""
 
+import dataclasses
 import functools
+import re
 
 import networkx as nx
 import numpy as np
@@ -174,6 +176,7 @@ def test_the_table_has_the_rows_of_the_file_and_new_columns(judged):
         (([MADE.data, MADE.data],), {}, "`data` must be one graph, got 2"),
         ((np.ones((3, 2)), np.zeros((2, 0), int)), {}, "has no edges to judge"),
         ((3,), {}, "`data` must be a PyG Data"),
+        ((MADE.data,), {"edge_columns": ["a"]}, "`edge_columns` are for gates"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments, options, sentence):
@@ -194,3 +197,35 @@ def test_words_of_many_rows_come_in_parts(judged, monkeypatch):
     column = found.table()["why"]
     assert column.num_chunks > 1
     assert column.to_pylist() == found.why.tolist()
+
+
+@pytest.mark.parametrize("kind", ["networkx", "arrays", "files"])
+def test_a_notebook_shows_the_most_suspicious_edges(kind, judged):
+    found = judged(kind)
+    page = found._repr_html_()
+    assert f"{len(ORDER)} edges, {found.wrong_share:.1%} wrong" in page
+    cells = np.array(re.findall(r"<td>(.*?)</td>", page)).reshape(10, 4)
+    worst = np.argsort(found.probability.numpy(), kind="stable")[:10]
+    assert np.allclose(cells[:, 2].astype(float), found.probability[worst], atol=6e-4)
+    if kind != "networkx":
+        ends = np.stack([SRC[ORDER[worst]], DST[ORDER[worst]]], axis=1).astype(str)
+        wanted = np.column_stack([ends, found.why[worst]]).tolist()
+        assert sorted(cells[:, [0, 1, 3]].tolist()) == sorted(wanted)
+
+
+def test_a_notebook_shows_an_edge_once_and_ids_as_they_are():
+    few = MADE.data.select_edges(torch.arange(len(SRC)) < 19)
+    ids = np.array([f"<b>{node}</b>" for node in range(few.num_nodes)])
+    both = dataclasses.replace(few.graph.undirected(), input_edge=None)
+    data = dataclasses.replace(few, graph=both, node_ids=ids)
+    page = sgat.judge(data)._repr_html_()
+    assert "<b>" not in page and page.count("<tr>") == 10
+    ends = re.findall(r"<td>&lt;b&gt;(\d+)", page)
+    pairs = {tuple(sorted(pair)) for pair in zip(ends[::2], ends[1::2], strict=True)}
+    assert len(pairs) == 10
+
+
+def test_a_notebook_shows_no_self_loops():
+    edges = np.array([[0, 1, 2, 2], [1, 2, 0, 2]])
+    page = sgat.judge(np.eye(3), edges)._repr_html_()
+    assert page.count("<tr>") == 3

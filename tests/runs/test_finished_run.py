@@ -92,3 +92,40 @@ def test_what_is_no_finished_run_is_refused(finished, tmp_path):
     finished.start(open_run("mine").config)
     with pytest.raises(ValueError, match="sgat fit --resume --out mine"):
         open_run("mine")
+
+
+def test_a_loaded_classifier_reads_the_data_of_the_run_where_none_is_given(finished):
+    loaded, nodes = sgat.load("mine"), pd.read_parquet(finished.nodes)
+    assert loaded.graphs_ == []
+    assert list(loaded.predict()) == list(nodes["prediction"])
+    probability = nodes[["probability_even", "probability_odd"]].to_numpy()
+    assert (sgat.load("mine").predict_proba() == probability).all()
+    assert loaded.score(role="test") == open_run("mine").summary["accuracy"]
+    assert loaded.sparsify(keep=0.5).graph.num_edges == 15
+    assert loaded.graphs_[0].ids[0] == "n00"
+
+
+def test_a_loaded_classifier_says_where_its_data_is_gone(finished, tmp_path):
+    (tmp_path / "edges.csv").rename(tmp_path / "away.csv")
+    with pytest.raises(FileNotFoundError) as gone:
+        sgat.load("mine").predict()
+    path = tmp_path / "edges.csv"
+    text = f"{path}, of the data of mine, is gone; give the data to this call."
+    assert str(gone.value) == text
+    path.write_text("src,dst\nn00,n01\n")
+    with pytest.raises(ValueError, match="data has changed since"):
+        sgat.load("mine").predict()
+    sgat.load("mine").save("saved")
+    with pytest.raises(ValueError) as unknown:
+        sgat.load("saved").predict()
+    assert str(unknown.value).startswith("saved was written by `save` and does not")
+
+
+def test_a_loaded_classifier_finds_the_named_data_of_its_run(tmp_path):
+    request = request_for({"name": "karate", "out": str(tmp_path / "k"), "epochs": 3})
+    run(*start_run(request, overwrite=False))
+    loaded, nodes = (
+        sgat.load(tmp_path / "k"),
+        pd.read_parquet(tmp_path / "k/nodes.parquet"),
+    )
+    assert list(loaded.predict()) == list(nodes["prediction"])
