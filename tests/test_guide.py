@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from support.spark import need_spark
 
 from sgat.cli import main
@@ -43,6 +44,8 @@ def write_graph(path, prefix, size, seed):
     src, dst = data.graph.src.numpy(), data.graph.dst.numpy()
     once = src < dst
     edges = pd.DataFrame({"src": ids[src[once]], "dst": ids[dst[once]]})
+    edges["amount"] = np.arange(len(edges)) % 17 / 4
+    edges["kind"] = np.array(["gift", "sale"])[np.arange(len(edges)) % 3 // 2]
     edges.to_csv(path / f"{prefix}edges.csv", index=False)
     nodes = pd.DataFrame(data.x.numpy(), columns=list("abcd"))
     nodes.insert(0, "id", ids)
@@ -97,6 +100,7 @@ def test_the_command_for_spark_runs(folder, monkeypatch):
 def test_the_programs_run(number, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(PROGRAMS[number], f"guide program {number}", "exec"), {})
+    pyplot.close("all")
 
 
 def test_every_file_the_guide_links_to_exists():

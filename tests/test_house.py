@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
-    *("graph", "features", "config", "data", "gates", "ops", "judging", "scorers"),
+    *("graph", "features", "config", "data", "parallel"),
+    *("gates", "ops", "judging", "scorers"),
     *(
         "readouts",
         "node_classifier",
@@ -23,12 +24,12 @@ ROOMS = (
         "training",
         "scored",
     ),
-    *("pruning", "estimator", "explaining", "report", "runs", "cli", "__main__"),
+    *("pruning", "explaining", "report", "runs", "estimator", "cli", "__main__"),
 )
 """Modules and packages of `sgat`; each imports only rooms before it."""
 FOUNDATION = {"data": {"graph", "features", "config"}, "config": set()}
 """Rooms that import less than the order would let them."""
-MOST_LINES, MOST_FILE_LINES, MOST_ROOMS = 30_600, 400, 22
+MOST_LINES, MOST_FILE_LINES, MOST_ROOMS = 31_700, 400, 23
 WIDEST = 120
 ABSENT = {"duckdb", "pyspark", "pooch", "platformdirs", "selenium", "tensorboard"}
 """Packages that a machine with a GPU may lack; its tests are collected without them."""

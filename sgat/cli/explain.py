@@ -66,7 +66,7 @@ def explain(
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
         from sgat.explaining.graph_explanation import explain_graph
         from sgat.explaining.node_explanation import explain_node
-        from sgat.explaining.pictures import draw_node
+        from sgat.explaining.pictures import draw_node, save_picture
         from sgat.runs.finished_run import open_run
 
         check_suffix("out", out, TABLES)
@@ -87,7 +87,10 @@ def explain(
             one = explain_node(opened.model, opened.scored, node, **how)
             found, show = one, lambda console: _show_node(console, one, top)
             if picture is not None:
-                draw_node(one, picture)
+                from matplotlib.figure import Figure
+
+                draw_node(one, figure := Figure())
+                save_picture(figure, picture)
         if out is not None:
             write_table(found.table, out)
     if as_json:

@@ -62,6 +62,8 @@ def judge(
     have a split, only the classes of training nodes are looked at. The summary has the
     expected numbers of right and wrong edges among those that go.
     """
+    if files.get("edge_columns"):
+        raise ValueError("`--edge-columns` goes with `sgat fit`; the judge reads none.")
     start = time.perf_counter()
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):

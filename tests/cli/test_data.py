@@ -204,6 +204,20 @@ def test_convert_is_a_verb(tmp_path, capsys):
     assert "2 nodes and 1 edge rows written" in capsys.readouterr().out
 
 
+def test_convert_says_where_a_table_cannot_say_that_edges_go_both_ways(
+    tmp_path, caplog
+):
+    edge = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
+    graph = f'<graphml><graph edgedefault="undirected">{edge}</graph></graphml>'
+    (tmp_path / "e.graphml").write_text(graph)
+    told = "stands for both directions, which the file cannot say: read it with"
+    for name, is_told in {"e.csv": True, "e.mtx": False, "e.gexf": False}.items():
+        caplog.clear()
+        command = ["data", "convert", str(tmp_path / "e.graphml")]
+        assert main([*command, str(tmp_path / name)]) == 0
+        assert (told in caplog.text) == is_told
+
+
 def test_inject_is_a_verb(tmp_path, capsys):
     out = tmp_path / "noisy"
     assert main(["data", "inject", "karate", "--rate", "0.5", "--out", str(out)]) == 0

@@ -567,3 +567,13 @@ def test_the_estimated_noise_is_told_where_there_is_an_estimate(csv_files, capsy
         summary = json.loads(Path(name, "summary.json").read_text())
         assert summary["noise_share"] is None
         assert "estimated noise" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("more", "times"), [([], 1), (["--undirected"], 0)])
+def test_rows_that_go_one_way_are_told_once_with_the_option(more, times, capsys):
+    loud = [word for word in QUICK if word != "--quiet"]
+    options = [*write_small_files(Path()), *loud, "--out", "r", *more]
+    assert main(["fit", *options]) == 0
+    shown = "".join(capsys.readouterr())
+    assert shown.count("no edge has its reverse") == times
+    assert shown.count("both directions, give `--undirected`") == times

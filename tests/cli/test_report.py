@@ -72,7 +72,7 @@ def test_a_file_that_is_no_report_is_replaced_only_on_request(run, tmp_path, cap
         (["run", "--out", "run/edges.parquet", "--overwrite"], "file of the run"),
         (["run", "--out", "no/x.html"], "folder that exists"),
         (["run", "--out", "run"], "must be a file"),
-        (["run", "--graph", "other"], "no graph 'other'"),
+        (["run", "--graph", "other"], "`--graph` must be one of karate, got 'other'"),
     ],
 )
 def test_what_cannot_be_written_is_refused_in_one_sentence(
