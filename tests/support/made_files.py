@@ -204,7 +204,7 @@ class Made:
     def parquet(self, table: dict[str, list[Any]], path: Path) -> None:
         columns = [self.typed(values) for values in table.values()]
         length = min(map(len, columns), default=0)
-        if self.odd(0.02):
+        if self.odd(0.001):
             length = 3 * 10**6
             columns = [pa.array(np.zeros(length, np.int64))] * len(columns)
         made = pa.table([c[:length] for c in columns], names=list(table))
