@@ -14,6 +14,7 @@ from sgat.config.checked import (
     Count,
     CountOrZero,
     Depth,
+    Finite,
     Price,
     Rank,
     Rate,
@@ -114,14 +115,14 @@ class ModelConfig(Settings):
     judged_edges: JudgedUse = "remove"
     rank: Rank = 16
     gate_bias: bool = True
-    gate_bias_start: float = 0.0
+    gate_bias_start: Finite = 0.0
     symmetric: bool | None = None
     bias: bool = True
     residual: bool = False
-    temperature: float = 2 / 3
-    gamma: float = -0.1
-    zeta: float = 1.1
-    init_gain: float = 1.0
+    temperature: Finite = 2 / 3
+    gamma: Finite = -0.1
+    zeta: Finite = 1.1
+    init_gain: Finite = 1.0
     backend: Literal["auto", "reference", "cpu", "gpu"] = "auto"
 
     def __post_init__(self) -> None:

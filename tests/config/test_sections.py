@@ -51,6 +51,8 @@ def test_every_default_survives_toml(tmp_path):
         ("[train]\nkeep = 1.01", "`keep` must be in (0, 1], got 1.01."),
         ("[train]\nepochs = 0", "`epochs` must be at least 1, got 0."),
         ("[train]\nlr = nan", "`lr` must be positive and finite, got nan."),
+        ("[model]\nzeta = nan", "`zeta` must be finite, got nan."),
+        ("[model]\ninit_gain = inf", "`init_gain` must be finite, got inf."),
         (
             "[train]\nl0_weight = -1e-6",
             "`l0_weight` must be at least 0 and finite, got",
