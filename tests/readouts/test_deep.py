@@ -203,7 +203,8 @@ def test_the_model_begins_with_each_node_by_itself(seed: int):
     own = F.elu(x @ model.gating.weight + model.gating.bias)
     expected = by_hand(model.classifier, own, attention(opened), training=False)
     torch.testing.assert_close(logits, expected)
-    assert torch.equal(embedding, model.classifier(own, opened)[1])
+    # The last bit of a product depends on where its arrays lie in memory.
+    torch.testing.assert_close(embedding, model.classifier(own, opened)[1])
     assert len(model.convs) == 1 and model.reach == LAYERS and model.uses_attention
     wide = SGAT(7, D, C, heads=3, readout="deep", dropout=0.3, attention_dropout=0.2)
     assert wide.classifier.weight.shape == (3 * D, C)
