@@ -7,13 +7,14 @@ weights and one 0 added:
     content     cosine of the features, u_a · u_b
     means       u_a · m_b + u_b · m_a,   m_a · m_b,   cosine of m_a and m_b
     shared      Σ_k w_ak w_bk / d_k,   Σ_k w_ak w_bk / (d_a + d_b - Σ_k w_ak w_bk)
+    counted     shared, with a weight of 1 for every edge
     classes     the means with c for u, c the belief in the classes of a node
     spectral    product and cosine of the spectral vectors of both ends
     degrees     l_a + l_b,   |l_a - l_b|,   l the log of one more than the degree
 
 All but classes and degrees, the last five, rise with likeness. All leave out what
-`Pairs` leaves out. A spectral vector comes from the edges of all folds but that of the
-pair.
+`Pairs` leaves out. Weights that are wrong mislead: `counted` does not know them. A
+spectral vector comes from the edges of all folds but that of the pair.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Signals:
         self.vector = None if x is None else vectors(x, seed=seed)
         self.belief = _beliefs(self.vector, label)
         self.has_features, self.has_classes = x is not None, self.belief is not None
-        width = 6 + 5 * self.has_features + 3 * self.has_classes
+        width = 8 + 5 * self.has_features + 3 * self.has_classes
         self._found = np.zeros((len(pairs.a), width), dtype=np.float32)
         degree = np.bincount(ends.ravel(), minlength=num_nodes)
         log_a, log_b = (
@@ -86,7 +87,7 @@ class Signals:
             else:
                 self.content[:, 0] = pair_products(rows, rows, pairs.a, pairs.b)
             self.content[:, 1] = pair_products(u, u, pairs.a, pairs.b)
-        self._has_spectra = False
+        self._is_begun = False
 
     @property
     def of_content(self) -> Array:
@@ -98,13 +99,13 @@ class Signals:
 
         The next call writes into the same array.
         """
-        if not self._has_spectra:
-            place = self.shared + 2
-            self._found[:, place : place + 2] = self._spectra(weight)
-            self._has_spectra = True
-        matrix = weighted(self._numbers, weight)
-        strength = matrix.sum(axis=1)
-        for u, place in ((self.vector, 2), (self.belief, self.shared + 4)):
+        first = self.shared
+        if not self._is_begun:
+            self._found[:, first + 2 : first + 4] = self._spectra(weight)
+            self._share(np.ones(len(weight)), first + 4)
+            self._is_begun = True
+        strength = self._share(weight, first)
+        for u, place in ((self.vector, 2), (self.belief, first + 6)):
             if u is None:
                 continue
             total = weighted(self._numbers, weight.astype(np.float32)) @ u
@@ -112,11 +113,16 @@ class Signals:
                 given = u, total, strength, weight, rows
                 self._found[rows, place : place + 3] = self._means(*given)
             del total, given
-        place = self.shared
+        return self._found
+
+    def _share(self, weight: Array, place: int) -> Array:
+        """Fill in shared neighbours from a column on; returns Σ w of nodes, [N]."""
+        matrix = weighted(self._numbers, weight)
+        strength: Array = matrix.sum(axis=1)
         for rows in self._parts():
             found = self._shared(matrix, strength, weight, rows)
             self._found[rows, place : place + 2] = found
-        return self._found
+        return strength
 
     def release(self) -> None:
         """Let go of what only `of_all` reads: there are no more rounds."""

@@ -49,8 +49,9 @@ def test_signals_are_those_of_the_graph_without_what_is_left_out(
     signals = made(ends, x, label if has_labels else None)
     pairs, u = signals.pairs, signals.vector
     found = signals.of_all(weight)
-    assert found.shape == (len(pairs.a), 14 if has_labels else 11)
-    strength = without(ends, weight, pairs, -1).sum(axis=1)
+    assert found.shape == (len(pairs.a), 16 if has_labels else 13)
+    whole = without(ends, weight, pairs, -1)
+    strength, degree = whole.sum(axis=1), (whole > 0).sum(axis=1)
     first, second = pairs.swapped.start, pairs.any.start
     for place in (0, 1, 17, first, first + 1, first + 19, second, second + 1):
         a, b = pairs.a[place], pairs.b[place]
@@ -63,17 +64,20 @@ def test_signals_are_those_of_the_graph_without_what_is_left_out(
             around = vector[a] @ mean[1] + vector[b] @ mean[0]
             return [around, both, both / max(length, 1e-9)]
 
-        common = dense[a] * dense[b]
-        # The shares are of the whole strength of a common neighbour.
-        share = (common / np.maximum(strength, 1)).sum()
-        total = dense[a].sum() + dense[b].sum() - common.sum()
-        expected = [
-            *means(u),
-            *np.log1p([10 * share, 10 * common.sum() / max(total, 0.5)]),
-        ]
+        def shared(dense, strength, a=a, b=b):
+            common = dense[a] * dense[b]
+            # The shares are of the whole strength of a common neighbour.
+            share = (common / np.maximum(strength, 1)).sum()
+            total = dense[a].sum() + dense[b].sum() - common.sum()
+            return np.log1p([10 * share, 10 * common.sum() / max(total, 0.5)])
+
+        expected = [*means(u), *shared(dense, strength)]
         assert found[place, 2:7] == pytest.approx(expected, abs=2e-5)
+        expected = shared((dense > 0).astype(float), degree)
+        assert found[place, 9:11] == pytest.approx(expected, abs=2e-5)
         if has_labels:
-            assert found[place, 9:12] == pytest.approx(means(signals.belief), abs=2e-5)
+            expected = means(signals.belief)
+            assert found[place, 11:14] == pytest.approx(expected, abs=2e-5)
         sizes = [np.log1p((dense[i] > 0).sum()) for i in (a, b)]
         expected = [sizes[0] + sizes[1], abs(sizes[0] - sizes[1])]
         assert found[place, -2:] == pytest.approx(expected, abs=1e-6)
@@ -97,7 +101,7 @@ def test_content_is_the_cosine_of_rare_words(ends: np.ndarray):
 def test_without_features_the_edges_are_left(ends: np.ndarray):
     signals = made(ends)
     found = signals.of_all(np.ones(ends.shape[1]))
-    assert found.shape[1] == 6 and signals.of_content.shape[1] == 2
+    assert found.shape[1] == 8 and signals.of_content.shape[1] == 2
     assert (found[:, signals.shared] > 0).any()
 
 
