@@ -66,6 +66,10 @@ USUAL_TAIL, TAIL_SPREAD = (0.61, 1.47), 0.4
 """log κ is about the first less the second times the separation m, and its spread."""
 TAIL_ROUNDS, MOST_TAIL = 5, 1.0
 TRAIT_RIDGE = 0.5
+CALM = 0.1
+"""Share of the edges whose last trait is low: hardly any wrong ones by this trait."""
+USUAL_EXCESS = 0.04
+"""Excess by their traits that real edges may have."""
 PRIOR_EDGES = 3.0
 """As if so many more edges were real: few edges prove little."""
 REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
@@ -207,12 +211,15 @@ class LowEnd(NamedTuple):
 
     Attributes:
         share: ρ where edges have such traits, [E].
+        excess: What ρ has beyond that of edges alike but for the last trait, which is
+            then as low as in a tenth of the edges, [E]; 0 without traits.
         tail: κ.
         trust: 1 if some edges are surely wrong, 0 if none may be.
         separation: m, how far real edges stand above pairs.
     """
 
     share: Array
+    excess: Array
     tail: float
     trust: float
     separation: float
@@ -281,7 +288,17 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     is_told = gain > chance and above > LEAST_TOLD
     trust = 1 - float(chance / gain) ** 2 if is_told else 0.0
     by_traits = by_rows(lambda part: expit(found[0] + part @ found[1:-1]), traits)
-    return LowEnd(by_traits, float(np.exp(found[-1])), trust, separation)
+    excess = np.zeros(len(score))
+    if traits.shape[1]:
+        least = np.quantile(traits[:, -1], CALM)
+
+        def beyond(part: Array, share: Array) -> Array:
+            more = found[-2] * (part[:, -1] - least)
+            calm = expit(logit(share) - more)
+            return ((share - calm) / (1 - calm)).clip(0)
+
+        excess = by_rows(beyond, traits, by_traits)
+    return LowEnd(by_traits, excess, float(np.exp(found[-1])), trust, separation)
 
 
 def between(value: float, bounds: tuple[float, float]) -> float:

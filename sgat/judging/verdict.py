@@ -239,6 +239,11 @@ def _combine(
     told = max(useful, shares.between(agree, shares.AGREE))
     any_share = _sure(evenly, told, least).mean()
     by_degree = _sure(by_traits, useful, least)
+    # Hubs are where degrees differ: what is less alike there is wrong, whatever real
+    # edges look like.
+    usual = shares.USUAL_EXCESS * (1 + shares.FEW_EDGES / count)
+    at_hubs = by_traits._replace(share=by_traits.excess)
+    by_degree = by_degree + (1 - useful) * _sure(at_hubs, 1.0, max(usual, least))
     # Pairs of any nodes are found among swapped ones as well: they count once.
     left = max(0.0, 1 - any_share / max(by_degree.mean(), 1e-9))
     aimed = shares.excess(first, group)

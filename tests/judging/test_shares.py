@@ -91,13 +91,32 @@ def test_shares_may_differ_by_traits():
     trait = rng.integers(0, 2, 20_011)
     wrong = rng.random(20_011) < np.where(trait == 1, 0.5, 0.05)
     score = rng.standard_normal(20_011) + 3 * ~wrong
-    found, _, trust, _ = low_end(score, trait[:, None] - 0.5)
+    end = low_end(score, trait[:, None] - 0.5)
+    found, trust = end.share, end.trust
     assert trust > 0.99
     assert found[trait == 1].mean() == pytest.approx(0.5, abs=0.06)
     assert found[trait == 0].mean() == pytest.approx(0.05, abs=0.03)
     prior = shares.fit_prior(score, trait[:, None] - 0.5)
     assert expit(prior)[trait == 1].mean() == pytest.approx(0.5, abs=0.06)
     assert expit(prior)[trait == 0].mean() < 0.08
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_what_edges_at_hubs_have_beyond_others_is_wrong(share: float):
+    # Real edges look so much like pairs that the share of all edges says little.
+    rng = np.random.default_rng(2)
+    degrees = rng.standard_normal((20_011, 2)) * (1.0, 0.7)
+    degrees[:, 1] = abs(degrees[:, 1])
+    wrong = rng.random(20_011) < share * (degrees[:, 1] > 0.6)
+    score = rng.standard_normal(20_011) + (1.3 + 0.2 * degrees[:, 0]) * ~wrong
+    found = low_end(score, degrees - degrees.mean(axis=0))
+    assert found.separation < shares.USEFUL[0]
+    assert found.excess.min() >= 0
+    if share:
+        assert found.excess.mean() == pytest.approx(wrong.mean(), abs=0.04)
+        assert found.excess[wrong].mean() > 2 * found.excess[~wrong].mean()
+    else:
+        assert found.excess.mean() < shares.USUAL_EXCESS
 
 
 def test_the_likelihood_is_that_of_two_normal_distributions():
