@@ -295,7 +295,8 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
         def beyond(part: Array, share: Array) -> Array:
             more = found[-2] * (part[:, -1] - least)
             calm = expit(logit(share) - more)
-            return ((share - calm) / (1 - calm)).clip(0)
+            above: Array = (share - calm) / (1 - calm)
+            return above.clip(0)
 
         excess = by_rows(beyond, traits, by_traits)
     return LowEnd(by_traits, excess, float(np.exp(found[-1])), trust, separation)
