@@ -150,7 +150,7 @@ class TrainConfig(Settings):
             1 to `keep`. By default 0 for λ, 30 % of the epochs for `keep`.
         metric: Score that chooses the model and is reported. auto: accuracy, micro-F1
             with several labels per node. roc_auc and average_precision go by the
-            probabilities, of the last class if there are two, else mean over classes.
+            probabilities, of the rarer class if there are two, else mean over classes.
             macro_f1 and balanced_accuracy count all classes alike.
         class_weights: Weigh classes in the loss by the inverse of their number of
             training nodes.

@@ -88,6 +88,15 @@ def as_features(x: Any, num_nodes: int) -> Features:
         return SparseFeatures.from_scipy(x)
     if isinstance(x, Tensor) and x.layout != torch.strided:
         x = x.to_dense()
+    if hasattr(x, "columns") and hasattr(x, "iloc"):
+        for column, kind in x.dtypes.items():
+            if kind.kind not in "biuf":
+                raise ValueError(
+                    f"`X` must hold numbers, got {kind} in the column {column!r}; make"
+                    " numbers of it, as `pandas.get_dummies` does, or drop it."
+                )
+        # The columns of pandas that may have gaps are no numbers to NumPy.
+        x = x.to_numpy(dtype=np.float64, na_value=np.nan)
     dense = _as_tensor(x, "X")
     if dense.dim() != 2:
         raise ValueError(f"`X` must be a matrix, got shape {list(dense.shape)}.")

@@ -44,12 +44,18 @@ class GivenData:
         """Whether it is a list of graphs."""
         return isinstance(self.data, list | tuple)
 
-    def after(self, earlier: GivenData | None) -> GivenData:
-        """The same, with the options of earlier data of its kind that are left out."""
-        if earlier is None or type(self.data) is not type(earlier.data):
-            return self
-        options = {**earlier.options, **self.options}
-        return dataclasses.replace(self, options=options)
+    def after(
+        self, earlier: GivenData | None, *, undirected: bool = False
+    ) -> GivenData:
+        """The same, with the options of earlier data of its kind that are left out.
+
+        `undirected` says that earlier edges of any kind had no direction.
+        """
+        is_alike = earlier is not None and type(self.data) is type(earlier.data)
+        before = dict(earlier.options) if earlier is not None and is_alike else {}
+        if undirected and not _is_networkx(self.data):
+            before.setdefault("undirected", True)
+        return dataclasses.replace(self, options={**before, **self.options})
 
     def read(
         self,

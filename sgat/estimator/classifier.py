@@ -372,7 +372,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             return self._fitted_on, self.scored_
         weight = options.pop("edge_weight", None)
         options["edge_columns"] = saved_model.edge_columns(self.header_)
-        given = GivenData(data, edges, weight, options).after(self._fitted_on)
+        given = GivenData(data, edges, weight, options).after(
+            self._fitted_on, undirected=bool(self.config_.model.symmetric)
+        )
         # Labels matter only where they are needed.
         classes = tuple(self.classes_.tolist()) if need_labels else None
         how = {"validation": self.validation, "classes": classes, "seed": self.seed}

@@ -2,7 +2,7 @@
 
 Two sources of wrong edges, which between them lie most others:
 
-    any       both ends are any nodes
+    any       both ends are any nodes that have an edge
     swapped   the edges (a, x) and (b, y) swap ends: (a, b), without these two edges
 
 An edge counts as left out of its own surroundings, and so do the two of a swapped pair.
@@ -56,7 +56,10 @@ class Pairs:
         b, out_b = ends[back, other], ends[1 - back, other]
         free = (one != other) & (a != b) & ~contains(numbers, a, b)
         swapped = [part[free] for part in (a, b, out_a, out_b, one, other)]
-        c, d = rng.integers(0, num_nodes, (2, number))
+        # Nodes without edges, which a table of nodes may be full of, would make any
+        # edge look right beside a pair.
+        linked = np.flatnonzero(np.bincount(ends.ravel(), minlength=num_nodes))
+        c, d = linked[rng.integers(0, len(linked), (2, number))]
         free = (c != d) & ~contains(numbers, c, d)
         nothing = np.zeros(int(free.sum()), dtype=np.int64)
         loose = [c[free], d[free], *(nothing,) * 4]

@@ -88,8 +88,13 @@ def average_precision(probability: Tensor, y: Tensor) -> Tensor:
 
         AP = (1 / P) Σ_{i of the class} #{j of the class: p_j ≥ p_i} / #{j: p_j ≥ p_i}
 
-    Two classes, more, and several labels are as in `roc_auc`.
+    With two classes it is that of the one with fewer nodes, of equals the last: a rare
+    class is what is looked for. More, and several labels, are as in `roc_auc`.
     """
+    if y.dim() == 1 and probability.shape[1] == 2:
+        is_first = 2 * (y == 0).sum() < len(y)
+        probability = torch.where(is_first, probability.flip(1), probability)
+        y = torch.where(is_first, 1 - y, y)
     return _mean_of_columns(_average_precision, probability, y)
 
 

@@ -12,6 +12,17 @@ X = np.arange(15.0).reshape(5, 3)
 Y = ["a", "b", None, "a", "b"]
 
 
+def test_columns_of_a_table_are_numbers_or_named():
+    edges, y = np.array([[0, 1, 2], [1, 2, 0]]), ["a", "b", "a"]
+    table = pd.DataFrame({"age": [31, 44, 59], "paid": [True, False, True]})
+    found = from_arrays(table.convert_dtypes(), edges, y)
+    assert torch.equal(found.x, torch.tensor([[31.0, 1.0], [44.0, 0.0], [59.0, 1.0]]))
+    for kind in ("category", "datetime64[ns]", object):
+        refused = table.assign(paid=table["age"].astype(kind))
+        with pytest.raises(ValueError, match=r"in the column 'paid'; make numbers"):
+            from_arrays(refused, edges, y)
+
+
 def test_labels_of_any_type_become_sorted_classes():
     data = from_arrays(X, EDGES, Y, validation=0)
     assert data.classes == ("a", "b")

@@ -5,6 +5,7 @@ import signal
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone, is_classifier
@@ -398,7 +399,7 @@ def test_validation_chooses_and_says_what_was_tried(tmp_path):
     assert quick().fit(small_graph()).tried_.empty
 
 
-def test_edges_given_once_count_both_ways_if_asked_and_one_way_with_a_warning():
+def test_edges_given_once_count_both_ways_if_asked_and_one_way_with_a_warning(tmp_path):
     data = small_graph()
     x, y, edges = data.x.numpy(), data.y.numpy(), data.graph.edge_index.numpy()
     once = edges[:, edges[0] < edges[1]]
@@ -411,3 +412,9 @@ def test_edges_given_once_count_both_ways_if_asked_and_one_way_with_a_warning():
     # The option holds for later data.
     assert np.array_equal(clf.predict_proba(x, once), clf.predict_proba())
     assert clf.sparsify(keep=0.5)[0].shape[1] == pytest.approx(once.shape[1] / 2, abs=1)
+    # So it does for a table in place of an array, and for who opens the classifier.
+    table = pd.DataFrame(x)
+    assert np.array_equal(clf.predict_proba(table, once), clf.predict_proba())
+    clf.save(tmp_path / "run")
+    loaded = sgat.load(tmp_path / "run")
+    assert np.array_equal(loaded.predict_proba(x, once), clf.predict_proba())

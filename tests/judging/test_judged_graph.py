@@ -50,6 +50,13 @@ def test_the_same_seed_gives_the_same_bits_with_sparse_features():
     assert not torch.equal(one.graph.log_odds, other.graph.log_odds)
 
 
+def test_nodes_without_edges_hide_no_wrong_edge():
+    x = torch.cat([SMALL.x, SMALL.x.flip(0), SMALL.x])
+    edge_index = torch.stack([SMALL.graph.src, SMALL.graph.dst])
+    found = judge(Graph.from_edges(edge_index, len(x)), x)
+    assert found.noise_share == pytest.approx(0.32, abs=0.12)
+
+
 def test_a_graph_without_edges_has_no_noise():
     empty = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 3)
     found = judge(empty, torch.randn(3, 2), torch.tensor([0, 1, -1]))

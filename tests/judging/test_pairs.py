@@ -54,6 +54,11 @@ def test_swapped_pairs_have_the_degrees_of_edges_and_others_those_of_nodes():
     assert 0.35 < is_hub[0] < 0.65 and is_hub[1] < 0.03
 
 
+def test_nodes_without_edges_are_in_no_pair(ends: np.ndarray):
+    pairs = Pairs.of(ends, 530, np.random.default_rng(0))
+    assert np.array_equal(np.unique(pairs.b), np.unique(ends))
+
+
 def test_the_same_seed_draws_the_same(ends: np.ndarray):
     one, same, other = (
         Pairs.of(ends, 53, np.random.default_rng(seed)) for seed in (0, 0, 1)

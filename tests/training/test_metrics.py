@@ -69,7 +69,9 @@ def by_scikit_learn(metric, probability, prediction, y):
         return sklearn.f1_score(y, prediction, average="macro")
     of_column = getattr(sklearn, f"{metric}_score")
     size = probability.shape[1]
-    columns = [1] if size == 2 else [c for c in range(size) if (y == c).any()]
+    columns = [c for c in range(size) if (y == c).any()]
+    if size == 2:
+        columns = [int(metric == "roc_auc" or 2 * (y == 0).sum() >= len(y))]
     return np.mean([of_column(y == c, probability[:, c]) for c in columns])
 
 
@@ -95,9 +97,18 @@ def test_scores_are_those_of_scikit_learn(metric, num_classes, ties, seed):
     assert found.item() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("rare", [0, 1])
+def test_average_precision_is_that_of_the_rarer_class_whatever_its_place(rare):
+    y = torch.full((50,), 1 - rare)
+    y[[3, 41]] = rare
+    logits = torch.zeros(50, 2)
+    logits[[3, 7, 8, 41], rare] = torch.tensor([4.0, 3.0, 2.0, 1.0])
+    assert metrics.score(logits, y, "average_precision") == (1 + 2 / 4) / 2
+
+
 @pytest.mark.parametrize("metric", metrics.RANKED)
 def test_sums_of_many_ranks_are_not_rounded(metric, seed):
-    logits, y = torch.randn(30011, 2), torch.randint(2, (30011,))
+    logits, y = torch.randn(30011, 2), torch.arange(30011) % 5 % 2
     probability = metrics.probabilities(logits, False)[:, 1]
     expected = getattr(sklearn, f"{metric}_score")(y, probability)
     assert metrics.score(logits, y, metric).item() == pytest.approx(expected, abs=1e-12)
