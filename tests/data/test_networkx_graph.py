@@ -81,5 +81,5 @@ def test_several_attributes_that_are_numbers_are_features():
     with pytest.raises(ValueError, match="the `features`; did you mean 'age'"):
         from_networkx(graph, features=["agee", "paid"])
     graph.nodes[2]["age"] = "old"
-    with pytest.raises(ValueError, match="'age' must be a number .*'old' at node 2"):
+    with pytest.raises(ValueError, match=r"'age' must be a number .*'old' at node 2"):
         from_networkx(graph, features=["age", "paid"])
