@@ -237,8 +237,10 @@ def inject(
         "added": num_added,
         "files": [str(file) for file in written],
     }
-    text = (
-        f"{num_added:,} {kind.value} edges added to {num_edges - num_added:,},"
-        f" written to {out}."
-    )
+    new, old, what = num_added, num_edges - num_added, "edges"
+    if loaded.files is not None:
+        old, what = len(loaded.files.edges), "rows"
+        # A pair of both directions is one row where rows stand for both.
+        new = num_added // 2 if loaded.files.undirected else num_added
+    text = f"{new:,} {kind.value} {what} added to {old:,}, written to {out}."
     show(result, text, as_json=as_json, indent=None)

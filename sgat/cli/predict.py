@@ -90,11 +90,14 @@ def predict(
 
 def describe(found: Prediction, written: list[str]) -> str:
     """The result in a few lines."""
-    count = f"{found.num_kept:,} of {found.num_edges:,}"
-    share = f" ({found.num_kept / found.num_edges:.1%})" if found.num_edges else ""
+    # As `fit` and `prune` count them: rows of the edge file.
+    import pyarrow.compute as pc
+
+    rows, kept = len(found.edges), pc.sum(found.edges.column("kept")).as_py() or 0
+    share = f" ({kept / rows:.1%})" if rows else ""
     lines = [
         f"nodes               {found.num_nodes:,}",
-        f"edges kept          {count}{share}",
+        f"rows kept           {kept:,} of {rows:,}{share}",
     ]
     if found.score is not None:
         from sgat.training.metrics import TITLES

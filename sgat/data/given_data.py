@@ -80,9 +80,12 @@ class GivenData:
             reader = partial(from_arrays, edge_weight=self.edge_weight, **roles)
             return [_read("plain arrays", how, reader, data, self.edges, y)]
         if not (_is_pyg(data) or _is_networkx(data)):
+            kind = type(data).__name__
+            if hasattr(data, "to_homogeneous"):
+                kind += "; its `to_homogeneous()` makes a Data of it"
             raise ValueError(
                 "`data` must be a PyG Data, a list of them, a networkx graph, NodeData,"
-                f" or features X with `edges`, got {type(data).__name__}."
+                f" or features X with `edges`, got {kind}."
             )
         given = {"y": y, "edge_weight": self.edge_weight, **roles}
         for name, value in given.items():

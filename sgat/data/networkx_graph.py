@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def from_networkx(
     graph: Any,
     *,
     label: str = DEFAULTS["label"],
-    features: str | None = DEFAULTS["features"],
+    features: str | list[str] | None = DEFAULTS["features"],
     split: str = DEFAULTS["split"],
     weight: str = DEFAULTS["weight"],
     **common: Any,
@@ -28,13 +29,16 @@ def from_networkx(
     """Make `NodeData` of a networkx graph, directed or not, its nodes in their order.
 
     The options name attributes. Nodes without `label` are unlabelled, edges without
-    `weight` count 1. If no node has `features`, every node gets a feature of its own;
-    if none has `split`, the share `validation` of the labelled nodes is held out.
+    `weight` count 1. `features` names an attribute that is a list of numbers, or is a
+    list of attributes that are numbers. If no node has it, every node gets a feature of
+    its own; if none has `split`, the share `validation` of the labelled nodes is held
+    out.
     """
     nodes, is_directed = list(graph.nodes), graph.is_directed()
     of_nodes = [attributes for _, attributes in graph.nodes(data=True)]
-    given = {"label": label, "features": features, "split": split}
-    _check_spelling(given, of_nodes)
+    _check_spelling({"label": label, "split": split}, of_nodes)
+    for name in features if isinstance(features, list) else [features]:
+        _check_spelling({"features": name}, of_nodes)
     _check_spelling({"weight": weight}, [each for *_, each in graph.edges(data=True)])
     pairs, weights = _edges(graph, nodes, weight)
     built = Graph.from_edges(
@@ -104,7 +108,17 @@ def _edges(
     return index, torch.tensor(filled, dtype=torch.get_default_dtype())
 
 
-def _features(graph: Any, nodes: list[Any], features: str | None) -> Any:
+def _features(graph: Any, nodes: list[Any], features: str | list[str] | None) -> Any:
+    if isinstance(features, list):
+        table = [[graph.nodes[node].get(name) for name in features] for node in nodes]
+        for node, values in zip(nodes, table, strict=True):
+            for name, value in zip(features, values, strict=True):
+                if not isinstance(value, Real):
+                    raise ValueError(
+                        f"The attribute {name!r} must be a number at every node, got"
+                        f" {value!r} at node {node!r}."
+                    )
+        return np.array(table, dtype=np.float64).reshape(len(nodes), -1)
     rows = {node: graph.nodes[node].get(features) for node in nodes}
     given = {node: row for node, row in rows.items() if row is not None}
     if features is None or not given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from sgat.judging.verdict import REASONS, Progress
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
+
+logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 1 << 24
 SHOWN = 10
@@ -213,6 +216,8 @@ def _judged(
     check_features(data)
     if not data.graph.num_edges:
         raise ValueError(f"{data.name!r} has no edges to judge.")
+    if data.is_multilabel:
+        logger.warning("the judge looks at one class of a node, and not at several.")
     has_roles = bool((data.train | data.val | data.test).any())
     found = edge_judge.judge(
         data.graph,
@@ -222,4 +227,6 @@ def _judged(
         seed=seed,
         progress=progress,
     )
+    if bool((found.reason == REASONS.index("too few edges to tell")).any()):
+        logger.warning("there are too few edges to tell: all count as real.")
     return JudgedEdges(given, data, found.probability.cpu(), found.reason.cpu())

@@ -51,6 +51,7 @@ REASONS = (
     "its ends are unlike and share no neighbour",
     "the neighbours of its ends are unlike",
     "many edges at its ends look wrong",
+    "too few edges to tell",
 )
 """Reasons for a verdict, the most telling for each edge."""
 
@@ -84,7 +85,8 @@ def assess(
     """
     say = progress or (lambda stage: None)
     count = ends.shape[1]
-    nothing = Assessment(np.full(count, 1e-3), np.zeros(count, dtype=np.int64))
+    untold = np.full(count, REASONS.index("too few edges to tell"))
+    nothing = Assessment(np.full(count, 1e-3), untold)
     if count < FEWEST_EDGES:
         return nothing
     rng = np.random.default_rng(seed)

@@ -91,9 +91,9 @@ def answer(content: Content) -> str:
         text = f"{'No edge looks wrong' if looks_wrong else 'No edge was removed'}:"
         text += f" all {edges} stay."
     elif looks_wrong:
-        text = f"{removed:,} of {edges} edges look wrong and were removed."
+        text = f"{removed:,} of {edges} {what} look wrong and were removed."
     else:
-        text = f"{removed:,} of {edges} edges were removed."
+        text = f"{removed:,} of {edges} {what} were removed."
     for key, role in ((content.score_name, "test"), ("validation", "validation")):
         if summary[key] is None:
             continue

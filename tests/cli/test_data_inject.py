@@ -85,6 +85,7 @@ def test_files_keep_their_rows_and_get_new_ones(run, tmp_path):
     out = tmp_path / "noisy"
     done = run(*files, "--kind", "cross-class", "--rate", "0.5", "--out", out)
     assert done.exit_code == 0, done.exception
+    assert done.stdout.startswith("6 cross-class rows added to 12, written to ")
     found, added = (pd.read_parquet(out / f"{x}.parquet") for x in ("edges", "added"))
     pd.testing.assert_frame_equal(found[:12], edges, check_dtype=False)
     assert found[12:][["von", "nach"]].values.tolist() == added.values.tolist()

@@ -60,6 +60,19 @@ def test_every_row_comes_back_with_a_probability_and_a_reason(folder, out, capsy
     assert "judging" in told
 
 
+def test_too_few_edges_and_labels_not_looked_at_are_told(folder, caplog):
+    pd.read_csv("edges.csv")[:9].to_csv("few.csv", index=False)
+    assert judge("--edges", "few.csv", "--out", "judged.csv") == 0
+    assert "too few edges to tell: all count as real" in caplog.text
+    assert set(pd.read_csv("judged.csv")["why"]) == {"too few edges to tell"}
+    nodes = pd.read_csv("nodes.csv").drop(columns="y").assign(old=1)
+    nodes["rich"] = np.arange(len(nodes)) % 2
+    nodes.to_csv("labels.csv", index=False)
+    words = ["--nodes", "labels.csv", "--labels", "old,rich", "--out", "several.csv"]
+    assert judge("--edges", "few.csv", *words) == 0
+    assert "one class of a node, and not at several" in caplog.text
+
+
 def test_structure_alone_will_do(folder):
     assert judge("--edges", "edges.csv", "--out", "judged.csv", "--quiet") == 0
     assert len(pd.read_csv("judged.csv")) == len(pd.read_csv("edges.csv"))

@@ -79,12 +79,23 @@ def test_files_that_are_there_are_replaced_only_when_asked(mine, capsys):
     assert len(pd.read_csv("p.csv")) == 30
 
 
+def test_rows_are_counted_as_they_are_written(mine, capsys):
+    edges = pd.read_csv("edges.csv")
+    pd.concat([edges, edges[:7]]).to_csv("more.csv", index=False)
+    files = ["--edges", "more.csv", "--nodes", "nodes.csv"]
+    capsys.readouterr()
+    outputs = ["--out", "p.csv", "--scores", "s.csv"]
+    assert main(["predict", mine, *files, *outputs]) == 0
+    count = f"{pd.read_csv('s.csv')['kept'].sum():,} of {len(edges) + 7:,}"
+    assert f"rows kept           {count} (" in capsys.readouterr().out
+
+
 def test_no_edges_have_no_share(mine, capsys):
     pd.read_csv("edges.csv")[:0].to_csv("none.csv", index=False)
     capsys.readouterr()
     files = ["--edges", "none.csv", "--nodes", "nodes.csv"]
     assert main(["predict", mine, *files, "--out", "p.csv"]) == 0
-    assert "edges kept          0 of 0\n" in capsys.readouterr().out
+    assert "rows kept           0 of 0\n" in capsys.readouterr().out
 
 
 def test_columns_may_have_other_names(mine):

@@ -70,3 +70,16 @@ def test_a_misspelt_attribute_is_answered(option, name, meant):
         from_networkx(nx.karate_club_graph(), **{"label": "club", option: name})
     # New graphs need no labels.
     assert not from_networkx(nx.path_graph(3), label="club").classes
+
+
+def test_several_attributes_that_are_numbers_are_features():
+    graph = nx.path_graph(3)
+    for node in graph:
+        graph.nodes[node].update(age=10 * node, paid=node > 0)
+    found = from_networkx(graph, features=["age", "paid"])
+    assert found.x.tolist() == [[0, 0], [10, 1], [20, 1]]
+    with pytest.raises(ValueError, match="the `features`; did you mean 'age'"):
+        from_networkx(graph, features=["agee", "paid"])
+    graph.nodes[2]["age"] = "old"
+    with pytest.raises(ValueError, match=r"'age' must be a number .*'old' at node 2"):
+        from_networkx(graph, features=["age", "paid"])

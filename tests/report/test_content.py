@@ -77,7 +77,7 @@ def test_the_lead_says_what_was_done_with_judged_edges(use, hostile_run):
         (
             "evidence",
             {"keep": None, "rows": 2000, "rows_removed": 1204, "accuracy": 0.87},
-            "1,204 of 2,000 edges look wrong and were removed. The test accuracy is"
+            "1,204 of 2,000 rows look wrong and were removed. The test accuracy is"
             " 87.0 %, and 73.0 % if the same model uses all edges.",
         ),
         (
@@ -88,7 +88,7 @@ def test_the_lead_says_what_was_done_with_judged_edges(use, hostile_run):
         (
             "additive",
             {"keep": 0.5, "rows": 8, "rows_removed": 4, "accuracy": None},
-            "4 of 8 edges were removed. The validation accuracy is 80.0 %, and 70.0 %"
+            "4 of 8 rows were removed. The validation accuracy is 80.0 %, and 70.0 %"
             " if the same model uses all edges.",
         ),
     ],
