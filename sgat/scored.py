@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 from torch import Tensor
 
@@ -215,8 +216,6 @@ def score_table(files: FileGraph, scores: EdgeScores) -> Any:
 
 def node_table(scored: Sequence[ScoredGraph]) -> Any:
     """Id, prediction, label, split and probabilities of every node."""
-    import pyarrow as pa
-
     from sgat.data.files import prediction_table
 
     tables = []
