@@ -164,21 +164,19 @@ class SGAT(NodeClassifier):
             # The judge has set the border; only a budget moves it.
             self.gating.gate_bias.requires_grad_(False)
         self.classifier: nn.Linear | Readout | None = None
+        sizes = width, out_channels
         if readout == "linear":
-            self.classifier = nn.Linear(width, out_channels)
+            self.classifier = nn.Linear(*sizes)
+        elif readout == "beliefs":
+            self.classifier = BeliefReadout(*sizes, hops, init_gain=init_gain)
         elif readout == "diffusion":
             options = {"restart": restart, "attention_dropout": attention_dropout}
             self.classifier = DiffusionReadout(
                 width, out_channels, steps, init_gain=init_gain, **options
             )
-        elif readout == "beliefs":
-            self.classifier = BeliefReadout(
-                width, out_channels, hops, init_gain=init_gain
-            )
         elif readout == "deep":
             self.classifier = DeepReadout(
-                width,
-                out_channels,
+                *sizes,
                 hops,
                 activation=ACTIVATIONS[activation],
                 normalisation=normalisation,

@@ -145,8 +145,7 @@ class Graph:
         """Put graphs side by side as one graph without edges between them.
 
         The nodes keep their names in the noise, numbered by graph where they had none,
-        so that the same seed gives a graph's edges the same noise in every batch it is
-        part of.
+        so that the same seed gives a graph's edges the same noise in every batch.
         """
         if not graphs:
             raise ValueError("`graphs` must hold at least one graph, got none.")
