@@ -59,7 +59,7 @@ class Rules(Settings):
 
     def gate_threshold(
         self,
-        own: float,
+        threshold: float,
         lowest_kept: float | None = None,
         highest_removed: float | None = None,
     ) -> float:
@@ -71,12 +71,12 @@ class Rules(Settings):
         round(keep · E) best, `highest_removed` the highest among the others.
         """
         if self.threshold is not None:
-            return min(self.threshold, own)
+            return min(self.threshold, threshold)
         if self.keep is None or lowest_kept is None:
-            return own
+            return threshold
         if highest_removed is None:
-            return min(own, lowest_kept - MARGIN)
-        return min(own, (lowest_kept + highest_removed) / 2)
+            return min(threshold, lowest_kept - MARGIN)
+        return min(threshold, (lowest_kept + highest_removed) / 2)
 
 
 @dataclasses.dataclass(frozen=True)
