@@ -69,14 +69,8 @@ class EdgeScores:
         loop = graph.loop_weights.to(gate)
         row_sum = torch.index_add(loop, 0, graph.dst, weight)
         inverse = torch.where(row_sum > 0, 1 / row_sum, 0)
-        return cls(
-            log_alpha=log_alpha,
-            probability=gates.probability_open(log_alpha),
-            gate=gate,
-            kept=kept,
-            attention=weight * inverse[graph.dst],
-            loop_attention=loop * inverse,
-        )
+        attention = weight * inverse[graph.dst], loop * inverse
+        return cls(log_alpha, gates.probability_open(log_alpha), gate, kept, *attention)
 
     @property
     def columns(self) -> dict[str, Tensor]:

@@ -131,14 +131,8 @@ class Graph:
         """
         dtype = index_type(num_nodes)
         dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
-        src = key - dst * num_nodes
-        return cls(
-            num_nodes=num_nodes,
-            dst=dst.to(dtype),
-            src=src.to(dtype),
-            row_ptr=pointers(dst, num_nodes),
-            **fields,
-        )
+        src = (key - dst * num_nodes).to(dtype)
+        return cls(num_nodes, dst.to(dtype), src, pointers(dst, num_nodes), **fields)
 
     @classmethod
     def merge(cls, graphs: Sequence[Graph]) -> Graph:
