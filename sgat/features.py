@@ -82,12 +82,8 @@ class SparseFeatures:
     @classmethod
     def identity(cls, num_nodes: int) -> SparseFeatures:
         """One feature per node that is 1 for this node alone."""
-        return cls(
-            torch.arange(num_nodes + 1),
-            torch.arange(num_nodes),
-            torch.ones(num_nodes),
-            num_nodes,
-        )
+        row_ptr, column = torch.arange(num_nodes + 1), torch.arange(num_nodes)
+        return cls(row_ptr, column, torch.ones(num_nodes), num_nodes)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """SGAT: layers sharing one set of gates, down to class scores."""
 
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 import torch.nn.functional as F
@@ -135,6 +135,10 @@ class SGAT(NodeClassifier):
         self.judge = EdgeJudge() if by_evidence else None
         self.scaling = FeatureScaling(in_channels, scaling)
 
+        shared: dict[str, Any] = {
+            **{"dropout": dropout, "attention_dropout": attention_dropout},
+            **{"bias": bias, "init_gain": init_gain, "backend": backend},
+        }
         width = in_channels
         convs = []
         for layer in range(layers):
@@ -144,18 +148,14 @@ class SGAT(NodeClassifier):
                 hidden_channels if hidden else out_channels,
                 heads if hidden else output_heads,
                 concat=hidden,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                bias=bias,
                 residual=residual,
                 scorer=scorer if layer == 0 else False,
                 gate_bias=gate_bias,
                 edge_dim=edge_dim,
                 symmetric=symmetric,
                 gates=gates,
-                init_gain=init_gain,
                 layer=layer,
-                backend=backend,
+                **shared,
             )
             convs.append(conv)
             width = conv.heads * conv.out_channels
@@ -164,29 +164,23 @@ class SGAT(NodeClassifier):
             # The judge has set the border; only a budget moves it.
             self.gating.gate_bias.requires_grad_(False)
         self.classifier: nn.Linear | Readout | None = None
+        sizes = width, out_channels
         if readout == "linear":
-            self.classifier = nn.Linear(width, out_channels)
+            self.classifier = nn.Linear(*sizes)
+        elif readout == "beliefs":
+            self.classifier = BeliefReadout(*sizes, hops, init_gain=init_gain)
         elif readout == "diffusion":
             options = {"restart": restart, "attention_dropout": attention_dropout}
             self.classifier = DiffusionReadout(
                 width, out_channels, steps, init_gain=init_gain, **options
             )
-        elif readout == "beliefs":
-            self.classifier = BeliefReadout(
-                width, out_channels, hops, init_gain=init_gain
-            )
         elif readout == "deep":
             self.classifier = DeepReadout(
-                width,
-                out_channels,
+                *sizes,
                 hops,
                 activation=ACTIVATIONS[activation],
                 normalisation=normalisation,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                bias=bias,
-                init_gain=init_gain,
-                backend=backend,
+                **shared,
             )
         self.dropout = dropout
         # The reference backend finds the open edges, which waits for the device.

@@ -3,6 +3,7 @@
 Tested by tests/lab/baselines/test_contract.py.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -46,6 +47,7 @@ class NodeClassifier(nn.Module):
     can_replay = False
     progress = 0.0
     class_temperature: Tensor  # a scalar
+    __call__: Callable[..., Tensor]  # for type checkers alone
 
     def __init__(self) -> None:
         super().__init__()

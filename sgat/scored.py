@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 from torch import Tensor
 
@@ -68,14 +69,8 @@ class EdgeScores:
         loop = graph.loop_weights.to(gate)
         row_sum = torch.index_add(loop, 0, graph.dst, weight)
         inverse = torch.where(row_sum > 0, 1 / row_sum, 0)
-        return cls(
-            log_alpha=log_alpha,
-            probability=gates.probability_open(log_alpha),
-            gate=gate,
-            kept=kept,
-            attention=weight * inverse[graph.dst],
-            loop_attention=loop * inverse,
-        )
+        attention = weight * inverse[graph.dst], loop * inverse
+        return cls(log_alpha, gates.probability_open(log_alpha), gate, kept, *attention)
 
     @property
     def columns(self) -> dict[str, Tensor]:
@@ -215,8 +210,6 @@ def score_table(files: FileGraph, scores: EdgeScores) -> Any:
 
 def node_table(scored: Sequence[ScoredGraph]) -> Any:
     """Id, prediction, label, split and probabilities of every node."""
-    import pyarrow as pa
-
     from sgat.data.files import prediction_table
 
     tables = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from sgat.cli.progress import download_bar
 from sgat.config import DataConfig, FileOptions
 
 if TYPE_CHECKING:
+    from sgat.data.configured import Loaded
     from sgat.data.statistics import Statistics
 
 data_app = typer.Typer(
@@ -64,21 +65,24 @@ def info(
     quiet: bool = QUIET,
 ) -> None:
     """Describe data: counts, classes, degrees, homophily, memory for training."""
-    from sgat.data.configured import load_configured
     from sgat.data.files.column_roles import role_lines
     from sgat.data.statistics import describe
     from sgat.runs.request import Request
 
-    asked = Request(data, files).settings().data
-    with download_bar(asked.name or "files", quiet=quiet) as progress:
-        loaded = load_configured(
-            asked, seed=seed, progress=progress, for_training=False
-        )
+    loaded = _loaded(Request(data, files).settings().data, seed, quiet=quiet)
     found = describe(loaded.graphs)
     roles = () if loaded.files is None else loaded.files.roles
     record = found.to_dict() | {"columns": [role._asdict() for role in roles]}
     lines = [*_lines(found), *(f"  {line}" for line in role_lines(roles))]
     show(record, "\n".join(lines), as_json=as_json)
+
+
+def _loaded(asked: DataConfig, seed: int, *, quiet: bool) -> Loaded:
+    from sgat.data.configured import load_configured
+
+    how: dict[str, Any] = {"seed": seed, "for_training": False}
+    with download_bar(asked.name or "files", quiet=quiet) as progress:
+        return load_configured(asked, progress=progress, **how)
 
 
 def _lines(data: Statistics) -> Iterator[str]:
@@ -206,25 +210,18 @@ def inject(
     Writes `edges.parquet`, `added.parquet` (the new edges alone) and `nodes.parquet`.
     Tables of your own keep their rows, columns and ids; new rows come last.
     """
-    from sgat.data.configured import load_configured
     from sgat.data.synthetic.injection import inject as add_edges
     from sgat.data.synthetic.injection import write_injected
     from sgat.runs.request import Request
 
     asked = Request(data, files).settings().data
-    with download_bar(asked.name or "files", quiet=quiet) as progress:
-        loaded = load_configured(
-            asked, seed=seed, progress=progress, for_training=False
-        )
-    graphs = []
+    loaded, graphs = _loaded(asked, seed, quiet=quiet), []
     for number, graph in enumerate(loaded.graphs):
         both = graph.graph.is_undirected
         if loaded.files is not None:
             both |= loaded.files.undirected
-        own = seed + number
-        graphs.append(
-            add_edges(graph, kind.value, rate, own, undirected=both, hubs=hubs)
-        )
+        how: dict[str, Any] = {"undirected": both, "hubs": hubs}
+        graphs.append(add_edges(graph, kind.value, rate, seed + number, **how))
     written = write_injected(graphs, out, loaded.files)
     num_edges = sum(injected.data.graph.num_edges for injected in graphs)
     num_added = sum(int(injected.added.sum()) for injected in graphs)

@@ -1,7 +1,5 @@
 """`sgat demo`: a story on made tables, told by the commands that a user would type."""
 
-from __future__ import annotations
-
 import shlex
 from enum import StrEnum
 from pathlib import Path

@@ -16,8 +16,7 @@ SECTIONS: dict[str, type[Settings]] = {"model": ModelConfig, "train": TrainConfi
 def from_arguments(given: Mapping[str, Any], *, where: str) -> Config:
     """The settings that arguments stand for; None is the default.
 
-    Arguments that are no settings are left alone. `where` says in messages whose they
-    are.
+    Arguments that are no settings are left alone. Messages begin with `where`.
     """
     found: dict[str, Any] = {}
     for name, kind in SECTIONS.items():

@@ -75,11 +75,7 @@ class Setting(NamedTuple):
         return cls(hint, kind, bounds, choices, text)
 
     def checked(self, name: str, value: Any) -> Any:
-        """A value in its type; a list becomes a tuple, a whole number a float.
-
-        Raises:
-            ValueError: If it is of another type or out of bounds.
-        """
+        """A value in its type and bounds: a list as a tuple, an integer as a float."""
         if issubclass(self.kind, Settings):
             return self._section(name, value)
         if getattr(value, "shape", None) == ():

@@ -68,7 +68,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     from sgat.data.split_names import draw_split
 
     assert config.edges is not None
-    options = config.files
+    options, label = config.files, "label" if config.files.label else "labels"
     has_labels = bool(options.label or options.labels)
     if for_training and not has_labels:
         raise ValueError(
@@ -79,8 +79,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     nodes = None if config.nodes is None else Path(config.nodes)
     format = options.edges_format or SUFFIXES.get(suffix_of(edges))
     if has_labels and nodes is None and format != "graphml":
-        option = "label" if options.label else "labels"
-        raise ValueError(f"`{option}` needs `nodes`, the file with that column.")
+        raise ValueError(f"`{label}` needs `nodes`, the file with that column.")
     _check_columns(options)
     files = read_graph(edges, nodes, options=options)
     _check_dropped(options, files)
@@ -96,14 +95,10 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
         data = draw_split(split, data, seed)
         if config.split is None:
             column = options.split_column or "split"
-            is_there = (
-                files.nodes is not None and column in files.nodes.column_names
-            ) and column not in options.drop
-            why = (
-                f"the split column {column!r} is empty"
-                if is_there
-                else "the node file has no split column"
-            )
+            there = () if files.nodes is None else files.nodes.column_names
+            why = "the node file has no split column"
+            if column in there and column not in options.drop:
+                why = f"the split column {column!r} is empty"
             notes.append(f"{why}: nodes are split {split} at random (seed {seed})")
             if not bool(data.test.any()):
                 notes.append("there are too few labels to hold some out for a test")

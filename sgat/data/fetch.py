@@ -61,11 +61,7 @@ def missing_files(raw: RawFiles, root: Path) -> list[str]:
 
 @contextlib.contextmanager
 def open_files(
-    raw: RawFiles,
-    root: Path,
-    *,
-    download: bool = True,
-    progress: Progress | None = None,
+    raw: RawFiles, root: Path, *, download: bool, progress: Progress | None
 ) -> Iterator[dict[str, IO[bytes]]]:
     """Open the files of a data set, those with a published sum from a checked copy.
 

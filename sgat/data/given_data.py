@@ -1,11 +1,9 @@
 """GivenData: data as a user gave it, of any kind; read, and given back smaller."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -44,9 +42,7 @@ class GivenData:
         """Whether it is a list of graphs."""
         return isinstance(self.data, list | tuple)
 
-    def after(
-        self, earlier: GivenData | None, *, undirected: bool = False
-    ) -> GivenData:
+    def after(self, earlier: Self | None, *, undirected: bool = False) -> Self:
         """The same, with the options of earlier data of its kind that are left out.
 
         `undirected` says that earlier edges of any kind had no direction.

@@ -1,7 +1,5 @@
 """Edges without a graph object: arrays, tables and matrices; and fewer of them back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

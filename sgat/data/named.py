@@ -35,11 +35,7 @@ Named = tuple[list[NodeData], list[Split]]
 
 
 def read(
-    benchmark: Benchmark,
-    root: Path,
-    *,
-    download: bool = True,
-    progress: Progress | None = None,
+    benchmark: Benchmark, root: Path, *, download: bool, progress: Progress | None
 ) -> Named:
     """Read the checked files of a data set and prepare its graphs."""
     if benchmark.raw is None:
@@ -76,16 +72,10 @@ def load_karate() -> NodeData:
     y = torch.tensor([classes.index(club.nodes[node]["club"]) for node in club])
     train = torch.zeros(len(y), dtype=torch.bool)
     train[[0, 33]] = True
-    return NodeData(
-        graph=Graph.from_edges(pairs, len(y), make_undirected=True),
-        x=SparseFeatures.identity(len(y)),
-        y=y,
-        train=train,
-        val=torch.zeros_like(train),
-        test=~train,
-        classes=classes,
-        name="karate",
-    )
+    graph = Graph.from_edges(pairs, len(y), make_undirected=True)
+    roles = train, torch.zeros_like(train), ~train
+    x = SparseFeatures.identity(len(y))
+    return NodeData(graph, x, y, *roles, classes, name="karate")
 
 
 def _read_planetoid(benchmark: Benchmark, files: Files) -> Named:

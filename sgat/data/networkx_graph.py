@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sgat.data.arrays import node_data, object_array
 from sgat.data.node_data import NodeData
@@ -71,12 +72,7 @@ def _check_spelling(
 
 
 def prune_networkx(
-    graph: Any,
-    data: NodeData,
-    mask: torch.Tensor,
-    factor: torch.Tensor,
-    *,
-    weight: str = "weight",
+    graph: Any, data: NodeData, mask: Tensor, factor: Tensor, *, weight: str = "weight"
 ) -> Any:
     """The graph with only the edges of the mask, weights multiplied by the factor.
 
@@ -95,9 +91,7 @@ def prune_networkx(
     return small
 
 
-def _edges(
-    graph: Any, nodes: list[Any], weight: str
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _edges(graph: Any, nodes: list[Any], weight: str) -> tuple[Tensor, Tensor | None]:
     position = {node: number for number, node in enumerate(nodes)}
     edges = list(graph.edges(data=weight))
     pairs = [(position[u], position[v]) for u, v, _ in edges]

@@ -1,11 +1,9 @@
 """NodeData: one graph with features, labels and the roles of its nodes."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -92,15 +90,15 @@ class NodeData:
             role[getattr(self, name).cpu()] = place
         return role
 
-    def with_split(self, train: Tensor, val: Tensor, test: Tensor) -> NodeData:
+    def with_split(self, train: Tensor, val: Tensor, test: Tensor) -> Self:
         """The same data with other roles for the nodes."""
         return dataclasses.replace(self, train=train, val=val, test=test)
 
-    def select_edges(self, kept: Tensor) -> NodeData:
+    def select_edges(self, kept: Tensor) -> Self:
         """The same nodes with the marked edges alone, [E] bool."""
         return dataclasses.replace(self, graph=self.graph.select(kept))
 
-    def to(self, device: torch.device | str) -> NodeData:
+    def to(self, device: torch.device | str) -> Self:
         """The same data on another device."""
         names = ("graph", "x", "y", *ROLES)
         moved: dict[str, Any] = {name: getattr(self, name).to(device) for name in names}
@@ -187,13 +185,7 @@ def fingerprint(graphs: Sequence[NodeData]) -> str:
 
 
 def check(graphs: Sequence[NodeData]) -> None:
-    """Refuse data no model can be trained on, with one sentence that says why.
-
-    Raises:
-        ValueError: On no graphs, features that are not finite or differ in width,
-            labels out of range, masks of the wrong shape, a node with two roles, or no
-            labelled training node.
-    """
+    """Refuse data no model can be trained on, with one sentence that says why."""
     if not graphs:
         raise ValueError("`data` must hold at least one graph, got none.")
     first = graphs[0]

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,12 +24,9 @@ def simple_graph(edge_index: Tensor, num_nodes: int, *, undirected: bool) -> Gra
     2. The order of the file is forgotten, so `input_edge` is None.
     """
     apart = edge_index[0] != edge_index[1]
-    graph = Graph.from_edges(
-        edge_index if bool(apart.all()) else edge_index[:, apart],
-        num_nodes,
-        make_undirected=undirected,
-        say_merged=False,
-    )
+    edges = edge_index if bool(apart.all()) else edge_index[:, apart]
+    how: dict[str, Any] = {"make_undirected": undirected, "say_merged": False}
+    graph = Graph.from_edges(edges, num_nodes, **how)
     return dataclasses.replace(graph, weight=None, input_edge=None, num_merged=0)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sgat.data.catalogue import Benchmark
 from sgat.data.node_data import ROLES, NodeData
 from sgat.data.splits import (
+    GraphRoles,
     Split,
     by_graph,
     random_fractions,
@@ -15,14 +16,7 @@ from sgat.data.splits import (
     stratified_fractions,
 )
 
-SplitLike = (
-    str
-    | os.PathLike[str]
-    | Split
-    | Sequence[Split]
-    | Mapping[str, Sequence[str]]
-    | None
-)
+SplitLike = str | os.PathLike[str] | Split | Sequence[Split] | GraphRoles | None
 """The kinds of `split` that `load` takes."""
 
 
@@ -40,12 +34,12 @@ def choose_split(
         return by_graph(graphs, split)
     if isinstance(split, Split):
         return _applied([split], graphs)
-    if isinstance(split, os.PathLike) or (
-        isinstance(split, str) and split.endswith(".npz")
-    ):
+    if isinstance(split, os.PathLike):
         return read_split(split, graphs)
     if not isinstance(split, str):
         return _applied(split, graphs)
+    if split.endswith(".npz"):
+        return read_split(split, graphs)
     if split.startswith("by-graph") and benchmark.default_split == "by-graph":
         return by_graph(graphs, parse_roles(split)) if ":" in split else graphs
     if published and split == benchmark.default_split:

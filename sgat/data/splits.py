@@ -1,10 +1,8 @@
 """Splits: which nodes train the model, which choose it, which are only reported on."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,6 +13,11 @@ from sgat.data.node_data import ROLES, NodeData, labelled
 Ids = np.ndarray[Any, np.dtype[np.int64]]
 """Positions of nodes, ascending."""
 
+Shares = tuple[float, float, float]
+"""Of the nodes that train, that validate and that test."""
+Seed = int | Sequence[int]
+GraphRoles = Mapping[str, Sequence[str]]
+"""The names of the graphs with each role."""
 ROLE_WORDS = {
     "": None,
     **dict.fromkeys(("train", "training"), "train"),
@@ -34,7 +37,7 @@ class Split:
     num_nodes: int  # of the graph
 
     @classmethod
-    def from_masks(cls, train: Tensor, val: Tensor, test: Tensor) -> Split:
+    def from_masks(cls, train: Tensor, val: Tensor, test: Tensor) -> Self:
         """Take over three boolean masks, [N] each."""
         chosen = (np.flatnonzero(mask.cpu().numpy()) for mask in (train, val, test))
         train_ids, val_ids, test_ids = (ids.astype(np.int64) for ids in chosen)
@@ -54,9 +57,9 @@ class Split:
         )
         return train, val, test
 
-    def restrict(self, nodes: Tensor) -> Split:
+    def restrict(self, nodes: Tensor) -> Self:
         """The roles of some nodes, given in ascending order, renumbered in order."""
-        return Split.from_masks(*(mask[nodes] for mask in self.masks()))
+        return self.from_masks(*(mask[nodes] for mask in self.masks()))
 
     def apply(self, data: NodeData) -> NodeData:
         """The data with these roles, if it has as many nodes."""
@@ -74,7 +77,7 @@ def random_per_class(
     per_class: int = 20,
     num_val: int = 500,
     num_test: int = 1000,
-    seed: int | Sequence[int] = 0,
+    seed: Seed = 0,
 ) -> Split:
     """Draw `per_class` training nodes of each class, then validation and test nodes.
 
@@ -92,12 +95,8 @@ def random_per_class(
             f" (class {smallest}), got {per_class}; split by shares instead,"
             f" for instance 'random-60-20-20'."
         )
-    train = np.concatenate(
-        [
-            generator.permutation(np.flatnonzero(labels == label))[:per_class]
-            for label in classes
-        ]
-    )
+    members = (np.flatnonzero(labels == label) for label in classes)
+    train = np.concatenate([generator.permutation(m)[:per_class] for m in members])
     rest = generator.permutation(np.setdiff1d(np.flatnonzero(labels >= 0), train))
     if len(rest) < num_val + num_test:
         raise ValueError(
@@ -110,10 +109,7 @@ def random_per_class(
 
 
 def stratified_fractions(
-    y: Tensor,
-    fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
-    *,
-    seed: int | Sequence[int] = 0,
+    y: Tensor, fractions: Shares = (0.6, 0.2, 0.2), *, seed: Seed = 0
 ) -> Split:
     """Give the same shares of every class to training, validation and test.
 
@@ -141,10 +137,7 @@ def stratified_fractions(
 
 
 def random_fractions(
-    y: Tensor,
-    fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
-    *,
-    seed: int | Sequence[int] = 0,
+    y: Tensor, fractions: Shares = (0.6, 0.2, 0.2), *, seed: Seed = 0
 ) -> Split:
     """Deal all labelled nodes out by shares, whatever their class.
 
@@ -178,9 +171,7 @@ def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
     return Split(train, val, test, len(values))
 
 
-def by_graph(
-    graphs: Sequence[NodeData], roles: Mapping[str, Sequence[str]]
-) -> list[NodeData]:
+def by_graph(graphs: Sequence[NodeData], roles: GraphRoles) -> list[NodeData]:
     """Give whole graphs a role, as in the inductive setting.
 
     A graph is named by its `name` or by what follows the first hyphen of it ("DE" for
@@ -213,12 +204,12 @@ def with_role(data: NodeData, role: str | None) -> NodeData:
     return data.with_split(*masks)
 
 
-def _borders(size: int, fractions: tuple[float, float, float]) -> list[int]:
+def _borders(size: int, fractions: Shares) -> list[int]:
     # 0.29 of 50 nodes is 14.5, which rounds up, though as floats it is a little less.
     return [int(size * share + 0.5 + 1e-9) for share in np.cumsum(fractions)]
 
 
-def _check_fractions(fractions: tuple[float, float, float]) -> None:
+def _check_fractions(fractions: Shares) -> None:
     train, val, test = fractions
     if not (train > 0 and val >= 0 and test >= 0 and train + val + test <= 1 + 1e-9):
         raise ValueError(

@@ -131,9 +131,7 @@ def _class_sizes(data: NodeData) -> dict[str, int]:
         sizes = data.y.sum(dim=0).long()
     else:
         sizes = torch.bincount(data.y[data.y >= 0], minlength=data.num_classes)
-    return {
-        str(label): int(size) for label, size in zip(data.classes, sizes, strict=True)
-    }
+    return dict(zip(map(str, data.classes), sizes.tolist(), strict=True))
 
 
 def _degrees(degree: Tensor) -> Degrees:

@@ -1,11 +1,9 @@
 """SGATClassifier: fit, predict, score, sparsify."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -147,7 +145,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         test: Any = None,
         on_epoch: Callable[[EpochRecord], None] | None = None,
         **options: Any,
-    ) -> SGATClassifier:
+    ) -> Self:
         """Train on the data.
 
         Args:
@@ -194,7 +192,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         return self
 
     @classmethod
-    def load(cls, path: str | Path) -> SGATClassifier:
+    def load(cls, path: str | Path) -> Self:
         """Read a classifier from a run folder of `sgat fit`, or of `save`.
 
         `edges_` and `history_` are there. The data is not in the folder: a call without

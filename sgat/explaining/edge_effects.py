@@ -19,6 +19,8 @@ from sgat.training import metrics
 
 MOST_ENTRIES = 20_000_000
 """Numbers in features, layers and edges of the copies that are evaluated in one go."""
+Count = Callable[[int, int], None]
+"""Called with the number of edges that were dropped, and that will be."""
 LEAST_REST = 0.01
 """Attention that is left without an edge, at least, in an estimate of its effect."""
 
@@ -183,18 +185,14 @@ def _without(graph: Graph, edges: Tensor) -> Graph:
 
 def _chosen(graph: Graph, edges: Tensor, weight: Tensor) -> Graph:
     """Some edges with new weights; `square_sum` stays that of the whole graph."""
-    return dataclasses.replace(
-        graph.select(edges, weight), square_sum=graph.square_sums
-    )
+    chosen = graph.select(edges, weight)
+    return dataclasses.replace(chosen, square_sum=graph.square_sums)
 
 
 def _evaluate(model: SGAT, x: Features, graph: Graph) -> Tensor:
     """Class scores over edges whose gates are in their weights already."""
-    opened = ops.all_open(
-        graph, dtype=graph.edge_weight.dtype, backend=model.gating.backend
-    )
-    logits: Tensor = model(x, opened)
-    return logits
+    dtype, backend = graph.edge_weight.dtype, model.gating.backend
+    return model(x, ops.all_open(graph, dtype=dtype, backend=backend))
 
 
 def _num_entries(model: SGAT, data: NodeData) -> int:

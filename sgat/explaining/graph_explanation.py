@@ -1,7 +1,7 @@
 """GraphExplanation: what was removed from a graph, and which kept edges matter most."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sgat.explaining.edge_effects import (
+    Count,
     Effect,
     both_ways,
     effect_without,
@@ -69,7 +70,7 @@ def explain_graph(
     *,
     graph: str | None = None,
     top: int = TOP,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Count | None = None,
 ) -> GraphExplanation:
     """Describe what was removed from a graph, and which kept edges matter most.
 
@@ -91,11 +92,7 @@ def explain_graph(
 
 
 def important_edges(
-    model: SGAT,
-    scored: ScoredGraph,
-    *,
-    top: int,
-    progress: Callable[[int, int], None] | None = None,
+    model: SGAT, scored: ScoredGraph, *, top: int, progress: Count | None = None
 ) -> Any:
     """Drop in turn the kept edges that seem to matter most, and list what changes.
 

@@ -3,8 +3,6 @@
 Tested by tests/explaining/test_removal.py and tests/explaining/test_removal_curve.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
@@ -273,8 +271,8 @@ def removal_curve(
 
     All log α are moved alike until so many edges fall below the threshold, which is
     what training does to keep exactly a share: gates of the edges left move with them,
-    unless they are never drawn (`judged_edges` weigh or all).
-    No weight is trained again. Edges that tie stay or go together.
+    unless they are never drawn (`judged_edges` weigh or all). No weight is trained
+    again. Edges that tie stay or go together.
 
     The share counts the edges of all graphs together. `seen` is their data on the
     model's device; None moves it there. Points ascend by share, that of the trained
@@ -288,13 +286,9 @@ def removal_curve(
     num_edges = len(log_alpha)
 
     def point(scores: Sequence[float | None], shift: Tensor) -> RemovalPoint:
-        removed = int((~gates.is_kept(log_alpha + shift)).sum())
-        return RemovalPoint(
-            removed=removed / max(num_edges, 1),
-            threshold=gates.threshold - float(shift),
-            validation=scores[0],
-            test=scores[1],
-        )
+        removed = int((~gates.is_kept(log_alpha + shift)).sum()) / max(num_edges, 1)
+        threshold, (val, test) = gates.threshold - float(shift), scores
+        return RemovalPoint(removed, threshold, val, test)
 
     trained = [node_score(scored, role, metric)[0] for role in ("val", "test")]
     made = point(trained, log_alpha.new_zeros(()))
@@ -318,8 +312,7 @@ def _logits(model: SGAT, data: NodeData, log_alpha: Tensor) -> Tensor:
     opened = ops.open_edges(
         graph, zero, zero, log_alpha, gates=gating.gates, backend=gating.backend
     )
-    logits: Tensor = model(data.x, opened)
-    return logits
+    return model(data.x, opened)
 
 
 def _score(

@@ -29,10 +29,8 @@ def joined(
     if num_dst is None:
         num_dst = int(edge_index[1].max()) + 1 if edge_index.numel() else 0
     check_ids(edge_index, (num_src, num_dst))
-    ends, total = (
-        torch.stack([edge_index[0] + num_dst, edge_index[1]]),
-        num_src + num_dst,
-    )
+    ends, total = edge_index.clone(), num_src + num_dst
+    ends[0] += num_dst
     graph = Graph.from_edges(ends, total, edge_weight, edge_attr, say_merged=False)
     number = torch.arange(total, device=edge_index.device)
     is_src = number >= num_dst

@@ -131,22 +131,15 @@ class Graph:
         """
         dtype = index_type(num_nodes)
         dst = torch.div(key, max(num_nodes, 1), rounding_mode="floor")
-        src = key - dst * num_nodes
-        return cls(
-            num_nodes=num_nodes,
-            dst=dst.to(dtype),
-            src=src.to(dtype),
-            row_ptr=pointers(dst, num_nodes),
-            **fields,
-        )
+        src = (key - dst * num_nodes).to(dtype)
+        return cls(num_nodes, dst.to(dtype), src, pointers(dst, num_nodes), **fields)
 
     @classmethod
     def merge(cls, graphs: Sequence[Graph]) -> Graph:
         """Put graphs side by side as one graph without edges between them.
 
         The nodes keep their names in the noise, numbered by graph where they had none,
-        so that the same seed gives a graph's edges the same noise in every batch it is
-        part of.
+        so that the same seed gives a graph's edges the same noise in every batch.
         """
         if not graphs:
             raise ValueError("`graphs` must hold at least one graph, got none.")

@@ -1,8 +1,7 @@
 """The operations of the method, on whichever backend fits the tensors.
 
 This is the one place where a backend is chosen. All backends offer the functions of
-`sgat.ops.reference` with the same signatures, and draw the same noise for the same
-seed.
+`sgat.ops.reference`, and draw the same noise for the same seed.
 """
 
 import dataclasses
@@ -214,13 +213,9 @@ def prune(opened: OpenEdges) -> OpenEdges:
     kept = opened.graph.select(opened.edge)
     gate = opened.gate.detach()
     weight = gate if kept.weight is None else gate * kept.weight.to(gate)
-    return all_open(
-        dataclasses.replace(
-            kept, weight=weight.detach(), square_sum=opened.graph.square_sums
-        ),
-        dtype=opened.row_sum.dtype,
-        backend=_drawn_by(opened),
-    )
+    weight, square_sum = weight.detach(), opened.graph.square_sums
+    kept = dataclasses.replace(kept, weight=weight, square_sum=square_sum)
+    return all_open(kept, dtype=opened.row_sum.dtype, backend=_drawn_by(opened))
 
 
 def _drawn_by(opened: OpenEdges) -> Literal["reference", "cpu", "gpu"]:
@@ -281,8 +276,7 @@ def project(
 
     x is dense or sparse, [N, K], and W is [K, D]. With a seed m is 0 for a share
     `dropout` of entries and 1 / (1 - dropout) for others; each `layer` drops different
-    ones. `node_id` names the nodes in the noise (see `Graph.noise_id`), [N]; None for
-    0 … N-1.
+    ones. `node_id` names the nodes in the noise, as `Graph.noise_id` does.
     """
     if x.shape[1] != weight.shape[0]:
         raise ValueError(

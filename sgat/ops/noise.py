@@ -75,8 +75,7 @@ def uniform(seed: Seed, dst: Tensor, src: Tensor, stream: int) -> Tensor:
 
         u = (⌊w / 2⁹⌋ + ½) / 2²³,   w = word 0 of philox((i, j, stream, graph), seed)
 
-    Both u and 1 - u are exact in float32, so every backend and precision sees the same
-    number.
+    Both u and 1 - u are exact in float32: every backend and precision sees the same.
     """
     if _in_blocks(dst):
         blocks = zip(dst.split(_BLOCK), src.split(_BLOCK), strict=True)

@@ -1,7 +1,6 @@
 """Plain PyTorch that reads like the equations and defines "correct", on any device.
 
-Autograd differentiates it; `docs/method.md` derives the same gradients for the fast
-backends.
+Autograd differentiates it; `docs/method.md` derives the gradients of fast backends.
 """
 
 from typing import Any, NamedTuple
@@ -160,8 +159,7 @@ def with_gates(
 def coefficients(opened: OpenEdges) -> tuple[Tensor, Tensor]:
     """Attention a_ij = A_ij z_ij / S_i (eq. 8) of open edges, [O], and of loops, [N].
 
-    A node whose row is empty (S_i = 0, possible only with a loop of weight 0) has
-    coefficients 0.
+    They are 0 where a row is empty (S_i = 0, possible only with a loop of weight 0).
     """
     graph, edge, gate, row_sum = opened[:4]
     inverse = torch.where(row_sum > 0, 1 / torch.where(row_sum > 0, row_sum, 1), 0)

@@ -36,22 +36,16 @@ def open_edges(
 ) -> ShardedEdges:
     """See `sgat.ops.open_edges`; `draw` does it for a graph and its scores."""
     dst_score, src_score, edge_score, query, key = scores
-    opened = draw(
-        halo.graph,
-        halo.padded(dst_score),
-        halo.scores(src_score),
-        edge_score,
-        None if query is None else halo.padded(query),
-        None if key is None else halo.scores(key),
-    )
-    return ShardedEdges(
-        graph,
-        opened,
-        halo.open(opened.open_src),
-        opened.row_sum[halo.own],
-        halo.ranks.total(opened.penalty),
-        halo.ranks.summed(opened.num_open),
-    )
+    # All processes ask for these in the same order.
+    ends = halo.padded(dst_score), halo.scores(src_score)
+    pair: tuple[Tensor | None, ...] = None, None
+    if query is not None and key is not None:
+        pair = halo.padded(query), halo.scores(key)
+    opened = draw(halo.graph, *ends, edge_score, *pair)
+    rows, row_sum = halo.open(opened.open_src), opened.row_sum[halo.own]
+    penalty = halo.ranks.total(opened.penalty)
+    num_open = halo.ranks.summed(opened.num_open)
+    return ShardedEdges(graph, opened, rows, row_sum, penalty, num_open)
 
 
 def aggregate(

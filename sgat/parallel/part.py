@@ -174,17 +174,14 @@ def part_of(graph: Graph, ranks: Ranks) -> Graph:
         for name in ("weight", "log_odds", "edge_attr")
         for value in [getattr(graph, name)]
     }
+    # The nodes before and after the own ones have no edges.
+    before = row_ptr.new_zeros(first)
+    after = row_ptr[-1:].expand(len(column) - own.stop)
     among_columns = Graph(
         len(column),
         (dst - begin + first).to(dtype),
         place.to(dtype),
-        torch.cat(
-            [
-                row_ptr.new_zeros(first),
-                row_ptr,
-                row_ptr[-1:].expand(len(column) - own.stop),
-            ]
-        ),
+        torch.cat([before, row_ptr, after]),
         shared["weight"],
         None if loop is None else loop[column],
         node_id=graph.noise_id[column],

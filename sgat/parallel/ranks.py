@@ -134,16 +134,9 @@ class Swap(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        ranks: Ranks,
-        give: Tensor,
-        given: list[int],
-        taken: list[int],
-        what: str,
-    ) -> Tensor:
-        """See `Ranks.swapped`."""
+    def forward(ctx: Any, x: Tensor, ranks: Ranks, give: Tensor, *how: Any) -> Tensor:
+        """The rest of the arguments is that of `Ranks.swapped`."""
+        given, taken, what = how
         ctx.save_for_backward(give)
         ctx.how = ranks, taken, given, what
         ctx.shape = x.shape

@@ -102,11 +102,9 @@ def choose_edges(
     else:
         wanted = round(rules.keep * len(score))
         by_score = _best(score, place, wanted)
-        moved = rules.gate_threshold(
-            threshold,
-            float(score[by_score].min()) if by_score.any() else None,
-            float(score[~by_score].max()) if not by_score.all() else None,
-        )
+        lowest = float(score[by_score].min()) if by_score.any() else None
+        highest = float(score[~by_score].max()) if not by_score.all() else None
+        moved = rules.gate_threshold(threshold, lowest, highest)
         guaranteed = int((code > 0).sum())
         free = np.flatnonzero(code == 0)
         kept = code > 0

@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
+
 from sgat.pruning import expression
 from sgat.pruning.choice import Reason, too_many_guaranteed
-from sgat.pruning.engine import Engine
+from sgat.pruning.engine import Engine, Tell
 from sgat.pruning.expression import float_literal
 from sgat.pruning.forest import spanning_forest
 from sgat.pruning.stored_table import StoredTable
@@ -95,7 +97,7 @@ class Decision:
 
 
 def store_guarantees(
-    task: PruneTask, engine: Engine, tell: Callable[[str], None], notes: list[str]
+    task: PruneTask, engine: Engine, tell: Tell, notes: list[str]
 ) -> bool:
     """Store the keys that stay whatever their score; whether there are such rules."""
     scoring, rules = task.scoring, task.rules
@@ -108,8 +110,6 @@ def store_guarantees(
         parts[Reason.MIN_DEGREE] = scoring.best_in_edges(rules.min_degree)
     if rules.keep_connected:
         tell("finding the spanning forest")
-        import pyarrow as pa
-
         edges = "SELECT src, dst, score, key FROM links"
         keys = spanning_forest(scoring.num_nodes, lambda: engine.batches(edges))
         engine.add("forest", pa.table({"key": keys}))
@@ -157,11 +157,7 @@ def first_unknown(
 
 
 def decide(
-    task: PruneTask,
-    engine: Engine,
-    guarantees: bool,
-    tell: Callable[[str], None],
-    notes: list[str],
+    task: PruneTask, engine: Engine, guarantees: bool, tell: Tell, notes: list[str]
 ) -> Decision:
     """Find where the scores are cut; a note for the user goes to `notes`."""
     rules, own = task.rules, task.gates.threshold

@@ -4,6 +4,7 @@ Tested in tests/pruning/test_duckdb_engine.py.
 """
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 Engine: TypeAlias = "DuckDB | Spark"
 """A database that reads, joins and writes tables larger than memory."""
+Tell = Callable[[str], None]
+"""Called with the name of each stage."""
 
 
 def start_engine(

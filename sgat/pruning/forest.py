@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 Array = np.ndarray[Any, Any]
 Batch = tuple[Array, ...]
@@ -27,9 +29,6 @@ def spanning_forest(num_nodes: int, passes: Callable[[], Iterable[Batch]]) -> Ar
     unique. `passes` is called once per round and yields all edges, in batches. Edges of
     one key must be the same edge, or its directions. Takes about 80 bytes per node.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     component = np.arange(num_nodes, dtype=np.int32)
     improve = _kernel()
     keys = [np.empty(0, dtype=np.int64)]

@@ -26,6 +26,8 @@ from sgat.pruning.task import PruneTask, match_ids
 
 REPEATS = 9
 """Rounds in which every pass is timed once."""
+GATED = "the gated full graph"
+WRITTEN = "the full graph with the gates that were written, 0 for removed edges"
 BUDGET = 60.0
 """Seconds after which no further round is begun, three being made at least."""
 
@@ -74,11 +76,7 @@ def measure(
     return {
         "difference": float((found - expected).abs().max()) if found.numel() else 0.0,
         "largest": float(expected.abs().max()) if found.numel() else 0.0,
-        "compared_with": (
-            "the gated full graph"
-            if pruned.is_model
-            else "the full graph with the gates that were written, 0 for removed edges"
-        ),
+        "compared_with": GATED if pruned.is_model else WRITTEN,
         "predictions_changed": _changed(found, expected),
         "changed_from_training": _changed(found, model(x, full)),
         "nodes": len(found),

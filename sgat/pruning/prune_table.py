@@ -1,13 +1,12 @@
 """Prune a stored table of edges: match, score, decide, write."""
 
 import dataclasses
-from collections.abc import Callable
 
 from sgat.data.files.atomic import replacing
 from sgat.pruning import expression
 from sgat.pruning.choice import Reason
 from sgat.pruning.decision import decide, first_unknown, store_guarantees
-from sgat.pruning.engine import Engine
+from sgat.pruning.engine import Engine, Tell
 from sgat.pruning.stored_table import Destination
 from sgat.pruning.table_scores import RowScores
 from sgat.pruning.task import WRITTEN_SCORES, PruneTask, match_scores, node_table
@@ -36,7 +35,7 @@ class Pruned:
 
 
 def prune_table(
-    task: PruneTask, engine: Engine, out: Destination, tell: Callable[[str], None]
+    task: PruneTask, engine: Engine, out: Destination, tell: Tell
 ) -> Pruned:
     """Write the rows that stay.
 
@@ -86,9 +85,7 @@ def prune_table(
     )
 
 
-def _store_links(
-    task: PruneTask, engine: Engine, tell: Callable[[str], None]
-) -> dict[Reason, int]:
+def _store_links(task: PruneTask, engine: Engine, tell: Tell) -> dict[Reason, int]:
     """Store the rows with a gate, with score and key; the number of the others."""
     tell("matching ids with nodes")
     engine.store("gated", "SELECT src, dst, log_alpha FROM matched WHERE src <> dst")

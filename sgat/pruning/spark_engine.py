@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 
 from sgat.pruning.stored_table import Destination, StoredTable
 
@@ -79,8 +80,6 @@ class Spark:
 
     def add(self, name: str, table: Any) -> None:
         """Name a `pyarrow.Table` in memory."""
-        import pyarrow.parquet
-
         path = self.scratch / f"{name}.parquet"
         pyarrow.parquet.write_table(table, path)
         frame = self.session.read.parquet(_plain(path))

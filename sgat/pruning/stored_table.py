@@ -1,13 +1,15 @@
 """StoredTable: a table on disk that is never read as a whole, and where one goes."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+import pyarrow as pa
 
 from sgat.data.files.atomic import is_same_file
+from sgat.data.files.binary_format import opened_parquet
+from sgat.data.files.columns import is_string
 from sgat.data.files.csv_format import DELIMITERS, read_header
 from sgat.data.files.source import (
     check_file,
@@ -45,10 +47,6 @@ class StoredTable:
 
     def kind(self, name: str) -> Kind:
         """The type of the ids in a column; an error if they can be no ids."""
-        import pyarrow as pa
-
-        from sgat.data.files.columns import is_string
-
         if self.format != "parquet" or name in self.partitions:
             return "text"
         found = self.types[name]
@@ -75,7 +73,7 @@ class Destination:
     delimiter: str = ","
 
     @classmethod
-    def from_path(cls, path: Path, *, delimiter: str | None = None) -> Destination:
+    def from_path(cls, path: Path, *, delimiter: str | None = None) -> Self:
         """The destination a path names; without a suffix it is a folder."""
         if not path.absolute().parent.is_dir():
             raise ValueError(f"`out` must be in a folder that exists, got {path}.")
@@ -134,41 +132,26 @@ def _format(path: Path) -> str:
 
 
 def _open_folder(path: Path) -> StoredTable:
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in (".parquet", ".pq")
-        and not any(
-            part.startswith((".", "_")) for part in file.relative_to(path).parts
-        )
-    )
+
+    def is_meant(file: Path) -> bool:
+        is_hidden = any(p.startswith((".", "_")) for p in file.relative_to(path).parts)
+        return file.suffix.lower() in (".parquet", ".pq") and not is_hidden
+
+    files = sorted(filter(is_meant, path.rglob("*")))
     if not files:
         raise ValueError(f"{path}: the folder holds no Parquet file.")
     types = _parquet_types(files[0])
-    partitions = tuple(
-        part.partition("=")[0]
-        for part in files[0].relative_to(path).parent.parts
-        if "=" in part
-    )
+    folders = files[0].relative_to(path).parent.parts
+    partitions = tuple(name.partition("=")[0] for name in folders if "=" in name)
     columns = [*(name for name in types if name not in partitions), *partitions]
     _check_columns(path, columns)
-    return StoredTable(
-        path, tuple(files), "parquet", tuple(columns), partitions, types=types
-    )
+    given = tuple(files), "parquet", tuple(columns), partitions
+    return StoredTable(path, *given, types=types)
 
 
 def _parquet_types(path: Path) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            schema = file.schema_arrow
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(
-            f"{path}: the Parquet file is cut short or damaged ({reason})."
-        ) from error
+    with opened_parquet(path) as file:
+        schema = file.schema_arrow
     check_names(path, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
 

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from sgat.config.pruning import Combination
@@ -29,8 +30,7 @@ Array = np.ndarray[Any, Any]
 class Nodes:
     """The nodes that rows may name; the place of a node is its number.
 
-    Ids from a text file may be integers and meant as strings. They are unique within a
-    graph.
+    Ids are unique within a graph; from a text file they may be meant as strings.
     """
 
     ids: Any  # the user's, [N] integers or strings, a `pyarrow` array
@@ -40,8 +40,6 @@ class Nodes:
     @property
     def ids_are_integers(self) -> bool:
         """Whether the ids are integers."""
-        import pyarrow as pa
-
         return bool(pa.types.is_integer(self.ids.type))
 
 
@@ -96,8 +94,6 @@ class RowScores:
         With `both`, the graph has both directions of each edge, and the scores of the
         two are combined. The graph is held in memory.
         """
-        import pyarrow as pa
-
         engine.store("edges", edges)
         [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
         # Other scorers look at as many edges, and the judge takes the most.

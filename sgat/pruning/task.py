@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sgat.config.pruning import Missing, Rules
 from sgat.gates import HardConcrete
@@ -81,8 +82,6 @@ class PruneTask:
 
 def node_table(task: PruneTask) -> Any:
     """The relation `nodes`, a `pyarrow.Table`."""
-    import pyarrow as pa
-
     nodes = task.nodes
     columns = {"id": nodes.ids, "node": np.arange(len(nodes.ids), dtype=np.int32)}
     if nodes.graph is not None:

@@ -1,14 +1,12 @@
 """write_report(): one HTML file on a run."""
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sgat.data.files.atomic import replacing
 from sgat.explaining.node_explanation import chosen_graph
 from sgat.explaining.removal import Removal, RemovalPoint
-from sgat.report.charts import Chart
 from sgat.report.confusion import class_edges, confusion, label_scores
 from sgat.report.content import Content, answer, lead, tiles
 from sgat.report.graph_view import (
@@ -108,6 +106,12 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     degrees = degree_card(content.removal)
     found = found_wrong.cards if found_wrong else []
     charts = [card.chart for card in (*training, *scores, *found, degrees)]
+    shown = ("removed", "validation", "test")
+    blocks = {
+        "graph-data": view.payload,
+        "removal-curve": [{n: getattr(p, n) for n in shown} for p in content.curve],
+        "charts": {chart.key: chart.data for chart in charts},
+    }
     labels, judged = label_scores(scored) if several else ([], "")
     together = f"All {len(scored)} graphs together."
     return assemble(
@@ -138,20 +142,5 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         removal=content.removal,
         degrees=degrees,
         class_edges=None if several else class_edges(scored),
-        data=_data(view, content.curve, charts),
+        data="".join(json_block(key, value) for key, value in blocks.items()),
     )
-
-
-def _data(
-    view: GraphView, curve: Sequence[RemovalPoint], charts: Sequence[Chart]
-) -> str:
-    points = [
-        {"removed": p.removed, "validation": p.validation, "test": p.test}
-        for p in curve
-    ]
-    blocks = {
-        "graph-data": view.payload,
-        "removal-curve": points,
-        "charts": {chart.key: chart.data for chart in charts},
-    }
-    return "".join(json_block(key, value) for key, value in blocks.items())

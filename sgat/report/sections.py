@@ -79,11 +79,9 @@ def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card
     )
     how: dict[str, Any] = {"y_unit": "share", "with_zero": True}
     edges = chart("open", "Open edges", "share of edges", *shares, **how)
-    validated = (
-        "Validation chooses the model."
-        if any(column.get("val", []))
-        else "There are no validation nodes: the last model is taken."
-    )
+    validated = "Validation chooses the model."
+    if not any(column.get("val", [])):
+        validated = "There are no validation nodes: the last model is taken."
     return [
         Card(loss, "Loss", "Lower is better; validation rising means overfitting."),
         Card(score, score_title[0].upper() + score_title[1:], validated),

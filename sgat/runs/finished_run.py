@@ -16,13 +16,8 @@ from sgat.runs.folder import RunFolder
 from sgat.runs.stored_graph import StoredGraph
 from sgat.runs.summary import read_summary
 from sgat.scored import ScoredGraph, score_graphs
-from sgat.training.files import (
-    check_scores,
-    parsed,
-    read_json,
-    read_parquet,
-    read_records,
-)
+from sgat.training import files
+from sgat.training.files import damage, parsed, read_json, read_parquet
 from sgat.training.saved_model import SavedModel, read_model
 
 
@@ -68,16 +63,21 @@ class FinishedRun:
     @functools.cached_property
     def scored(self) -> list[ScoredGraph]:
         """The data with its scores, which are read where the folder has them."""
-        if self._stored.is_complete:
-            return self._stored.read_onto(self.graphs)
-        return score_graphs(self.model, self.graphs)
+        graphs = self.graphs
+        if not self._stored.is_complete:
+            return score_graphs(self.model, graphs)
+        with damage(self.folder.nodes):
+            return self._stored.read_onto(graphs)
 
     def stored(self) -> list[ScoredGraph]:
         """The graphs with their scores from the folder alone: without features.
 
         See `StoredGraph.read`; where the folder does not have all scores, `scored`.
         """
-        return self._stored.read() if self._stored.is_complete else self.scored
+        if not self._stored.is_complete:
+            return self.scored
+        with damage(self.folder.nodes):
+            return self._stored.read()
 
     @property
     def nodes(self) -> Any:
@@ -87,7 +87,7 @@ class FinishedRun:
     @property
     def edges(self) -> Any:
         """The table of its edges with their scores."""
-        check_scores(self.folder.edges)
+        files.check_scores(self.folder.edges)
         return read_parquet(self.folder.edges)
 
     def content(self) -> Content:
@@ -97,7 +97,7 @@ class FinishedRun:
         return Content(
             config=self.config,
             summary=self.summary,
-            history=read_records(self.folder.metrics),
+            history=files.read_records(self.folder.metrics),
             scored=self.stored(),
             removal=parsed(stored, Removal, path),
             curve=parsed(stored.get("curve"), list[RemovalPoint], path),

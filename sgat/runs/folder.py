@@ -1,19 +1,5 @@
 """RunFolder: the files of a run, and what of them stays when another takes their place.
 
-config.toml         every setting; `sgat fit --config` takes it as it is
-model.safetensors   weights, with the classes and sizes in the header
-metrics.jsonl       one line per epoch
-nodes.parquet       id, split, label, prediction and probabilities of every node
-edges.parquet       the edges with their scores
-encoding.json       how the columns of the user's files became features
-removal.json        the graph before and after, and the score against the share removed
-summary.json        the numbers of the run, written last: with it the run is done
-snapshots.npz       scores and predictions at some epochs, if asked for
-tensorboard/        the epochs once more, for TensorBoard, if asked for
-report.html         the page of `sgat report`, if asked for
-checkpoint/         a run under way: its settings, its state, results not yet complete
-.sgat.lock          while a process writes here
-
 An earlier run in the folder stays as it was until the new one is complete.
 """
 
@@ -51,22 +37,22 @@ class _File:
 
 @dataclasses.dataclass(frozen=True)
 class RunFolder:
-    """The files of one run; the head of this module says what each holds."""
+    """The files of one run; those from `snapshots` on are there if asked for."""
 
     path: Path
 
-    config = _File("config.toml")
-    model = _File("model.safetensors")
-    metrics = _File("metrics.jsonl")
-    nodes = _File("nodes.parquet")
-    edges = _File("edges.parquet")
-    encoding = _File("encoding.json")
-    removal = _File("removal.json")
-    snapshots = _File("snapshots.npz")
-    summary = _File("summary.json")
-    tensorboard = _File("tensorboard")
-    report = _File("report.html")
-    checkpoint = _File("checkpoint/state.safetensors")
+    config = _File("config.toml")  # every setting, as `sgat fit --config` takes it
+    model = _File("model.safetensors")  # weights; the header has classes and sizes
+    metrics = _File("metrics.jsonl")  # one line per epoch
+    nodes = _File("nodes.parquet")  # id, split, label, prediction, probabilities
+    edges = _File("edges.parquet")  # with their scores
+    encoding = _File("encoding.json")  # how columns of the user's became features
+    removal = _File("removal.json")  # before and after, score against share removed
+    summary = _File("summary.json")  # numbers, written last: then the run is done
+    checkpoint = _File("checkpoint/state.safetensors")  # of a run under way
+    snapshots = _File("snapshots.npz")  # scores and predictions at some epochs
+    tensorboard = _File("tensorboard")  # the epochs once more, in a folder
+    report = _File("report.html")  # the page of `sgat report`
 
     @property
     def progress(self) -> list[Path]:

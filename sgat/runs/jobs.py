@@ -4,12 +4,10 @@ Tested by tests/parallel/test_fit.py.
 """
 
 import contextlib
-import dataclasses
 import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -82,11 +80,4 @@ def restarted(request: Request, *, resume: bool) -> tuple[Request, bool]:
     if not RunFolder(request.out).is_under_way:
         return request, resume
     kept = {k: v for k, v in request.data.items() if k in ("name", "root")}
-    blank: dict[str, Any] = {
-        "data": kept,
-        "files": {},
-        "model": {},
-        "train": {},
-        "config": None,
-    }
-    return dataclasses.replace(request, **blank), True
+    return Request(kept, out=request.out, pruned=request.pruned), True

@@ -93,9 +93,7 @@ def summarise(
         "keep": config.train.keep,
         "l0_weight": config.train.l0_weight if has_price else None,
         "chosen": chosen and {"names": list(chosen.names), "why": chosen.why},
-        "tried": [dataclasses.asdict(trial) for trial in chosen.tried]
-        if chosen
-        else [],
+        "tried": [dataclasses.asdict(t) for t in (chosen.tried if chosen else ())],
         "epochs": len(result.records),
         "best_epoch": result.best_epoch,
         "seed": config.train.seed,

@@ -54,10 +54,6 @@ class StoredGraph:
         Features and weights are not in them: `x` has no columns, all weights are 1, and
         there is no attention.
         """
-        with damage(self.folder.nodes):
-            return self._read()
-
-    def _read(self) -> list[ScoredGraph]:
         check_scores(self.folder.edges)
         model, scored = self.saved.model, []
         gates = model.gating.gates
@@ -74,12 +70,11 @@ class StoredGraph:
             kept = gates.is_kept(score)
             gate = torch.where(kept, gates.value(score), 0)
             edges = EdgeScores(score, model.probability_of(score), gate, kept)
+            kind = torch.float32 if self._is_multilabel else torch.int64
             data = NodeData(
                 graph=graph,
                 x=torch.empty(len(table), 0),
-                y=self._labels(table, "label").to(
-                    torch.float32 if self._is_multilabel else torch.int64
-                ),
+                y=self._labels(table, "label").to(kind),
                 **roles,
                 classes=tuple(self._classes),
                 node_ids=known,
@@ -91,10 +86,6 @@ class StoredGraph:
 
     def read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
         """The scores of the data that the run was trained on, which was read again."""
-        with damage(self.folder.nodes):
-            return self._read_onto(graphs)
-
-    def _read_onto(self, graphs: Sequence[NodeData]) -> list[ScoredGraph]:
         check_scores(self.folder.edges)
         column = read_parquet(self.folder.edges, ["log_alpha"]).column("log_alpha")
         values = torch.from_numpy(column.to_numpy().astype(np.float32))

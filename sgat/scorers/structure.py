@@ -64,10 +64,9 @@ def _(row_ptr: Tensor, dst: Tensor, src: Tensor) -> tuple[Tensor, Tensor]:
 class StructureScorer(PairScorer):
     """Linear in the structure: log α_ij = u d_i + v d_j + w · f_ij + s_i + t_j.
 
-    d is the degree of a node and f_ij counts common neighbours, see `Structure`. What a
-    graph says of its edges is worked out at the first pass over it, in time about the
-    sum over edges of the smaller degree of their ends. Arguments are as of
-    `PairScorer`.
+    d is the degree of a node and f_ij counts common neighbours, see `Structure`; the
+    first pass over a graph works them out, in time about the sum over edges of the
+    smaller degree of their ends. Arguments are as of `PairScorer`.
     """
 
     def __init__(self, channels: int, *, init_gain: float = 1.0) -> None:

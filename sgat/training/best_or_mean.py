@@ -27,11 +27,8 @@ def best_or_mean(
     """The best model, or the mean of the best two or of all if that is clearly better.
 
     The loss of the mean must be lower by more than one standard error of the difference
-    over the validation nodes, and its score must not be lower.
-
-    Returns:
-        The model, the number of its members, why a mean was taken, and the means that
-        were tried.
+    over the validation nodes, and its score must not be lower. With the model come the
+    number of its members, why a mean was taken, and the means that were tried.
     """
     graphs = [data for data in results[0].graphs if bool(data.val.any())]
     y = torch.cat([data.y[data.val] for data in graphs])

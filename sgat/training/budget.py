@@ -29,10 +29,9 @@ MARGIN = 1e-3
 
 
 class EdgeBudget:
-    """State of the constraint on the share of open edges.
+    """State of the constraint on the share of open edges; nothing waits for the device.
 
-    The target falls from 1 to `keep` over `warmup` epochs. Nothing here waits for the
-    device.
+    The target falls from 1 to `keep` over `warmup` epochs.
     """
 
     def __init__(

@@ -35,11 +35,8 @@ def fit_temperature(logits: Tensor, y: Tensor) -> float:
 
     The loss shares ε = 1 / (n + 2) of every node among all classes (Platt, 1999), so
     that few nodes that are all right do not ask for certainty. It is convex in 1 / T. T
-    is 1 for fewer than `LEAST_NODES` nodes and where no other is better.
-
-    Args:
-        logits: Class scores, [n, C].
-        y: Classes, [n], or labels, [n, C].
+    is 1 for fewer than `LEAST_NODES` nodes and where no other is better. Logits are
+    [n, C], y classes, [n], or labels, [n, C].
     """
     if len(y) < LEAST_NODES:
         return 1.0

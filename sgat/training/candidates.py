@@ -35,10 +35,11 @@ DIFFUSION = {"readout": "diffusion"}
 BELIEFS = {"readout": "beliefs"}
 DEEP = {"readout": "deep", "activation": "relu", "attention_dropout": 0.0}
 LIGHT: dict[str, Any] = {"normalisation": "batch", "dropout": 0.2}
-FAR: dict[str, Any] = {**LIGHT, "layers": 8}
+ALONE: dict[str, Any] = {**BELIEFS, "layers": 0}
+ALL_EDGES = {**DEEP, "judged_edges": "all"}
+MANY: dict[str, Any] = {**ALL_EDGES, **LIGHT, "layers": 8}
 ROWS, STANDARD = {"scaling": "rows"}, {"scaling": "standard"}
 LOOSE = {"weight_decay": 0.0}
-ALL_EDGES = {"judged_edges": "all"}
 TABLE = (
     Variant("diffusion", DIFFUSION),
     Variant("near diffusion", {**DIFFUSION, "steps": 2}),
@@ -46,27 +47,17 @@ TABLE = (
     Variant("diffusion, revised", {**DIFFUSION, "scorer": "revised"}, {}, "judged"),
     Variant("attention", {"readout": "attention"}),
     Variant("beliefs", BELIEFS, {}, "classes"),
-    Variant("features alone", {**BELIEFS, "layers": 0}, {}, "classes judged"),
-    Variant(
-        "features alone, rows",
-        {**BELIEFS, "layers": 0, **ROWS},
-        {},
-        "classes judged rows",
-    ),
+    Variant("features alone", ALONE, {}, "classes judged"),
+    Variant("features alone, rows", {**ALONE, **ROWS}, {}, "classes judged rows"),
     Variant("layers", DEEP),
     Variant("layers, rows", {**DEEP, **ROWS}, {}, "rows"),
     Variant("layers, standard", {**DEEP, **STANDARD}),
     Variant("loose layers", {**DEEP, **LIGHT}, LOOSE),
     Variant("slow layers", {**DEEP, "dropout": 0.2}, {"lr": 0.003}),
-    Variant("layers, all edges", {**DEEP, **ALL_EDGES}, {}, "judged free"),
+    Variant("layers, all edges", ALL_EDGES, {}, "judged free"),
+    Variant("many layers, all edges", MANY, LOOSE, "judged free"),
     Variant(
-        "many layers, all edges", {**DEEP, **FAR, **ALL_EDGES}, LOOSE, "judged free"
-    ),
-    Variant(
-        "many layers, all edges, standard",
-        {**DEEP, **FAR, **ALL_EDGES, **STANDARD},
-        LOOSE,
-        "judged free",
+        "many layers, all edges, standard", {**MANY, **STANDARD}, LOOSE, "judged free"
     ),
 )
 """All that is tried; among equals the first is taken."""
@@ -98,10 +89,8 @@ def candidates(
             found.setdefault((dataclasses.replace(base, **changes), other), row.name)
     first = rule, train
     name = found.pop(first, str(rule.readout))
-    return [
-        Candidate(name, *first),
-        *(Candidate(n, *pair) for pair, n in found.items()),
-    ]
+    others = (Candidate(other, *pair) for pair, other in found.items())
+    return [Candidate(name, *first), *others]
 
 
 def _sum_to_1(x: Features) -> bool:

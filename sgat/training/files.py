@@ -15,7 +15,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from sgat.data.files.atomic import replacing, write_text
@@ -77,8 +82,6 @@ def read_json(path: Path, kind: Any = dict[str, Any]) -> Any:
 
 def write_parquet(path: Path, table: Any) -> None:
     """Write a table as a Parquet file, in full or not at all."""
-    import pyarrow.parquet as pq
-
     with replacing(path) as temporary:
         pq.write_table(arrow_table(table), temporary, compression="zstd")
 
@@ -86,9 +89,6 @@ def write_parquet(path: Path, table: Any) -> None:
 @contextlib.contextmanager
 def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
     """A `pyarrow.parquet.ParquetFile`; `options` are its arguments."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(path, **options) as file:
             rows = file.metadata.num_rows
@@ -101,8 +101,6 @@ def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
 @contextlib.contextmanager
 def damage(path: Path) -> Iterator[None]:
     """Name the file of a table that lacks a column, or has one of another type."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, KeyError, TypeError, OverflowError) as error:
@@ -111,9 +109,6 @@ def damage(path: Path) -> Iterator[None]:
 
 def check_scores(path: Path) -> None:
     """Refuse a table of edges whose scores are no numbers; loops have none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     with opened_parquet(path) as file, damage(path):
         if not pa.types.is_floating(file.schema_arrow.field("log_alpha").type):
             raise ValueError(f"{path}: `log_alpha` must be numbers; train it again.")
@@ -130,8 +125,6 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
 
 def arrow_table(table: Any) -> Any:
     """A table as Parquet holds it; a column of mixed types becomes strings."""
-    import pyarrow as pa
-
     if not isinstance(table, pd.DataFrame):
         return table
     columns = {}
@@ -156,8 +149,6 @@ def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> None:
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write tensors by name, with a JSON-able `state` in the file's header."""
-    from safetensors.torch import save
-
     on_cpu = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
     with replacing(path) as temporary:
         temporary.write_bytes(save(on_cpu, metadata={"state": json.dumps(state)}))
@@ -216,8 +207,6 @@ def load_state(path: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    from safetensors import SafetensorError, safe_open
-
     try:
         with safe_open(path, framework="pt") as file:
             state = json.loads((file.metadata() or {})["state"])

@@ -66,10 +66,9 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 @contextlib.contextmanager
 def locked(folder: Path, what: Path | None = None, wait: float = 0) -> Iterator[None]:
-    """Make a folder and hold it; an error if another process has it for so long.
+    """Make a folder and hold it; an error, which names `what`, if another process does.
 
-    A lock ends with its process, so that of a dead one is taken over. In the end the
-    folders that were made go again if they are empty. `what` is named in the error.
+    The lock of a dead process is taken over. Made folders that stay empty go again.
     """
     from filelock import FileLock, Timeout
 
@@ -152,9 +151,8 @@ def _empty(folder: Path) -> None:
 def replacing(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     """A temporary path that takes the place of `path` when the block succeeds.
 
-    After an error, which names `path`, an earlier file is as it was, and nothing else
-    is there. A link is followed: what it points to is replaced. So is a folder, of
-    which the block makes a new one.
+    After an error, which names `path`, an earlier file or folder is as it was, and
+    nothing else is there. A link is followed: what it points to is replaced.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir() and not is_folder:

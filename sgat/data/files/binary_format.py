@@ -1,10 +1,12 @@
 """Parquet and NPZ tables, opened without pickle and within bounds."""
 
+import contextlib
 import math
 import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +40,24 @@ def read_parquet(path: Path) -> Source:
         file.seek(-len(PARQUET), 2)
         if file.read() != PARQUET:
             raise ValueError(f"{path}: the Parquet file is cut short or damaged.")
+    with opened_parquet(path, memory_map=True) as file:
+        check_names(path, file.schema_arrow.names)
+        table = read_within_bounds(path, file)
+    return Source(table.replace_schema_metadata(None), str(path), "parquet")
+
+
+@contextlib.contextmanager
+def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
+    """A `pyarrow.parquet.ParquetFile`; a sentence names it if it is damaged."""
     try:
         # A path alone would also accept a folder of files and partition columns.
-        with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
-            names = file.schema_arrow.names
-            check_names(path, names)
-            table = read_within_bounds(path, file)
+        with pyarrow.parquet.ParquetFile(path, **options) as file:
+            yield file
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ValueError(
             f"{path}: the Parquet file is cut short or damaged ({reason})."
         ) from error
-    return Source(table.replace_schema_metadata(None), str(path), "parquet")
 
 
 def write_parquet(table: Any, path: Path) -> None:
@@ -66,10 +74,8 @@ def read_arrays(path: Path) -> dict[str, Any]:
             check_size(path, sum(info.file_size for info in infos), UNPACK)
             names = [info.filename.removesuffix(".npy") for info in infos]
             check_names(path, names)
-            return {
-                name: _read_array(path, archive, info)
-                for name, info in zip(names, infos, strict=True)
-            }
+            arrays = (_read_array(path, archive, info) for info in infos)
+            return dict(zip(names, arrays, strict=True))
     except DAMAGE as error:
         raise ValueError(f"{path}: the NPZ file is damaged ({error}).") from error
 
@@ -222,9 +228,8 @@ def _column(path: Path, name: str, array: Any, missing: Any) -> Any:
     if array.dtype.kind == "U" and array.nbytes:
         _check_nul(where, array.ravel())
     if array.ndim == 2:
-        return pa.FixedSizeListArray.from_arrays(
-            pa.array(array.ravel()), array.shape[1]
-        )
+        flat, width = pa.array(array.ravel()), array.shape[1]
+        return pa.FixedSizeListArray.from_arrays(flat, width)
     if missing is not None and (missing.dtype != bool or missing.shape != array.shape):
         raise ValueError(
             f"{path}, array {MISSING + name!r}: must be {len(array)} booleans, got"

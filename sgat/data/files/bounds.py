@@ -15,8 +15,6 @@ CELL = 8
 """Bytes that a cell takes at least: its text may be empty, its place is not."""
 NODE = 256
 """Bytes that a node takes of which the file says nothing."""
-MOST_COLUMNS = 100_000
-"""Each column takes about a millisecond and a kilobyte, whatever it holds."""
 
 
 def largest_size(path: Path) -> int:
@@ -33,14 +31,4 @@ def check_size(path: Path, size: int, cure: str) -> None:
         raise ValueError(
             f"{path}: {path.stat().st_size:,} bytes would become {size:,} in memory,"
             f" more than {LARGEST_RATIO} times as many; if it is meant so, {cure}."
-        )
-
-
-def check_width(path: Path, columns: int) -> None:
-    """Refuse a table of too many columns."""
-    if columns > MOST_COLUMNS:
-        raise ValueError(
-            f"{path}: {columns:,} columns are more than a table may have"
-            f" ({MOST_COLUMNS:,}); store them as one matrix in NPZ, or as one column of"
-            " vectors in Parquet."
         )

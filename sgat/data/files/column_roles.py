@@ -1,13 +1,10 @@
 """ColumnRole: what became of each column of the user's tables, to look at first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sgat.config import FileOptions
 from sgat.data.files.encoding import FeatureColumn
 from sgat.data.files.source import Source
 
@@ -24,38 +21,10 @@ class ColumnRole(NamedTuple):
     features: int = 0  # how many
 
 
-def edge_roles(
-    source: Source,
-    options: FileOptions,
-    weight: str | None,
-    for_gates: Sequence[FeatureColumn],
-) -> list[ColumnRole]:
-    """What became of the columns of an edge table, in its order."""
-    known = {options.src: "source", options.dst: "target", weight: "weight"}
-    return _roles(source, known, for_gates)
-
-
-def node_roles(
-    source: Source,
-    options: FileOptions,
-    features: Sequence[FeatureColumn],
-    left_out: dict[str, str],
-    num_classes: int,
-) -> list[ColumnRole]:
-    """What became of the columns of a node table, in its order."""
-    split = options.split_column or source.untaken("split", options.drop)
-    known = dict.fromkeys(options.labels, "label, 0 or 1") | left_out
-    known |= {options.id: "node id"}
-    if options.label is not None:
-        known[options.label] = f"label of {num_classes} classes"
-    if split is not None:
-        known[split] = "split"
-    return _roles(source, known, features)
-
-
-def _roles(
+def column_roles(
     source: Source, known: dict[Any, str], features: Sequence[FeatureColumn]
 ) -> list[ColumnRole]:
+    """What became of the columns of a table, in its order."""
     rest = "not used; stays in what is written"
     found = {name: (known.get(name, rest), 0) for name in source.table.column_names}
     found |= {each.name: (each.words, each.width) for each in features}

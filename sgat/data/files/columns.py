@@ -37,10 +37,9 @@ def is_number(kind: Any) -> bool:
 
 
 def decoded(column: Any) -> Any:
-    """The column with dictionary codes replaced by what they stand for.
+    """The column without dictionary codes, in a type that all functions of Arrow take.
 
-    Views of strings become strings, and numbers of 16 bits those of 32, which alone all
-    functions of Arrow take.
+    Views of strings become strings, and numbers of 16 bits those of 32.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -117,10 +116,8 @@ def typed_text(column: Any) -> Any:
     """
     if column.null_count == len(column):
         return column
-    for pattern, kind in (
-        (CANONICAL_INTEGER, pa.int64()),
-        (CANONICAL_DECIMAL, pa.float64()),
-    ):
+    kinds = {CANONICAL_INTEGER: pa.int64(), CANONICAL_DECIMAL: pa.float64()}
+    for pattern, kind in kinds.items():
         if first(pc.invert(pc.match_substring_regex(column, pattern))) < 0:
             try:
                 return column.cast(kind)
@@ -147,12 +144,11 @@ def flat_table(table: Any) -> Any:
             columns[name] = column
             continue
         for entry in range(column.type.list_size):
-            if f"{name}_{entry}" in taken:
-                raise ValueError(
-                    f"Column {name!r} cannot be spread over columns, since"
-                    f" {f'{name}_{entry}'!r} is taken."
-                )
-            columns[f"{name}_{entry}"] = pc.list_element(column, entry)
+            part = f"{name}_{entry}"
+            if part in taken:
+                what = f"Column {name!r} cannot be spread over columns, since"
+                raise ValueError(f"{what} {part!r} is taken.")
+            columns[part] = pc.list_element(column, entry)
     return pa.table(columns)
 
 

@@ -56,10 +56,9 @@ def read_csv(
 ) -> Source:
     """Read a text table; every column holds strings, and an empty cell is null.
 
-    A quoted empty cell is the empty string. A byte order mark is skipped, and so are
-    blank lines. The file may be compressed, as its last suffix says. A comma is the
-    decimal sign where `decimal` says so, or where another character stands between the
-    cells and numbers leave no doubt.
+    A quoted empty cell is the empty string. A byte order mark and blank lines are
+    skipped. The last suffix says how the file is compressed. A comma is the decimal
+    sign where `decimal` says so, or cells have no comma between and numbers no doubt.
     """
     has_odd_quotes = _check_text(path)
     header = read_header(path, format, delimiter)
@@ -68,25 +67,25 @@ def read_csv(
         for _ in _records(path, delimiter):
             pass
     check_names(path, header.names, ", line 1")
-    place = partial(_line, path, delimiter)
     names = frozenset(header.names)
+
+    def place(row: int) -> str:
+        return line_name((line for line, _ in _records(path, delimiter)), row + 1)
+
     if header.is_all:
         schema = pa.schema([(name, pa.string()) for name in header.names])
         return Source(schema.empty_table(), str(path), format, names, decimal, place)
+    read = pyarrow.csv.ReadOptions(block_size=BLOCK_SIZE)
+    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    convert = pyarrow.csv.ConvertOptions(
+        column_types={name: pa.string() for name in header.names},
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        null_values=[""],
+    )
     try:
-        table = pyarrow.csv.read_csv(
-            pa.input_stream(str(path), compression=compression_of(path)),
-            read_options=pyarrow.csv.ReadOptions(block_size=BLOCK_SIZE),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={name: pa.string() for name in header.names},
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                null_values=[""],
-            ),
-        )
+        stream = pa.input_stream(str(path), compression=compression_of(path))
+        table = pyarrow.csv.read_csv(stream, read, parse, convert)
     except pa.ArrowException as error:
         _check_cells(path, delimiter, len(header.names))
         reason = str(error).splitlines()[0]
@@ -99,8 +98,8 @@ def read_csv(
 def read_header(path: Path, format: str, delimiter: str | None = None) -> HeaderLine:
     """The column names, and the character between them.
 
-    Without `delimiter`, and where the character of the format separates no columns, one
-    of `OTHER_DELIMITERS` that does is taken, and a log message says so.
+    Where none is given and that of the format separates no columns, one of
+    `OTHER_DELIMITERS` that does is taken, and a log message says so.
     """
     usual = delimiter or DELIMITERS[format]
     for other in (usual, *("" if delimiter else OTHER_DELIMITERS.replace(usual, ""))):
@@ -139,10 +138,9 @@ def write_csv(
                 )
         columns.append(column)
     options = pyarrow.csv.WriteOptions(delimiter=DELIMITERS[format])
+    plain = pa.table(columns, names=table.column_names)
     with pa.output_stream(str(path), compression=compression) as file:
-        pyarrow.csv.write_csv(
-            pa.table(columns, names=table.column_names), file, options
-        )
+        pyarrow.csv.write_csv(plain, file, options)
 
 
 def opened(path: Path) -> BinaryIO:
@@ -200,11 +198,8 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         except UnicodeDecodeError as error:
             raise _encoding_fault(path) from error
         except csv.Error as error:
-            reason = (
-                "a quote is opened and never closed"
-                if "end of data" in str(error)
-                else str(error)
-            )
+            is_open = "end of data" in str(error)
+            reason = "a quote is opened and never closed" if is_open else str(error)
             raise ValueError(f"{path}, line {line}: {reason}.") from error
 
 
@@ -228,7 +223,3 @@ def _check_cells(path: Path, delimiter: str, width: int) -> None:
                 f"{path}, line {line}: {len(cells)} cells where the header has"
                 f" {width}, beginning with {cells[0]!r}."
             )
-
-
-def _line(path: Path, delimiter: str, row: int) -> str:
-    return line_name((line for line, _ in _records(path, delimiter)), row + 1)

@@ -44,15 +44,11 @@ def prediction_table(data: NodeData, probability: Tensor) -> Any:
     With classes, `prediction` and `label` hold the user's class names and
     `probability_NAME` the probability of each class. With several labels, each has its
     own columns `prediction_NAME` (probability above one half), `label_NAME` and
-    `probability_NAME`. An unlabelled node has no `label`; one without a role no
-    `split`.
+    `probability_NAME`. Label and split are null where a node has none.
     """
-    shape = (data.num_nodes, data.num_classes)
-    if tuple(probability.shape) != shape:
-        raise ValueError(
-            f"`probability` must have shape {list(shape)},"
-            f" got {list(probability.shape)}."
-        )
+    shape, got = [data.num_nodes, data.num_classes], list(probability.shape)
+    if got != shape:
+        raise ValueError(f"`probability` must have shape {shape}, got {got}.")
     probability, y = probability.detach().cpu(), data.y.cpu()
     columns: dict[str, Any] = {"id": pa.array(data.ids)}
     if data.is_multilabel:

@@ -1,7 +1,5 @@
 """Dates and times as numbers: days since 1970, and the place in year, week and day."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,8 @@ Days = np.ndarray[Any, np.dtype[np.float64]]
 
 PERIODS = {"year": 365.2425, "week": 7.0, "day": 1.0}
 """Length of each period in days."""
-YEAR_LAST = r"^(?P<a>[0-9]{1,2})(?P<sign>[-/.])(?P<b>[0-9]{1,2})[-/.]([0-9]{4})"
+# Arrow wants every group to have a name.
+YEAR_LAST = r"^(?P<a>[0-9]{1,2})(?P<sign>[-/.])(?P<b>[0-9]{1,2})[-/.](?P<year>[0-9]{4})"
 ORDERS = {"day first": r"\4-\3-\1", "month first": r"\4-\1-\3"}
 """The parts of `YEAR_LAST` with the year first."""
 AS_ISO = (
@@ -36,16 +35,14 @@ def date_order(source: Source, name: str) -> str:
     if not is_string(column.type):
         return ""
     text = words(column)
-    parts = pc.extract_regex(text, YEAR_LAST.replace("([0-9]{4})", "(?P<c>[0-9]{4})"))
+    parts = pc.extract_regex(text, YEAR_LAST)
     if parts.null_count == len(parts):
         return ""
-    most = [
-        pc.max(pc.cast(pc.struct_field(parts, part), pa.int64())).as_py()
-        for part in ("a", "b")
-    ]
-    if most[0] > 12 or pc.any(pc.equal(pc.struct_field(parts, "sign"), ".")).as_py():
+    a, b, sign = (pc.struct_field(parts, name) for name in ("a", "b", "sign"))
+    first, second = (pc.max(pc.cast(part, pa.int64())).as_py() for part in (a, b))
+    if first > 12 or pc.any(pc.equal(sign, ".")).as_py():
         return "day first"
-    if most[1] > 12:
+    if second > 12:
         return "month first"
     problem = "{} may begin with the day or with the month; write 2024-01-31, or leave"
     problem += " the column out with `drop`."
@@ -81,11 +78,8 @@ def _parsed(source: Source, name: str, text: Any, order: str) -> Any:
     import pandas as pd
 
     iso = text
-    if order:
-        pattern = YEAR_LAST.replace("?P<a>", "").replace("?P<b>", "")
-        pattern = pattern.replace("?P<sign>", "")
-        iso = pc.replace_substring_regex(iso, pattern, ORDERS[order])
-    for pattern, replacement in AS_ISO:
+    year_first = ((YEAR_LAST, ORDERS[order]),) if order else ()
+    for pattern, replacement in (*year_first, *AS_ISO):
         iso = pc.replace_substring_regex(iso, pattern, replacement)
     found = pd.to_datetime(iso.to_pandas(), format="ISO8601", utc=True, errors="coerce")
     moment = pa.chunked_array([pa.array(found.dt.as_unit("us"))])

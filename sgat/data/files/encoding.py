@@ -1,17 +1,17 @@
 """Encoding: how columns become features, so that other files can be read the same."""
 
-from __future__ import annotations
-
 import dataclasses
+import functools
 import json
 import logging
 import re
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy.sparse
 import torch
 
 from sgat.config import FileOptions
@@ -77,9 +77,8 @@ class FeatureColumn:
     def __post_init__(self) -> None:
         """Refuse numbers that do not go together, as a file may have them."""
         _check_alike(self.categories)
-        sizes = {
-            len(part) for part in (self.shift, self.scale, self.fill or self.shift)
-        }
+        parts = self.shift, self.scale, self.fill or self.shift
+        sizes = set(map(len, parts))
         if self.kind != "category" and len(sizes) > 1:
             raise ValueError(f"shift, scale and fill of {self.name!r} differ in length")
 
@@ -122,7 +121,7 @@ class Encoding:
         return json.dumps(found, ensure_ascii=False, default=str)
 
     @classmethod
-    def from_json(cls, text: str) -> Encoding:
+    def from_json(cls, text: str) -> Self:
         """The encoding that `to_json` wrote."""
         return msgspec.convert(json.loads(text), cls)
 
@@ -131,17 +130,10 @@ def encode(
     source: Source, columns: tuple[FeatureColumn, ...], *, ignore_unknown: bool = False
 ) -> Features:
     """The features of each row, [N, K]: sparse if wide and mostly zero."""
-    import scipy.sparse
-
     size, width = len(source.table), sum(column.width for column in columns)
-    blocks: list[Any] = [
-        _one_hot(source, column, ignore_unknown)
-        if column.kind == "category"
-        else _hashed(source, column)
-        if column.kind == "text"
-        else _scaled(source, column)
-        for column in columns
-    ]
+    one_hot = functools.partial(_one_hot, ignore_unknown=ignore_unknown)
+    ways: dict[str, Any] = {"category": one_hot, "text": _hashed}
+    blocks = [ways.get(each.kind, _scaled)(source, each) for each in columns]
     filled = sum(
         block.nnz if scipy.sparse.issparse(block) else np.count_nonzero(block)
         for block in blocks
@@ -194,11 +186,8 @@ def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn
         if holds_dates(decoded(column)):
             return _fit_date(source, name, options)
     if pa.types.is_nested(kind):
-        raise source.fault(
-            f"{kind} cannot be a feature; convert the column to numbers, or leave it"
-            " out with `drop`.",
-            name,
-        )
+        advice = "convert the column to numbers, or leave it out with `drop`."
+        raise source.fault(f"{kind} cannot be a feature; {advice}", name)
     values = pc.unique(_categories(column))
     values = values.take(pc.sort_indices(values)).drop_null()
     is_chosen = name in options.categorical or pa.types.is_dictionary(column.type)
@@ -214,13 +203,10 @@ def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn
             *(source.name, name, found, advice),
         )
         return f"left out: {found}"
-    if len(values) > options.max_categories:
-        raise source.fault(
-            f"{len(values)} different values are more than `max_categories`"
-            f" ({options.max_categories}); raise it, read the column as `text`, or"
-            " leave it out with `drop`.",
-            name,
-        )
+    if len(values) > (most := options.max_categories):
+        found = f"{len(values)} different values are more than `max_categories`"
+        advice = "raise it, read the column as `text`, or leave it out with `drop`."
+        raise source.fault(f"{found} ({most}); {advice}", name)
     if len(values) == 1 < rows:
         logger.warning(CONSTANT, source.name, name, values[0].as_py())
     fill = None if options.fill_missing is None else (0.0,)
@@ -261,9 +247,8 @@ def _fit_numbers(
         with np.errstate(over="ignore", invalid="ignore"):
             shift, scale = finite.mean(axis=0), finite.std(axis=0)
         scale[scale == 0] = 1
-    return FeatureColumn(
-        name, kind, (), tuple(shift.tolist()), tuple(scale.tolist()), fill
-    )
+    scaling = tuple(shift.tolist()), tuple(scale.tolist())
+    return FeatureColumn(name, kind, (), *scaling, fill)
 
 
 def _warn_of_numbers(source: Source, name: str, value: Any) -> None:
@@ -307,16 +292,15 @@ def _numeric(source: Source, name: str, kind: str) -> np.ndarray[Any, Any]:
 
 def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
     """Numbers, or dates, without a gap, [N, width]."""
-    source.column(column.name, "features")
-    if column.kind == "date":
-        values = days(source, column.name, column.order)[:, None]
+    name, is_date = column.name, column.kind == "date"
+    source.column(name, "features")
+    if is_date:
+        values = days(source, name, column.order)[:, None]
     else:
-        values = _numeric(source, column.name, column.kind)
+        values = _numeric(source, name, column.kind)
     if values.shape[1] != len(column.shift):
-        raise source.fault(
-            f"must be {column.width} numbers, got {values.shape[1]}.", column.name
-        )
-    is_date = column.kind == "date"
+        problem = f"must be {column.width} numbers, got {values.shape[1]}."
+        raise source.fault(problem, name)
     if column.fill is not None and not is_date:
         values = np.where(np.isnan(values), np.array(column.fill), values)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -331,11 +315,9 @@ def _scaled(source: Source, column: FeatureColumn) -> np.ndarray[Any, Any]:
         if np.isfinite(value):
             problem = f"must be at most {LARGEST_FEATURE:g} in size, got {value}; "
             problem += "`standardise` scales columns, or divide this one."
-        raise source.fault(NEEDED if np.isnan(value) else problem, column.name, row)
+        raise source.fault(NEEDED if np.isnan(value) else problem, name, row)
     if is_date:
-        scaled = np.hstack(
-            [scaled, *(t[:, None] for t in turns(values[:, 0], column.categories))]
-        )
+        scaled = np.column_stack([scaled, *turns(values[:, 0], column.categories)])
     return np.asarray(np.nan_to_num(scaled), dtype=np.float32)
 
 
@@ -360,8 +342,6 @@ def _categories(column: Any) -> Any:
 
 
 def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any:
-    import scipy.sparse
-
     values = _categories(source.column(column.name, "features"))
     if column.fill is None:
         source.refuse(pc.is_null(values), column.name, NEEDED)
@@ -372,12 +352,9 @@ def _one_hot(source: Source, column: FeatureColumn, ignore_unknown: bool) -> Any
     unknown = pc.and_(pc.is_null(found), pc.is_valid(values))
     row = first(unknown)
     if row >= 0 and not ignore_unknown:
-        raise source.fault(
-            f"{values[row].as_py()!r} is not among the {len(known)} categories of the"
-            " encoding; `unknown_category` can make it zeros.",
-            column.name,
-            row,
-        )
+        problem = f"{values[row].as_py()!r} is not among the {len(known)} categories"
+        problem += " of the encoding; `unknown_category` can make it zeros."
+        raise source.fault(problem, column.name, row)
     code = np.asarray(pc.fill_null(found, -1).to_numpy())
     present = np.flatnonzero(code >= 0)
     return scipy.sparse.csr_array(

@@ -27,10 +27,9 @@ def with_columns(
 ) -> Any:
     """The rows of the edge table, in their order, with one more column per value, [E].
 
-    Rows that were merged into one edge all get its value. Where a row stands for both
-    directions it gets the larger value of the two. Columns of the input that have the
-    name of a new one are replaced. None gives a column of nulls. `loops` has the value
-    at a self-loop: one number, or one per node, [N]; without it the value is null.
+    Rows of one edge all get its value, and a row that stands for both directions the
+    larger of the two. None gives nulls. A new column replaces one of its name. `loops`
+    has the value at a self-loop: a number, or one per node, [N]; else it is null.
     """
     edge = _input_edge(graph)
     is_loop = edge < 0
@@ -71,21 +70,20 @@ def pruned_table(
     stays = _per_row(graph, "kept", kept, edge).astype(bool)
     weight = _per_row(graph, "factor", factor, edge).astype(np.float64)
     weight[edge < 0], stays[edge < 0] = 1, True
-    table = graph.edges
+    table, name = graph.edges, graph.weight or "weight"
     if graph.weight is not None:
-        weight = weight * table.column(graph.weight).cast(pa.float64()).to_numpy()
-    name = graph.weight or "weight"
-    if graph.weight is None and name in table.column_names:
-        if columns is None or name in columns:
-            raise ValueError(
-                f"{graph.edges_path or 'edges'}: the column {name!r} is not read as the"
-                " weight, but would be overwritten by it; leave it out with `columns`."
-            )
-        table = table.drop_columns([name])
-    if name in table.column_names:
+        weight = weight * table.column(name).cast(pa.float64()).to_numpy()
         place = table.column_names.index(name)
         table = table.set_column(place, name, pa.array(weight))
     else:
+        if name in table.column_names:
+            if columns is None or name in columns:
+                raise ValueError(
+                    f"{graph.edges_path or 'edges'}: the column {name!r} is not read as"
+                    " the weight, but would be overwritten by it; leave it out with"
+                    " `columns`."
+                )
+            table = table.drop_columns([name])
         table = table.append_column(name, pa.array(weight))
     if columns is not None:
         table = _selected(graph, table, name, columns)
@@ -104,8 +102,7 @@ def write_pruned(
 ) -> None:
     """Write the smaller graph: the rows of `pruned_table`, as `write_graph` does it.
 
-    Arguments and errors are those of the two. A path without a suffix is written in the
-    format of the input, unless `format` says another.
+    A path without a suffix is written in the format of the input, unless one is given.
     """
     if format is None and not Path(path).suffix:
         format = graph.edges_format

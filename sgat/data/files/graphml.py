@@ -6,8 +6,6 @@ million weighted edges (77 MiB) in 20 s and 1.4 GiB, this reader in 5.4 s and 0.
 (CPU time, one core).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import mmap
 from pathlib import Path
@@ -39,51 +37,6 @@ class _Key:
     type: str
     kinds: tuple[str, ...]
     default: Any = None
-
-
-def read_graphml(
-    path: Path, *, src: str, dst: str, id: str
-) -> tuple[Source, Source, bool]:
-    """Read the edges, the nodes, and whether the file calls its edges undirected.
-
-    Attributes become columns. Refused are a DTD (entities are never resolved), nested
-    graphs, hyperedges, edges of both kinds, and values not of their declared type.
-    """
-    reader = _Reader(path)
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        reader.parse(content)
-    edges, nodes = _table(reader, "edge", (src, dst)), _table(reader, "node", (id,))
-    return edges, nodes, reader.is_undirected
-
-
-def _table(reader: _Reader, kind: str, names: tuple[str, ...]) -> Source:
-    ends = zip(names, reader.ends[kind], strict=True)
-    columns = {name: pa.array(values, pa.string()) for name, values in ends}
-    lines, size = reader.lines[kind], 0
-    for key in reader.keys.values():
-        if kind not in key.kinds:
-            continue
-        if key.name in columns:
-            raise ValueError(
-                f"{reader.path}: the {kind} attribute {key.name!r} has the name of"
-                " another column; choose other column names."
-            )
-        size += len(lines) * (CELL + len(str(key.default or "")))
-        check_size(reader.path, size, "give values in place of defaults")
-        values = [key.default] * len(lines)
-        for row, value in reader.values[kind].get(key.id, {}).items():
-            values[row] = value
-        columns[key.name] = pa.array(values, TYPES[key.type])
-    return Source(
-        pa.table(columns),
-        str(reader.path),
-        "graphml",
-        text_columns=frozenset(names),
-        locate=lambda row: f"line {lines[row]}",
-    )
 
 
 class _Reader:
@@ -226,3 +179,48 @@ class _Reader:
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             self.fault(f"attribute {key.name!r} must fit in 64 bits, got {text!r}.")
         return value
+
+
+def _table(reader: _Reader, kind: str, names: tuple[str, ...]) -> Source:
+    ends = zip(names, reader.ends[kind], strict=True)
+    columns = {name: pa.array(values, pa.string()) for name, values in ends}
+    lines, size = reader.lines[kind], 0
+    for key in reader.keys.values():
+        if kind not in key.kinds:
+            continue
+        if key.name in columns:
+            raise ValueError(
+                f"{reader.path}: the {kind} attribute {key.name!r} has the name of"
+                " another column; choose other column names."
+            )
+        size += len(lines) * (CELL + len(str(key.default or "")))
+        check_size(reader.path, size, "give values in place of defaults")
+        values = [key.default] * len(lines)
+        for row, value in reader.values[kind].get(key.id, {}).items():
+            values[row] = value
+        columns[key.name] = pa.array(values, TYPES[key.type])
+    return Source(
+        pa.table(columns),
+        str(reader.path),
+        "graphml",
+        text_columns=frozenset(names),
+        locate=lambda row: f"line {lines[row]}",
+    )
+
+
+def read_graphml(
+    path: Path, *, src: str, dst: str, id: str
+) -> tuple[Source, Source, bool]:
+    """Read the edges, the nodes, and whether the file calls its edges undirected.
+
+    Attributes become columns. Refused are a DTD (entities are never resolved), nested
+    graphs, hyperedges, edges of both kinds, and values not of their declared type.
+    """
+    reader = _Reader(path)
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        reader.parse(content)
+    edges, nodes = _table(reader, "edge", (src, dst)), _table(reader, "node", (id,))
+    return edges, nodes, reader.is_undirected

@@ -40,17 +40,11 @@ def common_ids(places: list[Place]) -> list[Any]:
         bad = [_first_no_integer(column) for column in columns]
         for (source, name), column, row in zip(places, columns, bad, strict=True):
             if row >= 0 and integers is not None:
-                raise source.fault(
-                    f"must be an integer like the ids of {integers[0].name}, got"
-                    f" {column[row].as_py()!r}.",
-                    name,
-                    row,
-                )
+                problem = f"must be an integer like the ids of {integers[0].name}, got"
+                raise source.fault(f"{problem} {column[row].as_py()!r}.", name, row)
         if max(bad, default=-1) < 0:
-            try:
+            with contextlib.suppress(pa.ArrowInvalid):
                 return [column.cast(pa.int64()) for column in columns]
-            except pa.ArrowInvalid:
-                pass
     return [column.cast(pa.string()) for column in columns]
 
 

@@ -9,7 +9,6 @@ entries, as this reader does.
 import dataclasses
 import json
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,7 +48,10 @@ def read_matrix_market(
     with path.open("rb") as file:
         head = _read_head(path, file)
         entries = _read_entries(path, file, head)
-    where = partial(_line, path, head.num_lines)
+
+    def where(row: int) -> str:
+        return line_name((line for line, _ in _entry_lines(path, head)), row)
+
     for end in ("row", "column"):
         bad = (entries[end] < 1) | (entries[end] > head.num_nodes)
         if bad.any():
@@ -209,7 +211,7 @@ def _read_entries(path: Path, file: IO[bytes], head: _Head) -> Any:
 
 
 def _entry_fault(path: Path, head: _Head, width: int, error: Exception) -> ValueError:
-    for number, line in _entry_lines(path, head.num_lines):
+    for number, line in _entry_lines(path, head):
         words = line.split("%")[0].split()
         try:
             ends = [int(word) for word in words[:2]]
@@ -224,12 +226,8 @@ def _entry_fault(path: Path, head: _Head, width: int, error: Exception) -> Value
     return ValueError(f"{path}: the entries cannot be read ({error}).")
 
 
-def _entry_lines(path: Path, num_lines: int) -> Any:
+def _entry_lines(path: Path, head: _Head) -> Any:
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
-            if number > num_lines and line.split("%")[0].strip():
+            if number > head.num_lines and line.split("%")[0].strip():
                 yield number, line
-
-
-def _line(path: Path, num_lines: int, row: int) -> str:
-    return line_name((line for line, _ in _entry_lines(path, num_lines)), row)

@@ -40,7 +40,7 @@ class NodeColumns:
     classes: tuple[Any, ...]
     roles: dict[str, Tensor]  # [N] each
     features: tuple[FeatureColumn, ...]
-    left_out: dict[str, str]  # why, by column
+    others: dict[str, str]  # what became of columns that are no features
 
 
 def read_nodes(
@@ -59,22 +59,19 @@ def read_nodes(
         source.column(name, "a label (`labels`)")
     if options.label is not None:
         source.column(options.label, "the label (`label`)")
-    left_out: dict[str, str] = {}
+    others = dict.fromkeys(options.labels, "label, 0 or 1")
     if encoding is None:
         names = _feature_names(source, options, split)
         found = {name: fit_column(source, name, options) for name in names}
-        left_out = {name: why for name, why in found.items() if isinstance(why, str)}
-        features = tuple(
-            each for each in found.values() if isinstance(each, FeatureColumn)
-        )
+        others |= {name: why for name, why in found.items() if isinstance(why, str)}
+        fitted = (each for each in found.values() if isinstance(each, FeatureColumn))
+        features, given = tuple(fitted), None
     else:
-        features = encoding.features
-    x = (
-        encode(source, features, ignore_unknown=options.unknown_category == "zero")
-        if features
-        else SparseFeatures.identity(size)
-    )
-    given = None if encoding is None else encoding.classes
+        features, given = encoding.features, encoding.classes
+    x: Features = SparseFeatures.identity(size)
+    if features:
+        zeros = options.unknown_category == "zero"
+        x = encode(source, features, ignore_unknown=zeros)
     if options.labels:
         y, classes = _labels(source, options.labels), tuple(options.labels)
     elif options.label is not None:
@@ -82,13 +79,15 @@ def read_nodes(
     else:
         y, classes = torch.full((size,), -1), given or ()
     roles = read_roles(source, split)
+    others |= {options.id: "node id"} | ({} if split is None else {split: "split"})
     if options.label is not None:
+        others[options.label] = f"label of {len(classes)} classes"
         for role, mask in roles.items():
             problem = f"the label is missing, but the split is {role!r}."
             source.refuse((mask & (y < 0)).numpy(), options.label, problem)
-    if encoding is None and options.label is not None and isinstance(x, Tensor):
-        _warn_of_labels(source, features, x, y, options.label)
-    return NodeColumns(x, y, classes, roles, features, left_out)
+        if encoding is None and isinstance(x, Tensor):
+            _warn_of_labels(source, features, x, y, options.label)
+    return NodeColumns(x, y, classes, roles, features, others)
 
 
 def _warn_of_labels(
@@ -161,11 +160,9 @@ def _classes(
             raise source.fault(f"must hold at least 2 classes, {got}", name)
         labelled = len(column) - column.null_count
         if are_numbers(len(values), labelled):
-            raise source.fault(
-                f"must hold classes, got {len(values):,} different values in"
-                f" {labelled:,} rows; name another column as `label`.",
-                name,
-            )
+            got = f"{len(values):,} different values in {labelled:,} rows"
+            advice = "name another column as `label`."
+            raise source.fault(f"must hold classes, got {got}; {advice}", name)
         classes = tuple(values.to_pylist())
     else:
         column, classes = column.cast(pa.string()), given
@@ -173,12 +170,9 @@ def _classes(
     found = pc.index_in(column, value_set=values)
     row = first(pc.and_(pc.is_null(found), pc.is_valid(column)))
     if row >= 0:
-        raise source.fault(
-            f"{column[row].as_py()!r} is not among the classes of the encoding,"
-            f" {', '.join(map(str, classes[:10]))}.",
-            name,
-            row,
-        )
+        problem = f"{column[row].as_py()!r} is not among the classes of the encoding,"
+        problem += f" {', '.join(map(str, classes[:10]))}."
+        raise source.fault(problem, name, row)
     code = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
     return torch.from_numpy(code.copy()), classes
 

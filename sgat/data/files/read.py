@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sgat.config import FileOptions
 from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
-from sgat.data.files.column_roles import ColumnRole, edge_roles, node_roles
+from sgat.data.files.column_roles import ColumnRole, column_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv
 from sgat.data.files.data_tables import edge_table
@@ -169,28 +169,30 @@ def _build(
     ends, ids = read_ids(edges, nodes, options)
     wanted = options.edge_columns if encoding is None else encoding.edges
     for_gates, attr = edge_numbers(edges, wanted, options)
-    roles = edge_roles(edges, options, _weight_column(edges, options), for_gates)
     undirected = undirected or options.undirected
-    weight, value = _weight_column(edges, options), None
+    weight = _weight_column(edges, options)
+    known_edges = {options.src: "source", options.dst: "target", weight: "weight"}
+    roles = column_roles(edges, known_edges, for_gates)
+    value = None if weight is None else _edge_weight(edges, weight)
     known = {options.src: ends[0], options.dst: ends[1]}
-    if weight is not None:
-        value = _edge_weight(edges, weight)
     if weight in edges.text_columns:
         typed = typed_text(edges.table.column(weight))
-        known[weight] = (
-            pa.array(numbers(edges, weight)) if is_string(typed.type) else typed
-        )
+        is_text = is_string(typed.type)
+        known[weight] = pa.array(numbers(edges, weight)) if is_text else typed
     index = torch.empty(2, len(edges.table), dtype=torch.long)
     for place, name in enumerate((options.src, options.dst)):
-        listed = (edges if nodes is None else nodes).name
-        index[place] = _node_numbers(edges, name, ends[place], ids, listed)
+        number = positions(ends[place], ids)
+        if len(number) and number.min() < 0:
+            row, listed = int((number < 0).argmax()), nodes or edges
+            problem = f"{ends[place][row].as_py()!r} is not an id of {listed.name}."
+            raise edges.fault(problem, name, row)
+        index[place] = torch.from_numpy(number)
     if nodes is None:
         plain = Source(pa.table({"id": ids}), edges.name, edges.format)
         columns = read_nodes(plain, FileOptions(), None)
     else:
         columns = read_nodes(nodes, options, encoding)
-        became = columns.features, columns.left_out, len(columns.classes)
-        roles += node_roles(nodes, options, *became)
+        roles += column_roles(nodes, columns.others, columns.features)
     data = NodeData(
         Graph.from_edges(index, len(ids), value, attr, make_undirected=undirected),
         columns.x,
@@ -236,22 +238,12 @@ def read_ids(
     return ends, ids.combine_chunks()
 
 
-def _node_numbers(source: Source, name: str, column: Any, ids: Any, of: str) -> Tensor:
-    """The node at one end of each row, [M]; `of` is the file that lists the ids."""
-    number = positions(column, ids)
-    if len(number) and number.min() < 0:
-        row = int((number < 0).argmax())
-        raise source.fault(f"{column[row].as_py()!r} is not an id of {of}.", name, row)
-    return torch.from_numpy(number)
-
-
 def _weight_column(source: Source, options: FileOptions) -> str | None:
     """Name of the column with the weights, None if all are 1."""
     if options.weight is not None:
         source.column(options.weight, "the weight (`weight`)")
         return options.weight
-    taken = (options.src, options.dst, *options.drop)
-    return source.untaken("weight", taken)
+    return source.untaken("weight", (options.src, options.dst, *options.drop))
 
 
 def _edge_weight(source: Source, name: str) -> Tensor:

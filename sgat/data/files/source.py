@@ -15,8 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sgat.data.files.bounds import check_width
-
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -33,6 +31,8 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
 """The formats of a single table."""
 MOST_LISTED = 20
+MOST_COLUMNS = 100_000
+"""Each column takes about a millisecond and a kilobyte, whatever it holds."""
 
 
 def suffix_of(path: str | Path) -> str:
@@ -158,7 +158,12 @@ def check_magic(path: Path, magic: bytes, what: str) -> None:
 
 def check_names(path: Path, names: list[str], place: str = "") -> None:
     """Refuse too many columns, and some of one name; `place` says where they stand."""
-    check_width(path, len(names))
+    if len(names) > MOST_COLUMNS:
+        raise ValueError(
+            f"{path}: {len(names):,} columns are more than a table may have"
+            f" ({MOST_COLUMNS:,}); store them as one matrix in NPZ, or as one column of"
+            " vectors in Parquet."
+        )
     name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
     if times > 1:
         raise ValueError(f"{path}{place}: column {name!r} occurs more than once.")

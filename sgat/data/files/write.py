@@ -30,11 +30,7 @@ logger = logging.getLogger(__name__)
 def write_table(table: Any, path: str | Path, format: str | None = None) -> None:
     """Write a `pyarrow.Table` as CSV, TSV, Parquet or NPZ, by its suffix or `format`.
 
-    Text ending in .gz or .zst is compressed.
-
-    Raises:
-        ValueError: If the format is not one of these or cannot hold a column.
-        OSError: If the file cannot be written; it names the file.
+    Text ending in .gz or .zst is compressed. An error names the file.
     """
     path = Path(path)
     chosen = format_of(path, format, TABLE_FORMATS)
@@ -53,20 +49,10 @@ def write_graph(
     """Write the tables of a graph in another format, with their ids, order, columns.
 
     GraphML and GEXF hold both tables in one file. Matrix Market holds ids and weights.
-    In the other formats the edge file holds the edges alone, and the node table goes to
-    `nodes`.
-
-    Args:
-        graph: The graph.
-        path: The edge file.
-        nodes: The node file, in the format of its suffix; None writes none.
-        format: Format of the edge file; None goes by its suffix.
-        edges: Rows to write instead of `graph.edges`, with the same id columns.
-
-    Raises:
-        ValueError: If the format cannot hold a column, or attributes that stand in the
-            edge file alone would be lost; nothing is written then.
-        OSError: If a file cannot be written; it names the file.
+    In the other formats the edge file at `path` holds the edges alone, and the node
+    table goes to `nodes`. Formats go by the suffixes; `format` is that of the edge
+    file. `edges` are rows to write instead of those of the graph. Nothing is written
+    where a format cannot hold a column, or attributes would be lost.
     """
     path = Path(path)
     chosen = format_of(path, format, GRAPH_FORMATS)

@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from sgat.data.files.atomic import replacing
+from sgat.data.files.data_tables import edge_table, node_table
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic.pairs import (
     PairSpace,
@@ -70,13 +73,6 @@ def inject(
             adds single directed edges.
         hubs: For `kind="hub"`, how many nodes of the highest degree (in and out, the
             smaller number first among equals) are hubs; None for 5 % of the nodes.
-
-    Returns:
-        The new data, and which of its edges are new.
-
-    Raises:
-        ValueError: If an argument is out of range, if cross-class edges are asked of
-            multi-label data, or if the graph has no room for that many new edges.
     """
     _check(data, kind, rate, hubs)
     graph = data.graph
@@ -117,11 +113,6 @@ def write_injected(
     and with all their columns, and the new rows last. The folder must be new or empty;
     the files written are returned.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from sgat.data.files.data_tables import edge_table, node_table
-
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(
@@ -151,8 +142,6 @@ def write_injected(
 
 def _as_rows(new: Any, injected: Injected, files: FileGraph) -> Any:
     """The new edges as rows of the user's table; a pair is one row if it is there."""
-    import pyarrow as pa
-
     if files.undirected:
         graph, added = injected.data.graph, injected.added
         new = new.filter(pa.array((graph.src < graph.dst)[added].numpy()))

@@ -60,10 +60,7 @@ def draw_distinct(
             new = new[~contains(taken, new)]
         new_share = max(len(new) / size, 1 / 64)
         if len(new) > missing:
-            order = torch.randperm(
-                len(new), generator=generator, device=generator.device
-            )
-            new = new[order[:missing]]
+            new = _some(new, missing, generator)
         found = torch.cat([found, new]).sort().values
     return found
 
@@ -143,12 +140,9 @@ def sample_pairs(
             dst, src = torch.minimum(dst, src), torch.maximum(dst, src)
         return dst * num_nodes + src
 
-    def draw(size_of_draw: int) -> Tensor:
-        return keys(
-            torch.randint(
-                size, (size_of_draw,), generator=generator, device=generator.device
-            )
-        )
+    def draw(number: int) -> Tensor:
+        device = generator.device
+        return keys(torch.randint(size, (number,), generator=generator, device=device))
 
     num_taken = 0 if taken is None else len(taken)
     if size > 4 * (count + num_taken):
@@ -158,6 +152,9 @@ def sample_pairs(
         listed = listed[~contains(taken, listed)]
     if len(listed) < count:
         return None
-    order = torch.randperm(len(listed), generator=generator, device=generator.device)
-    chosen: Tensor = listed[order[:count]]
-    return chosen.sort().values
+    return _some(listed, count, generator).sort().values
+
+
+def _some(key: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    order = torch.randperm(len(key), generator=generator, device=generator.device)
+    return key[order[:count]]

@@ -1,7 +1,5 @@
 """Stories: small tables as people have them, with wrong edges that are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

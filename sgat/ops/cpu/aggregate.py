@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -17,7 +15,7 @@ from sgat.ops.cpu.lanes import (
     split_key,
     uniform,
 )
-from sgat.ops.cpu.pieces import add_rows, array, longest_piece, pieces, wide
+from sgat.ops.cpu.pieces import add_rows, array, longest_piece, noise_key, pieces, wide
 from sgat.ops.cpu.sums import sum_piece
 from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.operators.aggregate import (
@@ -151,11 +149,6 @@ def aggregate_rows_bwd_kernel(
             grad_row_sum[j] = -total * inverse[j]
 
 
-def _noise(inputs: AggregateInputs | AggregateGradInputs) -> tuple[Any, ...]:
-    named = (array(inputs.node_id, np.int64), array(inputs.seed, np.int64))
-    return (*named, inputs.dropout, inputs.stream)
-
-
 def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
     """Fill the outputs of the operator of this name."""
     x, out, slots = inputs.x, outputs.out, OpenRows(*map(array, inputs.rows))
@@ -164,17 +157,13 @@ def aggregate_rows(inputs: AggregateInputs, outputs: Aggregated) -> None:
     targets = pieces(inputs.targets, len(x))
     sums = array(inputs.row_sum)
     partial = np.empty((targets.num_places, x.shape[1]), array(wide_x).dtype)
-    run(
-        aggregate_rows_kernel,
-        ranges(targets.ptr, x.shape[1]),
-        targets[:4],
-        array(wide_x),
-        array(inputs.loop_weight, sums.dtype),
-        _noise(inputs),
-        (slots.src, slots.scaled if len(slots.scaled) else slots.gate, slots.filled),
-        sums,
-        (array(total), partial, array(outputs.kept)),
-    )
+    loop_weight = array(inputs.loop_weight, sums.dtype)
+    noise = *noise_key(inputs), inputs.dropout, inputs.stream
+    scaled = slots.scaled if len(slots.scaled) else slots.gate
+    by_target = slots.src, scaled, slots.filled
+    given = targets[:4], array(wide_x), loop_weight, noise, by_target, sums
+    found = array(total), partial, array(outputs.kept)
+    run(aggregate_rows_kernel, ranges(targets.ptr, x.shape[1]), *given, found)
     if targets.num_places:
         add_rows(targets.first, targets.place, partial, array(total))
     if total is not out:
@@ -190,25 +179,16 @@ def aggregate_rows_bwd(inputs: AggregateGradInputs, grads: AggregateGrads) -> No
     sums = array(inputs.row_sum)
     inverse = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
     partial = np.empty((sources.num_places, x.shape[1]), array(wide_x).dtype)
-    run(
-        aggregate_rows_bwd_kernel,
-        ranges(sources.ptr, x.shape[1]),
-        sources[:4],
-        (array(wide_grad), array(wide_x), array(inputs.out)),
-        array(inputs.loop_weight, sums.dtype),
-        _noise(inputs),
-        (
-            slots.dst,
-            slots.source_gate,
-            slots.source_scaled if len(slots.source_scaled) else slots.source_gate,
-            slots.source_edge,
-            slots.source_filled,
-            array(inputs.kept),
-        ),
-        inverse,
-        inputs.with_gates,
-        (array(total), partial, array(grads.gate), array(grads.row_sum)),
-    )
+    features = array(wide_grad), array(wide_x), array(inputs.out)
+    loop_weight = array(inputs.loop_weight, sums.dtype)
+    noise = *noise_key(inputs), inputs.dropout, inputs.stream
+    gate = slots.source_gate
+    scaled = slots.source_scaled if len(slots.source_scaled) else gate
+    order = slots.source_edge, slots.source_filled, array(inputs.kept)
+    given = sources[:4], features, loop_weight, noise
+    found = array(total), partial, array(grads.gate), array(grads.row_sum)
+    rest = (slots.dst, gate, scaled, *order), inverse, inputs.with_gates, found
+    run(aggregate_rows_bwd_kernel, ranges(sources.ptr, x.shape[1]), *given, *rest)
     if sources.num_places:
         add_rows(sources.first, sources.place, partial, array(total))
     if total is not grads.x:

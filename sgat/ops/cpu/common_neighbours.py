@@ -38,10 +38,7 @@ def row_products_kernel(first, last, ptr, neighbour, entry, small, large, value,
 
 
 def row_products(matrix: Any, a: Array, b: Array, value: Array) -> Array:
-    """Σ_k m_ak m_bk value_k of pairs of rows of a sorted CSR matrix, float64 [P, F].
-
-    `value` has a row for each column of the matrix, [K, F].
-    """
+    """See `sgat.ops.common_neighbours`."""
     ptr, length = matrix.indptr, np.diff(matrix.indptr)
     is_less = length[a] <= length[b]
     small, large = np.where(is_less, a, b), np.where(is_less, b, a)

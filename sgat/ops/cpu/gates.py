@@ -22,7 +22,7 @@ from sgat.ops.cpu.lanes import (
     philox,
     split_key,
 )
-from sgat.ops.cpu.pieces import Array, add_pieces, array, pieces
+from sgat.ops.cpu.pieces import Array, add_pieces, array, noise_key, pieces
 from sgat.ops.cpu.sums import (
     add_products,
     add_vectors,
@@ -311,21 +311,14 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     pair = (vectors(inputs.query, dtype), vectors(inputs.key, dtype))
     slots = OpenRows(*(array(slot) for slot in rows))
     shape = shape_of(gates_of(inputs))
+    noise = noise_key(inputs)
+    by_target = slots.src, slots.gate, slots.scaled, slots.edge, slots.filled
     total, expected, slope = np.empty((3, num_pieces))
     vector_parts = vector_pieces(sums.query_slope, num_pieces)
-    run(
-        open_rows_kernel,
-        blocks(targets.ptr),
-        (targets.ptr, targets.row),
-        array(inputs.src),
-        scores,
-        pair,
-        array(inputs.weight, dtype),
-        (array(inputs.node_id, np.int64), array(inputs.seed, np.int64)),
-        shape,
-        (slots.src, slots.gate, slots.scaled, slots.edge, slots.filled),
-        (total, expected, slope, vector_parts),
-    )
+    found = total, expected, slope, vector_parts
+    cut, weight = (targets.ptr, targets.row), array(inputs.weight, dtype)
+    given = cut, array(inputs.src), scores, pair, weight, noise, shape
+    run(open_rows_kernel, blocks(targets.ptr), *given, by_target, found)
     finish_vectors(vector_parts, targets.first, sums.query_slope)
     by_row = array(sums.row_sum), array(sums.dst_slope)
     looped = array(inputs.loop_weight, dtype)
@@ -341,23 +334,10 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     source_slope = np.empty(num_pieces)
     vector_parts = vector_pieces(sums.key_slope, num_pieces)
     by_source = ranges(sources.ptr, GATE_WORK)
-    run(
-        column_slopes_kernel,
-        by_source,
-        (sources.ptr, sources.row),
-        order,
-        scores,
-        pair,
-        shape,
-        (source_slope, vector_parts),
-    )
+    cut, found = (sources.ptr, sources.row), (source_slope, vector_parts)
+    run(column_slopes_kernel, by_source, cut, order, scores, pair, shape, found)
     finish_vectors(vector_parts, sources.first, sums.key_slope)
-    run(
-        open_columns_kernel,
-        by_source,
-        sources.ptr,
-        order,
-        (slots.edge, slots.gate, slots.scaled),
-        slots.by_source,
-    )
+    by_target = slots.edge, slots.gate, slots.scaled
+    given = sources.ptr, order, by_target, slots.by_source
+    run(open_columns_kernel, by_source, *given)
     add_pieces(source_slope[:, None], sources.first, array(sums.src_slope)[:, None])

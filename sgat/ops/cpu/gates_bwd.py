@@ -84,26 +84,15 @@ def open_rows_bwd(inputs: GateGradInputs, grads: GateGrads) -> None:
     keys = vector_pieces(grads.key, len(sources.row))
     by_source, by_target = np.empty(len(sources.row)), np.empty(len(targets.row))
     slots = OpenRows(*(array(slot) for slot in inputs.rows))
-    run(
-        open_rows_bwd_kernel_sources,
-        ranges(sources.ptr, GATE_WORK),
-        sources.ptr,
-        slots.by_source,
-        array(inputs.grad_gate.contiguous()),
-        array(inputs.grad_row_sum.contiguous()),
-        vectors(inputs.query, dtype),
-        shape_of(gates_of(inputs)),
-        (by_source, grad_slot, keys),
-    )
-    run(
-        open_rows_bwd_kernel_targets,
-        ranges(targets.ptr, 1),
-        targets.ptr,
-        (slots.filled, slots.edge, slots.src),
-        vectors(inputs.key, dtype),
-        grad_slot,
-        (by_target, array(grads.edge_score), queries),
-    )
+    gradients = inputs.grad_gate.contiguous(), inputs.grad_row_sum.contiguous()
+    query, shape = vectors(inputs.query, dtype), shape_of(gates_of(inputs))
+    given = sources.ptr, slots.by_source, *map(array, gradients), query, shape
+    parts, found = ranges(sources.ptr, GATE_WORK), (by_source, grad_slot, keys)
+    run(open_rows_bwd_kernel_sources, parts, *given, found)
+    key, open_slots = vectors(inputs.key, dtype), (slots.filled, slots.edge, slots.src)
+    found = by_target, array(grads.edge_score), queries
+    given = targets.ptr, open_slots, key, grad_slot
+    run(open_rows_bwd_kernel_targets, ranges(targets.ptr, 1), *given, found)
     add_pieces(by_source[:, None], sources.first, array(grads.src_score)[:, None])
     add_pieces(by_target[:, None], targets.first, array(grads.dst_score)[:, None])
     finish_vectors(keys, sources.first, grads.key)

@@ -21,6 +21,11 @@ def array(tensor: Tensor | None, dtype: Any = np.float32) -> Array:
     return np.empty(0, dtype) if tensor is None else tensor.detach().numpy()
 
 
+def noise_key(inputs: Any) -> tuple[Array, Array]:
+    """The names of the nodes in the noise, and the seed; both empty without."""
+    return array(inputs.node_id, np.int64), array(inputs.seed, np.int64)
+
+
 def wide(tensor: Tensor) -> Tensor:
     """The tensor in a type the kernels know: float32 or float64."""
     is_known = tensor.dtype in (torch.float32, torch.float64)

@@ -3,8 +3,6 @@
 Tested by tests/ops/test_cpu.py.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -25,6 +23,7 @@ from sgat.ops.cpu.pieces import (
     add_rows,
     array,
     longest_piece,
+    noise_key,
     pieces,
     wide,
 )
@@ -140,23 +139,13 @@ def _sum_rows(
     wide_x = wide(x)
     total = out if wide_x is x else torch.empty_like(out, dtype=wide_x.dtype)
     partial = np.empty((cut.num_places, x.shape[1]), array(wide_x).dtype)
-    run(
-        sum_rows_kernel,
-        ranges(cut.ptr, x.shape[1]),
-        (cut.ptr, cut.row, cut.place),
-        (column, entry, array(value)),
-        array(wide_x),
-        (total.numpy(), partial),
-    )
+    where, entries = (cut.ptr, cut.row, cut.place), (column, entry, array(value))
+    given = where, entries, array(wide_x), (total.numpy(), partial)
+    run(sum_rows_kernel, ranges(cut.ptr, x.shape[1]), *given)
     if cut.num_places:
         add_rows(cut.first, cut.place, partial, total.numpy())
     if total is not out:
         out.copy_(total)
-
-
-def _noise(inputs: DropInputs | ProjectInputs) -> tuple[Any, ...]:
-    named = (array(inputs.node_id, np.int64), array(inputs.seed, np.int64))
-    return (*named, *limit_and_scale(inputs.rate), inputs.stream)
 
 
 def drop_features(inputs: DropInputs, out: Tensor) -> None:
@@ -165,13 +154,9 @@ def drop_features(inputs: DropInputs, out: Tensor) -> None:
     total = out if wide_x is inputs.x else torch.empty_like(wide_x)
     num_rows, num_columns = out.shape
     row_ptr = np.arange(num_rows + 1) * num_columns
-    run(
-        drop_features_kernel,
-        ranges(row_ptr, 1),
-        array(wide_x),
-        *_noise(inputs),
-        total.numpy(),
-    )
+    noise = *noise_key(inputs), *limit_and_scale(inputs.rate), inputs.stream
+    given = array(wide_x), *noise, total.numpy()
+    run(drop_features_kernel, ranges(row_ptr, 1), *given)
     if total is not out:
         out.copy_(total)
 
@@ -180,15 +165,9 @@ def project_sparse(inputs: ProjectInputs, outputs: Projected) -> None:
     """Fill the outputs of the operator of this name."""
     pointers, column, value = inputs.row_ptr.numpy(), inputs.column, inputs.value
     if inputs.seed is not None:
-        run(
-            drop_entries_kernel,
-            ranges(pointers, 8),
-            pointers,
-            column.numpy(),
-            array(value),
-            *_noise(inputs),
-            outputs.dropped.numpy(),
-        )
+        noise = *noise_key(inputs), *limit_and_scale(inputs.rate), inputs.stream
+        given = pointers, column.numpy(), array(value), *noise, outputs.dropped.numpy()
+        run(drop_entries_kernel, ranges(pointers, 8), *given)
         value = outputs.dropped
     rows = pieces(inputs.rows, len(pointers) - 1)
     nothing = np.empty(0, np.int32)

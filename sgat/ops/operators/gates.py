@@ -101,6 +101,8 @@ def _empty(inputs: GateInputs) -> tuple[OpenRows, GateSums]:
     num_nodes, num_edges = score.shape[0], src.shape[0]
     num_source = num_edges if with_sources else 0
     num_pieces = num_nodes + num_edges // SPLIT[inputs.backend]
+    num_source_pieces = num_pieces if with_sources else 0
+    num_whole = 0 if on_cpu else num_source_pieces
     rank = query.shape[1] if query is not None and inputs.with_pairs else 0
     pair_shape = (num_nodes if rank else 0, rank)
     # Float64 is worth more digits than sums in integers have.
@@ -118,12 +120,8 @@ def _empty(inputs: GateInputs) -> tuple[OpenRows, GateSums]:
         source_gate=score.new_empty(num_source),
         source_scaled=score.new_empty(num_source if weighted else 0),
         source_edge=src.new_empty(num_source if knows_edge else 0, dtype=edge_type),
-        source_filled=src.new_empty(
-            num_pieces if with_sources else 0, dtype=torch.int32
-        ),
-        source_whole=src.new_empty(
-            num_pieces if with_sources and not on_cpu else 0, dtype=torch.int32
-        ),
+        source_filled=src.new_empty(num_source_pieces, dtype=torch.int32),
+        source_whole=src.new_empty(num_whole, dtype=torch.int32),
     )
     sums = GateSums(
         row_sum=score.new_empty(num_nodes),
@@ -222,21 +220,12 @@ def _differentiate(ctx: Any, *grads: Tensor | None) -> Any:
     pair = scores[3:] if ctx.with_pairs else (None, None)
     found: list[Tensor | None] = [None] * 5
     if grad_gate is not None or grad_row_sum is not None:
-        source_gate = OpenRows(*rows).source_gate
-        found = list(
-            open_rows_bwd(
-                torch.zeros_like(source_gate) if grad_gate is None else grad_gate,
-                torch.zeros_like(sums.row_sum)
-                if grad_row_sum is None
-                else grad_row_sum,
-                *pair,
-                *edges,
-                list(rows),
-                *ctx.shape,
-                with_edges,
-                ctx.backend,
-            )
-        )
+        if grad_gate is None:
+            grad_gate = torch.zeros_like(OpenRows(*rows).source_gate)
+        if grad_row_sum is None:
+            grad_row_sum = torch.zeros_like(sums.row_sum)
+        given = grad_gate, grad_row_sum, *pair, *edges, list(rows), *ctx.shape
+        found = list(open_rows_bwd(*given, with_edges, ctx.backend))
     wanted = [True, True, with_edges, ctx.with_pairs, ctx.with_pairs]
     if grad_penalty is not None:
         if torch.is_grad_enabled():

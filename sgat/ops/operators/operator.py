@@ -33,10 +33,9 @@ def operator(name: str, inputs: Any, empty: Callable[[Any], Any]) -> Any:
         getattr(kernels, name)(named, *groups)
         return _flat(outputs)
 
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = [
-        inspect.Parameter(
-            field, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind
-        )
+        inspect.Parameter(field, either, annotation=kind)
         for field, kind in typing.get_type_hints(inputs).items()
     ]
     number = _count(typing.get_type_hints(empty)["return"])

@@ -165,23 +165,13 @@ def sparse_inputs(
     """The inputs of `project_sparse`, with what the features own."""
     num_entries = len(x.column)
     rows = owned_pieces(x.derived, "rows", x.row_ptr, num_entries, backend)
-    columns = column_row = column_entry = None
+    by_column: Any = None, None, None
     if is_grad_enabled() and weight.requires_grad:
-        ptr, column_row, column_entry = x.by_column
+        ptr, row, entry = x.by_column
         columns = owned_pieces(x.derived, "columns", ptr, num_entries, backend)
-    return ProjectInputs(
-        weight.contiguous(),
-        x.row_ptr,
-        x.column,
-        x.value.to(wide_type(weight.dtype)),
-        x.row if backend == "gpu" and seed is not None else None,
-        rows,
-        columns,
-        column_row,
-        column_entry,
-        node_id,
-        seed,
-        rate,
-        stream,
-        backend,
-    )
+        by_column = columns, row, entry
+    value = x.value.to(wide_type(weight.dtype))
+    entry_row = x.row if backend == "gpu" and seed is not None else None
+    entries = x.row_ptr, x.column, value, entry_row, rows, *by_column
+    given: Any = weight.contiguous(), *entries, node_id, seed, rate, stream, backend
+    return ProjectInputs(*given)

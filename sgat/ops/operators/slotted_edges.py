@@ -25,9 +25,8 @@ NodeAndEdgeScores = tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor |
 class SlottedEdges(NamedTuple):
     """Open edges in slots; the attributes of `sgat.ops.reference.OpenEdges`.
 
-    `edge` and `gate` are computed when asked for and wait for the device.
-    Gradients reach the scores through `penalty`, `row_sum` and `aggregate`, not through
-    `gate`.
+    `edge` and `gate` are computed when asked for and wait for the device. Gradients
+    reach the scores through `penalty`, `row_sum` and `aggregate`, not through `gate`.
     """
 
     graph: Graph
@@ -157,12 +156,7 @@ def _vectors_in_type(vector: Tensor | None, dtype: torch.dtype) -> Tensor | None
 
 
 def aggregate(
-    opened: SlottedEdges,
-    x: Tensor,
-    *,
-    dropout: float = 0.0,
-    seed: Seed | None = None,
-    layer: int = 0,
+    opened: SlottedEdges, x: Tensor, *, dropout: float, seed: Seed | None, layer: int
 ) -> Tensor:
     """See `sgat.ops.aggregate`."""
     graph = opened.graph
