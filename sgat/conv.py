@@ -343,7 +343,8 @@ class SGATConv(nn.Module):
             scores: Scores = self.scorer(wide, graph)
             if self.attr_weight is not None:
                 scores = plus_attr(scores, graph.edge_attr, self.attr_weight)
-        if self.symmetric:
+        goes_by_odds = getattr(self.scorer, "goes_by_odds", False)
+        if self.symmetric and not (goes_by_odds and graph.has_same_odds):
             scores = symmetrised(scores, graph)
         if self.gate_bias is None:
             return scores

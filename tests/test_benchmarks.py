@@ -260,3 +260,31 @@ def test_a_table_of_candidates_is_chosen_without_the_group(script):
     assert left_out.picked(quality[2:], test[2:], [0]) == 60
     assert left_out.picked(quality[2:], test[2:], [0, 1]) == 80
     assert left_out.chosen(quality[2:], test[2:], size=2) == [1, 0]
+
+
+@pytest.mark.parametrize("kind", ["easy", "hard"])
+def test_tables_to_fit_are_what_they_say(script, kind, tmp_path):
+    fit_table = script("fit_table")
+    given = {"rows": 20_000, "nodes": 3_000, "seed": 3, "kind": kind}
+    paths = fit_table.write_files(tmp_path, **given, format="parquet")
+    edges, nodes = (read_table(paths[place]).to_pandas() for place in (1, 3))
+    assert len(edges) == 20_000 and len(nodes) == 3_000
+    y = nodes["y"].to_numpy()
+    wrong = (y[edges["src"]] != y[edges["dst"]]).mean()
+    # Of those within a block, a node of another class than its block makes more.
+    assert wrong == pytest.approx({"easy": 0.02, "hard": 0.35}[kind], abs=0.02)
+    apart = nodes["a"][y == 1].mean() - nodes["a"][y == 0].mean()
+    assert apart == pytest.approx({"easy": 6.0, "hard": 0.7}[kind], abs=0.15)
+
+
+# A fit in a process of its own.
+@pytest.mark.slow
+def test_a_fit_of_a_table_says_what_it_took(script, monkeypatch, tmp_path):
+    fit_table = script("fit_table")
+    given = ["--rows", "3000", "--nodes", "300", "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["fit_table", *given])
+    fit_table.main()
+    (row,) = read(tmp_path / "fit_table.csv")
+    assert row["chosen"] and float(row["test"]) > 0.9
+    assert float(row["processor"]) > 0 and float(row["peak_mib"]) > 100
+    assert "round 1 of 3" in row["stages"]

@@ -188,3 +188,27 @@ def test_type_checkers_find_an_editable_install():
     """With it setuptools writes a path; without, a hook that only Python follows."""
     tools = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]
     assert tools["setuptools"]["package-dir"] == {"": "."}
+
+
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(
+    not (THP.exists() and "[madvise]" in THP.read_text()),
+    reason="Linux gives pages of 2 MiB to all, to none or not here",
+)
+@pytest.mark.parametrize("wanted", ["", "0"])
+def test_the_command_line_asks_for_huge_pages_unless_told_otherwise(
+    wanted, monkeypatch
+):
+    monkeypatch.delenv("THP_MEM_ALLOC_ENABLE", raising=False)
+    if wanted:
+        monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", wanted)
+    found = run_python(
+        "from sgat.cli import main; main(['data', 'list', '--json']);"
+        " import torch; large = torch.ones(1 << 24);"
+        " lines = open('/proc/self/smaps_rollup').read().splitlines();"
+        " print([line for line in lines if 'AnonHugePages' in line][0].split()[1])"
+    )
+    # Of 65,536 kB; numpy asks for them too.
+    assert (int(found.split()[-1]) > 32_000) == (wanted == "")

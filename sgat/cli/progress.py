@@ -26,8 +26,12 @@ PAUSE = 2.0
 REFRESH = 0.25
 """Seconds between two looks at the progress of a stage."""
 COLUMNS = ("epoch", "loss", "validation", "open edges", "expected", "time")
-PATIENCE = 5.0
-"""Seconds after which a stage of training is named."""
+PATIENCE = 2.0
+"""Seconds after which a stage is named."""
+BEAT = 5.0
+"""Seconds, at least, until it is named again, or another epoch is shown."""
+SLOWER = 0.2
+"""Share of the time of a stage after which it is named again, if that is more."""
 
 
 def _bar(*columns: Any) -> Bar:
@@ -41,6 +45,27 @@ def _bar(*columns: Any) -> Bar:
 
 
 @contextlib.contextmanager
+def named(stage: str) -> Iterator[None]:
+    """Name a stage that takes long, again and again, in plain lines."""
+    begin, is_over = time.monotonic(), threading.Event()
+
+    def follow() -> None:
+        pause = PATIENCE
+        while not is_over.wait(pause):
+            passed = time.monotonic() - begin
+            print(f"{stage} … {passed:.0f} s", file=sys.stderr, flush=True)
+            pause = max(BEAT, SLOWER * passed)
+
+    follower = threading.Thread(target=follow, daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        follower.join()
+
+
+@contextlib.contextmanager
 def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Count]:
     """Yield the function to call as work is done.
 
@@ -50,7 +75,9 @@ def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Co
     if quiet:
         yield lambda done, total: None
     elif not sys.stderr.isatty():
-        yield _counting_lines(what)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(named(first or what))
+            yield _counting_lines(what, stack)
     else:
         from rich.progress import TimeRemainingColumn
 
@@ -65,12 +92,13 @@ def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Co
             )
 
 
-def _counting_lines(what: str) -> Count:
+def _counting_lines(what: str, stage: contextlib.ExitStack) -> Count:
     last = time.monotonic()
 
     def show(done: int, total: int) -> None:
         nonlocal last
         if 0 < done < total and time.monotonic() - last >= PAUSE:
+            stage.close()
             last = time.monotonic()
             print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
@@ -79,9 +107,10 @@ def _counting_lines(what: str) -> Count:
 
 @contextlib.contextmanager
 def download_bar(name: str, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """A bar on standard error that counts once a download begins; terminals only."""
+    """A bar on standard error that counts once a download begins, on a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        with contextlib.nullcontext() if quiet else named(f"reading {name}"):
+            yield None
         return
     from rich.progress import DownloadColumn, TimeElapsedColumn, TransferSpeedColumn
 
@@ -182,28 +211,22 @@ def training_progress(epochs: int, *, quiet: bool) -> Iterator[Show]:
         with _epoch_bar(epochs) as show:
             yield show
     else:
-        write, waiting = _epoch_lines(epochs), threading.Timer(PATIENCE, print)
+        write = _epoch_lines(epochs)
+        with contextlib.ExitStack() as stage:
 
-        def tell(news: EpochRecord | Step | str) -> None:
-            nonlocal waiting
-            waiting.cancel()
-            if not isinstance(news, str):
-                write(news)
-                return
-            line = {"file": sys.stderr, "flush": True}
-            waiting = threading.Timer(PATIENCE, print, [f"{news} …"], line)
-            waiting.daemon = True
-            waiting.start()
+            def tell(news: EpochRecord | Step | str) -> None:
+                stage.close()
+                if isinstance(news, str):
+                    stage.enter_context(named(news))
+                else:
+                    write(news)
 
-        try:
             yield tell
-        finally:
-            waiting.cancel()
-            if waiting.ident is not None:
-                waiting.join()
 
 
-def _epoch_lines(epochs: int) -> Callable[[EpochRecord | Step], None]:
+def _epoch_lines(
+    epochs: int, *, has_bar: bool = False
+) -> Callable[[EpochRecord | Step], None]:
     every = max(epochs // 10, 1)
     widths = (6, 9, 11, 11, 9, 9)
 
@@ -211,14 +234,24 @@ def _epoch_lines(epochs: int) -> Callable[[EpochRecord | Step], None]:
         pairs = zip(texts, widths, strict=True)
         return " ".join(text.rjust(width) for text, width in pairs)
 
+    last = time.monotonic()
+
     def show(news: EpochRecord | Step) -> None:
+        nonlocal last
+        is_due = time.monotonic() - last >= BEAT
         if isinstance(news, tuple):
-            print(step_line(news), file=sys.stderr, flush=True)
+            if not news.done or (is_due and not has_bar):
+                text = f"epoch {news.done} of {news.epochs}"
+                shown = text.rjust(sum(widths)) if news.done else step_line(news)
+                print(shown, file=sys.stderr, flush=True)
+                last = time.monotonic()
             return
         if news.epoch == 1:
             print(line(COLUMNS), file=sys.stderr)
-        if news.epoch == 1 or news.epoch % every == 0 or news.epoch == epochs:
+        is_due |= news.epoch == 1 or news.epoch % every == 0
+        if is_due or news.epoch == epochs:
             print(line(cells(news)), file=sys.stderr, flush=True)
+            last = time.monotonic()
 
     return show
 
@@ -232,7 +265,7 @@ def _epoch_bar(epochs: int) -> Iterator[Show]:
     with _bar(number, TimeRemainingColumn()) as bar:
         # It is on the move until it is known how long an epoch takes.
         task = bar.add_task("getting ready", total=None, epochs=epochs)
-        write = _epoch_lines(epochs)
+        write = _epoch_lines(epochs, has_bar=True)
 
         def show(news: EpochRecord | Step | str) -> None:
             if isinstance(news, str):
@@ -240,9 +273,13 @@ def _epoch_bar(epochs: int) -> Iterator[Show]:
                 return
             write(news)
             if isinstance(news, tuple):
-                bar.reset(task, description="training", total=None)
+                done, total = news.done, news.epochs
+                if not done:
+                    bar.reset(task)
             else:
-                done = news.epoch
-                bar.update(task, description="training", completed=done, total=epochs)
+                done, total = news.epoch, epochs
+            known: dict[str, Any] = {"completed": done, "total": total}
+            known["epochs"] = total
+            bar.update(task, description="training", **known)
 
         yield show

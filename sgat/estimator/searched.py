@@ -59,7 +59,8 @@ def _bar(epochs: int) -> Iterator[Tell]:
         def tell(news: EpochRecord | Step) -> None:
             if isinstance(news, Step):
                 title = f"round {news.rung}/{news.rungs}, {news.name}"
-                done = {"completed": news.number - 1, "total": news.total}
+                part = news.number - 1 + news.done / news.epochs
+                done = {"completed": part, "total": news.total}
             else:
                 val = "" if news.val is None else f", validation {news.val:.1%}"
                 title = f"epoch {news.epoch}/{epochs}{val}"

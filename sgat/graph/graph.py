@@ -281,6 +281,18 @@ class Graph:
         # Sorted by source, the edges stand in the order of their reverse edges.
         return self.by_source.edge
 
+    @property
+    def has_same_odds(self) -> bool:
+        """Whether both directions of every edge are known to have the same log-odds."""
+        odds = self.log_odds
+        if odds is None or self.halo is not None or torch.compiler.is_compiling():
+            return False
+
+        def compare() -> bool:
+            return torch.equal(odds, self.of_reverse(odds))
+
+        return once(self.derived, "same odds", compare)
+
     def of_reverse(self, value: Tensor) -> Tensor:
         """The value of the reverse of each edge of an undirected graph, [E]."""
         if self.halo is not None:

@@ -31,6 +31,7 @@ class EvidenceScorer(nn.Module):
 
     scale: Tensor
     shift: Tensor
+    goes_by_odds = True
 
     def __init__(self, *, threshold: float, judged_edges: JudgedUse = "remove") -> None:
         super().__init__()

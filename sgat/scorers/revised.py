@@ -30,6 +30,7 @@ class RevisedScorer(EvidenceScorer):
     """
 
     price: Tensor
+    goes_by_odds = False
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """Search: candidates are trained, and the validation nodes decide which one is taken.
 
 Successive halving: the first round trains every candidate for some of the epochs, the
-next one the best of them for more, and the last trains in full what is left. Trainings
-begin anew in each round, so that one which is done is no more than its score. Where a
+next one the best of them for more, and the last trains in full what is left. A training
+goes on where the round before left it, to the bits of one that begins anew; those of a
+search that was cut off do begin anew, for a round leaves no more than scores. Where a
 candidate is settled (`sgat.training.patience`), no other is tried.
 """
 
@@ -18,14 +19,14 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
 from sgat.parallel.ranks import Ranks
-from sgat.training import files
+from sgat.training import checkpoint, files
 from sgat.training.best_or_mean import LAST, best_or_mean, gates_of
 from sgat.training.candidates import Candidate, candidates, differing
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
 from sgat.training.patience import is_settled
-from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial
+from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial, ranked
 
 SHARES = (0.15, 0.4)
 """Share of the epochs that each round but the last trains for."""
@@ -48,7 +49,7 @@ LEDGER, STATE = "search.json", "state.safetensors"
 
 
 class Step(NamedTuple):
-    """A candidate that is about to be trained in a search; numbers count from 1."""
+    """A candidate under training in a search; numbers count from 1."""
 
     name: str
     rung: int
@@ -56,6 +57,7 @@ class Step(NamedTuple):
     total: int  # candidates of the round
     epochs: int
     rungs: int = LAST
+    done: int = 0  # epochs
 
 
 class Search:
@@ -103,11 +105,16 @@ class Search:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
         self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
         self._begun: list[tuple[Candidate, Training]] = []  # the best and the latest
+        self._held: dict[str, checkpoint.Progress] = {}  # of those that may go on
 
     @property
     def is_single(self) -> bool:
         """Whether there is nothing to choose from."""
         return bool(self.why)
+
+    @property
+    def _writes(self) -> bool:
+        return self.ranks is None or self.ranks.is_first
 
     def run(
         self,
@@ -124,7 +131,8 @@ class Search:
                 on to the same bits; None keeps nothing.
             resume: Go on with what is in the folder.
             on_epoch: Called with each epoch of the trainings in full.
-            on_step: Called before each candidate of a search is trained.
+            on_step: Called before a candidate is trained, and in rounds but the last
+                after its epochs.
 
         Raises:
             KeyboardInterrupt: On Ctrl-C in a search, after the epoch under way. A
@@ -149,7 +157,8 @@ class Search:
             rounds = zip(shares, most, splits, strict=True)
             for rung, (share, number, on) in enumerate(rounds, 1):
                 if len(left) > number:
-                    trials = self._round(left, rung, share, on, ledger, tell)
+                    aim = share, number
+                    trials = self._round(left, rung, aim, on, ledger, tell)
                     order = self._ranked(trials)[:number]
                     left = [left[place] for place in order]
                     tried += trials
@@ -194,9 +203,15 @@ class Search:
     def _begin(
         self, candidate: Candidate, train: TrainConfig, graphs: Sequence[NodeData]
     ) -> Training:
-        """A new training; of those before, the best is remembered."""
+        """A training that goes on if it can; of those before, the best is remembered.
+
+        It cannot on a fold, or where the end of the training changes its beginning.
+        """
         given: dict[str, Any] = {"observed": self.observed, "ranks": self.ranks}
         training = Training(graphs, candidate.model, train, **given)
+        is_same = not (train.warmup_epochs or train.snapshots)
+        if graphs is self.first.graphs and candidate.name in self._held and is_same:
+            checkpoint.go_on(training, self._held.pop(candidate.name))
         self._begun = [*self._leader(), (candidate, training)]
         return training
 
@@ -226,7 +241,7 @@ class Search:
         self.scores = stored["scores"]
 
     def _write(self, ledger: Path | None) -> None:
-        if ledger is not None and (self.ranks is None or self.ranks.is_first):
+        if ledger is not None and self._writes:
             content = {**self._about(), "scores": self.scores}
             write_text(ledger, json.dumps(content, indent=1) + "\n")
 
@@ -234,22 +249,26 @@ class Search:
         self,
         left: Sequence[Candidate],
         rung: int,
-        share: float,
+        aim: tuple[float, int],
         splits: Sequence[Sequence[NodeData]],
         ledger: Path | None,
         tell: Callable[[Step], None],
     ) -> list[Trial]:
-        """Train candidates for a share of the epochs, on each split."""
-        trials = []
+        """Train candidates for a share of the epochs, on each split, to leave some."""
+        (share, most), trials = aim, list[Trial]()
         for number, candidate in enumerate(left, 1):
             train = shortened(candidate.train, share)
             keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
+            step = Step(candidate.name, rung, number, len(left), train.epochs)
             if not set(keys) <= self.scores.keys():
-                tell(Step(candidate.name, rung, number, len(left), train.epochs))
+                tell(step)
             for key, graphs in zip(keys, splits, strict=True):
                 if key not in self.scores:
-                    self.scores[key] = _entry(self._begin(candidate, train, graphs))
+                    training = self._begin(candidate, train, graphs)
+                    self.scores[key] = _entry(training, step, tell)
                     self._write(ledger)
+                    if graphs is self.first.graphs:
+                        self._held[candidate.name] = checkpoint.held(training)
             parts = [self.scores[key] for key in keys]
             score, loss = (
                 _mean([p[name] for p in parts]) for name in ("score", "loss")
@@ -257,6 +276,8 @@ class Search:
             seconds = sum(part["seconds"] for part in parts)
             about = candidate.name, differing(candidate, self.train), rung, train.epochs
             trials.append(Trial(*about, score, loss, seconds))
+            for place in self._ranked(trials)[most:]:
+                self._held.pop(trials[place].name, None)
             if self._is_settled(trials[-1]):
                 break
         return trials
@@ -315,7 +336,10 @@ class Search:
             path = (
                 folder and folder / f"state-{self.table.index(candidate)}.safetensors"
             )
-            training = self._begin(candidate, train, self.observed.graphs)
+            training = self._begin(candidate, train, self.first.graphs)
+            before = training.seconds
+            if path and training.records and not path.exists() and self._writes:
+                checkpoint.save(training, path)
             try:
                 result = training.run(checkpoint_path=path, **how)
             except DivergedError:
@@ -326,7 +350,7 @@ class Search:
                 raise KeyboardInterrupt
             best, length = result.best, len(result.records)
             about = candidate.name, differing(candidate, self.train), LAST, length
-            trial = Trial(*about, best.val, best.val_loss, training.seconds)
+            trial = Trial(*about, best.val, best.val_loss, training.seconds - before)
             finals.append((candidate, trial, result))
         return finals
 
@@ -345,17 +369,19 @@ def shortened(train: TrainConfig, share: float) -> TrainConfig:
     return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
 
 
-def _entry(training: Training) -> dict[str, Any]:
+def _entry(
+    training: Training, step: Step, tell: Callable[[Step], None]
+) -> dict[str, Any]:
     """Train, and report score and loss of the selected epoch, and the seconds."""
-    score, loss = None, None
+    score, loss, before = None, None, training.seconds
     try:
-        result = training.run()
+        result = training.run(on_epoch=lambda r: tell(step._replace(done=r.epoch)))
         if result.interrupted:
             raise KeyboardInterrupt
         score, loss = result.best.val, result.best.val_loss
     except DivergedError:
         pass
-    return {"score": score, "loss": loss, "seconds": training.seconds}
+    return {"score": score, "loss": loss, "seconds": training.seconds - before}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -367,19 +393,6 @@ def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
     """A trial in full whose score is the mean of its own and of the folds before."""
     last = [each.score for each in before if each.name == trial.name][-1:]
     return dataclasses.replace(trial, score=_mean([trial.score, *last * folds]))
-
-
-def ranked(trials: Sequence[Trial]) -> list[int]:
-    """Places of trials, the best first: by score, then by loss, then as they stand."""
-
-    def key(place: int) -> list[float]:
-        signed = (trials[place].score, -1), (trials[place].loss, 1)
-        # NaN is not equal to itself.
-        return [
-            v * sign if v is not None and v == v else math.inf for v, sign in signed
-        ]
-
-    return sorted(range(len(trials)), key=key)
 
 
 def _kind(candidate: Candidate) -> tuple[str, int, str, str]:

@@ -1,24 +1,22 @@
 """fit(): the one training loop."""
 
 import copy
-import dataclasses
 import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
-from torch import Tensor
 
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.node_data import NodeData, check, fingerprint, name_in_noise
 from sgat.models import SGAT
 from sgat.node_classifier import NodeClassifier
 from sgat.parallel.ranks import Ranks
-from sgat.training import files
+from sgat.training import checkpoint
 from sgat.training.calibration import calibrate
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.fresh_model import (
@@ -26,7 +24,6 @@ from sgat.training.fresh_model import (
     Observed,
     check_size,
     fresh_model,
-    judge_anew,
     observe,
     resolved,
 )
@@ -57,17 +54,6 @@ def chosen_device(name: str) -> torch.device:
             f"`device` must be one that works here, got {name!r}; try cpu."
         ) from None
     return device
-
-
-class State(TypedDict):
-    """What a checkpoint holds besides tensors."""
-
-    format: int
-    data: str
-    records: list[EpochRecord]
-    best_epoch: int
-    seconds: float
-    snapshots: list[int]
 
 
 class DivergedError(ValueError):
@@ -150,10 +136,10 @@ class Training:
     ) -> Result:
         """Train to the end, or until asked to stop; see `fit`."""
         if resume and checkpoint_path is not None and checkpoint_path.exists():
-            self.restore(checkpoint_path)
-            if on_epoch is not None:
-                for record in self.records:
-                    on_epoch(record)
+            checkpoint.restore(self, checkpoint_path)
+        if on_epoch is not None:
+            for record in self.records:
+                on_epoch(record)
         if self.ranks is not None and not self.ranks.is_first:
             checkpoint_path = None
         if checkpoint_path is not None:
@@ -166,7 +152,7 @@ class Training:
                 stops = self._agreed(stop.is_set())
                 due = self.epoch % every == 0 or self.is_done or stops
                 if checkpoint_path is not None and due and not self.diverged:
-                    self.save(checkpoint_path)
+                    checkpoint.save(self, checkpoint_path)
                 for record in records:
                     if on_epoch is not None:
                         on_epoch(record)
@@ -276,88 +262,6 @@ class Training:
         if self.best_epoch:
             model.load_state_dict(self.epochs.best)
         return model.eval()
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint; an error if its folder is gone."""
-        epochs = self.epochs
-        tensors = {
-            **files.pack("model", self.model.state_dict()),
-            **files.pack("adam", files.optimiser_tensors(epochs.optimiser)),
-            **epochs.state,
-            **{f"log_alpha.{s.epoch}": s.log_alpha for s in self.snapshots},
-            **{f"logits.{s.epoch}": s.logits for s in self.snapshots},
-        }
-        state = {
-            "format": files.MODEL_FORMAT,
-            "data": self.fingerprint,
-            "records": [dataclasses.asdict(record) for record in self.records],
-            "best_epoch": self.best_epoch,
-            "seconds": self.seconds,
-            "snapshots": [snapshot.epoch for snapshot in self.snapshots],
-        }
-        files.save_tensors(path, tensors, state)
-
-    def restore(self, path: Path) -> None:
-        """Go back to a checkpoint."""
-        state = files.load_state(path)
-        files.check_format(state.get("format"), path, "start anew without `resume`")
-        state = files.parsed(state, State, path)
-        records = state["records"]
-        if not 0 <= state["best_epoch"] <= len(records) or any(
-            record.epoch != number for number, record in enumerate(records, 1)
-        ):
-            raise ValueError(f"{path} is damaged: its epochs do not fit together.")
-        if state["data"] != self.fingerprint:
-            raise ValueError(
-                f"The data has changed since {path} was written; start a new run."
-            )
-        first = self.graphs[0]
-        edges = torch.empty(first.graph.num_edges, device="meta")
-        nodes = torch.empty(first.num_nodes, first.num_classes, device="meta")
-        like = {**files.pack("model", self.model.state_dict()), **self.epochs.state}
-        like |= {f"log_alpha.{epoch}": edges for epoch in state["snapshots"]}
-        like |= {f"logits.{epoch}": nodes for epoch in state["snapshots"]}
-        moments = files.optimiser_shapes(self.epochs.optimiser)
-        tensors, _ = files.load_tensors(path, like, moments)
-        finite = {name: value for name, value in tensors.items() if name != "best_val"}
-        files.check_finite(finite, path)
-        self._load(files.unpack("model", tensors), path)
-        epochs = self.epochs
-        adam = files.unpack("adam", tensors)
-        files.restore_optimiser(epochs.optimiser, adam)
-        for name, tensor in epochs.state.items():
-            tensor.copy_(tensors[name])
-        self.snapshots = [
-            Snapshot(epoch, tensors[f"log_alpha.{epoch}"], tensors[f"logits.{epoch}"])
-            for epoch in state["snapshots"]
-        ]
-        self.records = records
-        self.patience = Patience(self.config, self.patience.num_val)
-        for record in records:
-            self.patience.see(record)
-        self.best_epoch = state["best_epoch"]
-        self.seconds = state["seconds"]
-        epochs.number.fill_(self.epoch)
-
-    def _load(self, weights: dict[str, Tensor], path: Path) -> None:
-        """Load weights; judge and scale anew if it was not fitted so here.
-
-        Another machine may have rounded otherwise.
-        """
-        if not isinstance(self.model, SGAT):
-            files.load_weights(self.model, weights, path)
-            return
-        judge, scaling = self.model.judge, self.model.scaling
-        fitted = [scaling] if judge is None else [scaling, judge]
-        before = [copy.deepcopy(part.state_dict()) for part in fitted]
-        files.load_weights(self.model, weights, path)
-        if not all(
-            torch.equal(value, known[name])
-            for part, known in zip(fitted, before, strict=True)
-            for name, value in part.state_dict().items()
-        ):
-            self.graphs = [judge_anew(self.model, data) for data in self.graphs]
-            self.epochs = Epochs(self.model, self.graphs, self.config, self.ranks)
 
 
 def fit(

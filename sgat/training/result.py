@@ -1,6 +1,8 @@
 """Result: a trained model, the data it saw and the record of every epoch."""
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from torch import Tensor
@@ -52,7 +54,7 @@ def snapshot_epochs(config: TrainConfig) -> set[int]:
 class Trial:
     """One candidate in one round of a search, and its score on validation nodes.
 
-    `seconds` are those of the training, and depend on the machine.
+    `seconds` are those of its epochs in this round, and depend on the machine.
     """
 
     name: str
@@ -62,6 +64,19 @@ class Trial:
     score: float | None  # mean over the folds; None if training diverged
     loss: float | None  # likewise
     seconds: float
+
+
+def ranked(trials: Sequence[Trial]) -> list[int]:
+    """Places of trials, the best first: by score, then by loss, then as they stand."""
+
+    def key(place: int) -> list[float]:
+        signed = (trials[place].score, -1), (trials[place].loss, 1)
+        # NaN is not equal to itself.
+        return [
+            v * sign if v is not None and v == v else math.inf for v, sign in signed
+        ]
+
+    return sorted(range(len(trials)), key=key)
 
 
 class Entry(TypedDict):

@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import io
 import logging
@@ -80,17 +81,52 @@ def test_a_search_shows_which_candidate_trains(is_terminal, capsys, monkeypatch)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 600.0])
-def test_a_stage_that_takes_long_is_named(seconds, capsys, monkeypatch):
+@pytest.mark.parametrize("show", ["training", "counting", "reading"])
+def test_a_stage_that_takes_long_is_named_again_and_again(
+    show, seconds, capsys, monkeypatch
+):
     monkeypatch.setattr(progress, "PATIENCE", seconds)
-    with progress.training_progress(3, quiet=False) as show:
-        show("judging the edges")
-        for thread in threading.enumerate():
-            if isinstance(thread, threading.Timer) and not seconds:
-                thread.join()
-        show(RECORD)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:-2] == ([] if seconds else ["judging the edges …"])
-    assert not any(isinstance(each, threading.Timer) for each in threading.enumerate())
+    monkeypatch.setattr(progress, "BEAT", 0.01)
+    before, text = threading.active_count(), ""
+    with contextlib.ExitStack() as stack:
+        if show == "training":
+            tell = stack.enter_context(progress.training_progress(3, quiet=False))
+            tell("judging the edges")
+        elif show == "counting":
+            stack.enter_context(progress.counting("judging the edges", quiet=False))
+        else:
+            stack.enter_context(progress.download_bar("tables"))
+        while not seconds and text.count("\n") < 3:
+            text += capsys.readouterr().err
+        if show == "training":
+            tell(RECORD)
+    text += capsys.readouterr().err
+    what = "reading tables" if show == "reading" else "judging the edges"
+    lines = [line for line in text.splitlines() if what in line]
+    assert (len(lines) >= 3) == (not seconds)
+    assert all(re.fullmatch(rf"{what} … \d+ s", line) for line in lines)
+    assert threading.active_count() == before
+    assert ("0.4000" in text) == (show == "training")
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_epochs_of_a_candidate_are_shown(is_terminal, capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    monkeypatch.setattr(progress, "BEAT", 0.0)
+    with progress.training_progress(200, quiet=False) as show:
+        step = Step("wide layers", 2, 1, 3, 12)
+        for done in range(13):
+            show(step._replace(done=done))
+        monkeypatch.setattr(progress, "BEAT", 600.0)
+        show(step._replace(done=5))
+        assert "5" not in capsys.readouterr().err.splitlines()[-1] or is_terminal
+        show(dataclasses.replace(RECORD, epoch=2))
+        monkeypatch.setattr(progress, "BEAT", 0.0)
+        show(dataclasses.replace(RECORD, epoch=3))
+    text = capsys.readouterr().err
+    assert "3/200 epochs" in text if is_terminal else "     3    0.4000" in text
 
 
 def test_short_work_says_nothing(capsys):

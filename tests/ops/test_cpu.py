@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -358,6 +359,26 @@ def test_gates_drawn_without_gradients_can_be_trained_through() -> None:
         for gates in (opened, plain)
     ]
     torch.testing.assert_close(*grads)
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_slopes_by_source_are_found_where_scores_learn(
+    learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sgat.ops.cpu import gates
+
+    kernels, run = [], gates.run
+
+    def counted(kernel: Any, *given: Any) -> None:
+        kernels.append(kernel)
+        run(kernel, *given)
+
+    monkeypatch.setattr(gates, "run", counted)
+    graph = GRAPHS["random directed"]()
+    score = torch.zeros(graph.num_nodes, requires_grad=learns)
+    ops.open_edges(graph, score, score, seed=3)
+    assert gates.open_columns_kernel in kernels
+    assert (gates.column_slopes_kernel in kernels) == learns
 
 
 def test_a_second_gradient_is_refused_not_wrong() -> None:

@@ -8,8 +8,10 @@ import torch
 from support.awkward import GRAPHS
 from torch import Tensor
 
+from sgat import conv
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
+from sgat.models import SGAT
 from sgat.ops import log_alphas, open_edges
 from sgat.scorers import EvidenceScorer
 
@@ -104,3 +106,24 @@ def test_reset_forgets(scorer: EvidenceScorer):
     assert float(scorer.scale) > 1
     scorer.reset_parameters()
     assert (float(scorer.scale), float(scorer.shift)) == (1, 0)
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_odds_that_are_the_same_both_ways_are_not_averaged(
+    is_same, monkeypatch, seed: int
+):
+    pairs = torch.randint(23, (2, 61))
+    graph = Graph.from_edges(pairs, 23, make_undirected=True, say_merged=False)
+    odds = torch.randn(graph.num_edges)
+    mean = (odds + graph.of_reverse(odds)) / 2
+    graph = dataclasses.replace(graph, log_odds=mean if is_same else odds)
+    calls, averaged = [], conv.symmetrised
+    monkeypatch.setattr(
+        conv, "symmetrised", lambda *given: calls.append(1) or averaged(*given)
+    )
+    model = SGAT(5, 3, 2, scorer="evidence", symmetric=True, gate_bias=None).eval()
+    for _ in range(2):
+        found = model.log_alpha(torch.randn(23, 5), graph)
+        torch.testing.assert_close(found, mean + THRESHOLD)
+        assert torch.equal(found, graph.of_reverse(found))
+    assert len(calls) == (0 if is_same else 2)

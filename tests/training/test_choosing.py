@@ -120,7 +120,7 @@ def test_few_validation_nodes_are_scored_on_folds():
     assert len(searched.splits) == choosing.FOLDS
     steps = []
     found = searched.run(on_step=steps.append)
-    first = [step for step in steps if step.rung == 1]
+    first = [step for step in steps if step.rung == 1 and not step.done]
     assert len(first) == first[0].total == len(searched.table)
     assert [step.number for step in first] == list(range(1, len(first) + 1))
     assert torch.equal(found.graphs[0].val, data.val)
@@ -407,10 +407,29 @@ def test_a_mean_with_a_lower_score_is_not_taken(monkeypatch):
 def test_no_more_is_tried_where_all_validation_nodes_are_right(monkeypatch):
     """With `patience=0` all are, as they were for the published numbers."""
     right = {"score": 1.0, "loss": 0.05, "seconds": 0.0}
-    monkeypatch.setattr(choosing, "_entry", lambda training: right)
+    monkeypatch.setattr(choosing, "_entry", lambda *given: right)
     train = dataclasses.replace(TRAIN, epochs=2)
     found = search([small_graph()], train=train).chosen
     assert [trial.rung for trial in found.tried] == [1, LAST]
     assert "15 cannot do better" in found.why
     whole = search([small_graph()], train=dataclasses.replace(train, patience=0))
     assert len(whole.chosen.tried) > 16
+
+
+def test_a_round_goes_on_where_the_one_before_ended(whole, monkeypatch):
+    """So the bits of the finalists are those of `fit`, see above, and cost no more."""
+    counted, run_epochs = [], Training.run_epochs
+
+    def counting(self, most=1):
+        records = run_epochs(self, most)
+        counted.extend(records)
+        return records
+
+    monkeypatch.setattr(Training, "run_epochs", counting)
+    assert_same(search([small_graph()]), whole)
+    reached = {}
+    for trial in whole.chosen.tried:
+        reached[trial.name] = max(trial.epochs, reached.get(trial.name, 0))
+    again = [t for t in whole.chosen.tried if t.rung > 1 and t.epochs]
+    assert len(again) == 6  # four of round 2 and two in full
+    assert len(counted) == sum(reached.values())

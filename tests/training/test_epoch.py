@@ -8,7 +8,7 @@ from support.settings import paper_model
 from support.small_data import block_graph, several_graphs
 
 from sgat.config import TrainConfig
-from sgat.training import metrics
+from sgat.training import checkpoint, metrics
 from sgat.training.epoch import COLUMNS, CapturedEpochs, Epochs
 from sgat.training.fresh_model import build_sgat
 from sgat.training.loop import Training
@@ -200,7 +200,7 @@ def test_training_on_a_gpu_replays_and_resumes_to_the_same_bits(tmp_path):
     part = Training([block_graph()], SMALL, config)
     while part.epoch < 14:
         part.run_epochs(7 - part.epoch % 7)
-    part.save(path)
+    checkpoint.save(part, path)
     rest = Training([block_graph()], SMALL, config)
     rest.run(checkpoint_path=path, resume=True)
     for name, tensor in whole.selected_model().state_dict().items():

@@ -18,7 +18,7 @@ from sgat.judging import EdgeJudge
 from sgat.pruning import Rules
 from sgat.pruning.choice import apply_rules
 from sgat.scored import score_graphs
-from sgat.training import files
+from sgat.training import checkpoint, files
 from sgat.training.epoch import Epochs
 from sgat.training.fresh_model import (
     examples,
@@ -290,11 +290,11 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     assert (float(whole.model.gating.scorer.scale) > 1) == (keep is not None)
     for _ in range(2):
         whole.run_epochs()
-    whole.save(tmp_path / "state.safetensors")
+    checkpoint.save(whole, tmp_path / "state.safetensors")
     while not whole.is_done:
         whole.run_epochs()
     resumed = Training([data], MODEL, config)
-    resumed.restore(tmp_path / "state.safetensors")
+    checkpoint.restore(resumed, tmp_path / "state.safetensors")
     while not resumed.is_done:
         resumed.run_epochs()
     for name, part in whole.model.state_dict().items():
@@ -309,16 +309,16 @@ def test_a_resumed_run_goes_by_the_judge_of_its_file(
     path = tmp_path / "state.safetensors"
     begun = Training([data], MODEL, TRAIN)
     begun.run_epochs()
-    begun.save(path)
+    checkpoint.save(begun, path)
     same = Training([data], MODEL, TRAIN)
-    same.restore(path)
+    checkpoint.restore(same, path)
     assert len(judged_sizes) == 2, "the same judge does not judge again"
     tensors, state = files.load_tensors(path)
     for group in ("model", "best"):
         tensors[f"{group}.judge.seed"] += 1
     files.save_tensors(path, tensors, state)
     other = Training([data], MODEL, TRAIN)
-    other.restore(path)
+    checkpoint.restore(other, path)
     (seen,) = other.graphs
     expected = other.model.judge.log_odds(data.x, data.graph)
     assert torch.equal(seen.graph.log_odds, expected)

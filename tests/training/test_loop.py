@@ -13,7 +13,7 @@ from sgat.config import TrainConfig, find_config
 from sgat.data.named import load_karate
 from sgat.graph import Graph
 from sgat.ops import noise
-from sgat.training import files
+from sgat.training import checkpoint, files
 from sgat.training.loop import Training, fit
 from sgat_lab.trials.evaluation import evaluate
 
@@ -110,11 +110,11 @@ def test_a_run_of_another_format_does_not_go_on(written, tmp_path):
     files.save_tensors(path, tensors, state)
     training = Training([block_graph()], model, TrainConfig(epochs=2))
     if written == files.MODEL_FORMAT:
-        training.restore(path)
+        checkpoint.restore(training, path)
         assert training.epoch == 1
         return
     with pytest.raises(ValueError) as error:
-        training.restore(path)
+        checkpoint.restore(training, path)
     assert str(error.value) == (
         f"{path} was written by another version of sgat (format {written}, not"
         f" {files.MODEL_FORMAT}); start anew without `resume`."

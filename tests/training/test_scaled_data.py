@@ -17,7 +17,7 @@ from sgat.graph import Graph
 from sgat.models import SGAT
 from sgat.pruning.table_scores import node_scores
 from sgat.scored import score_graphs
-from sgat.training import files
+from sgat.training import checkpoint, files
 from sgat.training.loop import Training, fit
 
 TRAIN = TrainConfig(epochs=4, device="cpu")
@@ -129,13 +129,13 @@ def test_a_resumed_run_scales_by_its_file(tmp_path):
     data = uneven()
     begun = Training([data], model, TRAIN)
     begun.run_epochs()
-    begun.save(path)
+    checkpoint.save(begun, path)
     tensors, state = files.load_tensors(path)
     for group in ("model", "best"):
         tensors[f"{group}.scaling.spread"] *= 2
     files.save_tensors(path, tensors, state)
     other = Training([data], model, TRAIN)
     before = other.epochs.seen[0].x
-    other.restore(path)
+    checkpoint.restore(other, path)
     torch.testing.assert_close(other.epochs.seen[0].x, before / 2)
     assert other.epoch == 1 and other.graphs[0].x is data.x

@@ -331,13 +331,17 @@ def open_rows(inputs: GateInputs, rows: OpenRows, sums: GateSums) -> None:
     order = (array(inputs.source_dst), array(inputs.source_edge))
     num_pieces = len(sources.row)
     rows.source_filled[num_pieces:].zero_()
-    source_slope = np.empty(num_pieces)
-    vector_parts = vector_pieces(sums.key_slope, num_pieces)
     by_source = ranges(sources.ptr, GATE_WORK)
-    cut, found = (sources.ptr, sources.row), (source_slope, vector_parts)
-    run(column_slopes_kernel, by_source, cut, order, scores, pair, shape, found)
-    finish_vectors(vector_parts, sources.first, sums.key_slope)
+    if inputs.with_slopes:
+        source_slope = np.empty(num_pieces)
+        vector_parts = vector_pieces(sums.key_slope, num_pieces)
+        cut, found = (sources.ptr, sources.row), (source_slope, vector_parts)
+        run(column_slopes_kernel, by_source, cut, order, scores, pair, shape, found)
+        finish_vectors(vector_parts, sources.first, sums.key_slope)
+        slope = array(sums.src_slope)[:, None]
+        add_pieces(source_slope[:, None], sources.first, slope)
+    else:
+        sums.src_slope.zero_()
     by_target = slots.edge, slots.gate, slots.scaled
     given = sources.ptr, order, by_target, slots.by_source
     run(open_columns_kernel, by_source, *given)
-    add_pieces(source_slope[:, None], sources.first, array(sums.src_slope)[:, None])

@@ -76,6 +76,7 @@ class GateInputs(NamedTuple):
     temperature: float  # β of the distribution
     gamma: float  # γ of the distribution
     zeta: float  # ζ of the distribution
+    with_slopes: bool  # whether gradients of the penalty are wanted; needs sources
     with_pairs: bool  # whether gradients of the vectors are wanted; needs sources
     backend: str  # whose kernels run
 
@@ -89,7 +90,8 @@ class GateSums(NamedTuple):
     row_sum: Tensor  # S_i = A_ii + Σ_j A_ij z_ij, [N]
     penalty: Tensor  # Σ π_ij = Σ P(z_ij ≠ 0) over all edges, a scalar
     dst_slope: Tensor  # by s_i: Σ_j π_ij (1 - π_ij), [N]
-    src_slope: Tensor  # by t_j: Σ_i π_ij (1 - π_ij), [N]; empty without sources
+    src_slope: Tensor  # by t_j: Σ_i π_ij (1 - π_ij), [N]; empty without sources, and
+    # perhaps 0 unless `with_slopes`
     query_slope: Tensor  # by q_i: Σ_j π_ij (1 - π_ij) k_j, [N, R]
     key_slope: Tensor  # by k_j: Σ_i π_ij (1 - π_ij) q_i, [N, R]
 

@@ -130,8 +130,8 @@ def gate_inputs(
         temperature=gates.temperature,
         gamma=gates.gamma,
         zeta=gates.zeta,
-        with_pairs=with_sources
-        and any(vector is not None and vector.requires_grad for vector in scores[3:]),
+        with_slopes=with_sources and any(map(_learns, scores)),
+        with_pairs=with_sources and any(map(_learns, scores[3:])),
         backend=backend,
     )
 
@@ -142,6 +142,10 @@ def _pieces(
     """The edges by target or by source in pieces, which the graph owns."""
     ptr = graph.row_ptr if by == "targets" else graph.by_source.ptr
     return owned_pieces(graph.derived, by, ptr, graph.num_edges, backend)
+
+
+def _learns(score: Tensor | None) -> bool:
+    return score is not None and score.requires_grad
 
 
 def _in_type(values: Tensor | None, dtype: torch.dtype) -> Tensor | None:
