@@ -16,8 +16,8 @@ from support.small_run import finished
 import sgat
 from sgat.cli import main
 from sgat.runs.folder import RunFolder
+from sgat.training import checkpoint
 from sgat.training.files import MODEL_FORMAT, load_tensors, save_tensors
-from sgat.training.loop import Training
 
 QUICK = ["--fast", "--epochs", "5", "--snapshots", "0", "--quiet"]
 
@@ -295,14 +295,14 @@ def test_a_second_process_is_refused_while_a_run_is_under_way(
 def test_a_folder_that_goes_away_in_training_is_noticed_at_the_next_checkpoint(
     capsys, tmp_path, monkeypatch
 ):
-    save, saved = Training.save, []
+    save, saved = checkpoint.save, []
 
-    def save_and_lose(self, path):
-        save(self, path)
-        saved.append(self.epoch)
+    def save_and_lose(training, path):
+        save(training, path)
+        saved.append(training.epoch)
         shutil.rmtree("r")
 
-    monkeypatch.setattr(Training, "save", save_and_lose)
+    monkeypatch.setattr(checkpoint, "save", save_and_lose)
     more = ["--epochs", "50", "--checkpoint-every", "2", "--out", "r"]
     message = "r/checkpoint/state.safetensors: the folder to write to does not exist"
     refused(["karate", *QUICK, *more], message, capsys)

@@ -105,7 +105,7 @@ def test_a_stage_that_takes_long_is_named_again_and_again(
     lines = [line for line in text.splitlines() if what in line]
     assert (len(lines) >= 3) == (not seconds)
     assert all(re.fullmatch(rf"{what} … \d+ s", line) for line in lines)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
     assert ("0.4000" in text) == (show == "training")
 
 

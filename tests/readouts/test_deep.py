@@ -17,6 +17,7 @@ from sgat.config import TrainConfig
 from sgat.graph import Graph
 from sgat.ops import OpenEdges, noise
 from sgat.readouts.deep import DeepReadout
+from sgat.training import checkpoint
 from sgat.training.loop import Training, fit
 
 D, C, LAYERS = 5, 3, 2
@@ -244,7 +245,7 @@ def test_the_means_of_the_selected_epoch_come_with_its_weights(tmp_path):
     part = Training([data], model, config)
     for _ in range(3):
         part.run_epochs()
-    part.save(tmp_path / "state.safetensors")
+    checkpoint.save(part, tmp_path / "state.safetensors")
     rest = Training([data], model, config)
     rest.run(checkpoint_path=tmp_path / "state.safetensors", resume=True)
     for name, tensor in training.selected_model().state_dict().items():

@@ -17,6 +17,7 @@ from support.small_data import block_graph, several_graphs
 
 from sgat.config import TrainConfig
 from sgat.graph import Graph
+from sgat.training import checkpoint
 from sgat_lab.baselines import fit
 from sgat_lab.binary_gates.estimators import Rebar, Reinforce, Relax
 from sgat_lab.binary_gates.training import BinaryTraining
@@ -119,7 +120,7 @@ def test_a_resumed_run_goes_on_to_the_same_bits(gradient, samples, tmp_path):
     part = BinaryTraining([block_graph()], model, config)
     part.run_epochs()
     part.run_epochs()
-    part.save(path)
+    checkpoint.save(part, path)
     rest = BinaryTraining([block_graph()], model, config)
     resumed = rest.run(checkpoint_path=path, resume=True)
     for name, tensor in whole.model.state_dict().items():
