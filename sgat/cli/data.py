@@ -195,7 +195,8 @@ def inject(
     kind: Kind = typer.Option(
         Kind.RANDOM,
         help="random: any two nodes. cross-class: two nodes of different class."
-        " hub: any node with one of the highest degree.",
+        " hub: any node with one of the highest degree. Where no id is in both columns"
+        " of the edge file, as with users and items, all go from one to the other.",
     ),
     rate: float = typer.Option(
         1.0, help="Number of new edges over the number of old ones."
