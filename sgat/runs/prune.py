@@ -6,6 +6,7 @@ judged table has its probabilities and needs no run.
 """
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,10 @@ def prune_run(
                 measured = measure(task, engine, out, pruned, weight, *trained)
         finally:
             engine.close()
+    border = real = pruned.border
+    if border is not None and request.run is not None:
+        odds = border * task.line[0] + task.line[1]
+        real = (1 + math.tanh(odds / 2)) / 2 if task.by_judge else None
     return {
         "run": None if request.run is None else str(request.run),
         "edges": str(task.edges.path),
@@ -86,6 +91,8 @@ def prune_run(
         "reasons": pruned.reasons,
         "missing": request.missing,
         "threshold": pruned.threshold,
+        "border": border,
+        "border_real": real,
         "seconds": round(time.perf_counter() - start, 3),
         "notes": list(pruned.notes),
         "measure": measured,
@@ -169,6 +176,7 @@ def _run_task(
         scores=None if is_own or trained is None else _scores(folder, *trained),
         gates=chosen_gates(config.model),
         line=(slope, shift),
+        by_judge=config.model.scorer == "evidence",
         symmetric=bool(config.model.symmetric),
         undirected=_is_undirected(request, folder, config),
         missing=request.missing,

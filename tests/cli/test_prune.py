@@ -92,6 +92,39 @@ def test_without_edges_it_prunes_those_of_the_run(capsys):
     assert names == ["src", "dst", "weight", "log_alpha", "probability", "gate"]
 
 
+def test_the_border_is_told_as_it_was_applied(capsys):
+    files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
+    quick = ["--fast", "--epochs", "3", "--snapshots", "0", "--quiet"]
+    assert main(["fit", *files, *quick, "--out", "by_judge"]) == 0
+    assert main(["judge", *files, "--out", "judged.csv", "--quiet"]) == 0
+    scores = pd.read_parquet("by_judge/edges.parquet")
+    judged = pd.read_csv("judged.csv")
+    capsys.readouterr()
+    for source, table, keep in (
+        (["by_judge"], scores, "0.4"),
+        (["by_judge"], scores, "0.999"),
+        (["--edges", "judged.csv"], judged, "0.4"),
+    ):
+        out = ["--out", "s.csv", "--overwrite", "--keep", keep]
+        assert main(["prune", *source, *out, "--json"]) == 0
+        summary = json.loads(capsys.readouterr().out)
+        border = summary["border_real"]
+        above = int((table["probability"] > border).sum())
+        assert above == summary["kept"] == round(float(keep) * len(table))
+        assert main(["prune", *source, *out]) == 0
+        text = capsys.readouterr().out
+        assert f"by score, above     P(real) = {border:.4f}\n" in text
+        assert "log α" not in text
+    assert main(["prune", "--edges", "judged.csv", "--out", "t.csv"]) == 0
+    assert "by score, above     P(real) = 0.5000\n" in capsys.readouterr().out
+    assert prune("--out", "additive.csv", "--keep", "0.2") == 0
+    kept = pd.read_csv("additive.csv")["log_alpha"]
+    all_scores = pd.read_parquet("mine/edges.parquet")["log_alpha"]
+    found = capsys.readouterr().out.split("log α = ")[1].split()[0]
+    assert kept.min() > float(found) - 1e-4
+    assert abs((all_scores > float(found)).sum() - len(kept)) <= 1
+
+
 def test_the_rules_of_the_command_are_those_of_python(capsys):
     pd.DataFrame({"src": ["n00"], "dst": ["n07"]}).to_csv("p.csv", index=False)
     options = ["--keep", "0.3", "--symmetric", "max", "--min-degree", "1"]
