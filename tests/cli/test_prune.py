@@ -125,6 +125,23 @@ def test_the_border_is_told_as_it_was_applied(capsys):
     assert abs((all_scores > float(found)).sum() - len(kept)) <= 1
 
 
+def test_a_table_that_pandas_wrote_with_its_index_is_pruned(capsys):
+    pd.read_csv("edges.csv").to_csv("e.csv")
+    pd.read_csv("nodes.csv").to_csv("n.csv")
+    files = ["--edges", "e.csv", "--nodes", "n.csv", "--label", "y"]
+    quick = ["--fast", "--epochs", "3", "--snapshots", "0", "--quiet"]
+    assert main(["fit", *files, *quick, "--out", "indexed"]) == 0
+    assert main(["prune", "indexed", "--keep", "0.5", "--out", "s.csv"]) == 0
+    assert main(["judge", *files, "--out", "j.csv"]) == 0
+    assert main(["prune", "--edges", "j.csv", "--out", "t.csv", "--keep", "0.5"]) == 0
+    told = capsys.readouterr().err
+    assert "Unnamed: 0       not used; stays in what is written" in told
+    for name in ("s.csv", "t.csv"):
+        found = pd.read_csv(name, index_col=0)
+        rows = pd.read_csv("edges.csv").loc[found.index]
+        assert found[["src", "dst", "weight"]].equals(rows)
+
+
 def test_the_rules_of_the_command_are_those_of_python(capsys):
     pd.DataFrame({"src": ["n00"], "dst": ["n07"]}).to_csv("p.csv", index=False)
     options = ["--keep", "0.3", "--symmetric", "max", "--min-degree", "1"]

@@ -16,6 +16,7 @@ import pyarrow.csv
 from sgat.data.files.bounds import check_size
 from sgat.data.files.columns import decimal_sign, decoded, is_string, with_nulls
 from sgat.data.files.source import (
+    UNNAMED,
     Source,
     check_names,
     compression_of,
@@ -78,7 +79,7 @@ def read_csv(
     read = pyarrow.csv.ReadOptions(block_size=BLOCK_SIZE)
     parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     convert = pyarrow.csv.ConvertOptions(
-        column_types={name: pa.string() for name in header.names},
+        column_types={name: pa.string() for name in ("", *header.names)},
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         null_values=[""],
@@ -86,6 +87,7 @@ def read_csv(
     try:
         stream = pa.input_stream(str(path), compression=compression_of(path))
         table = pyarrow.csv.read_csv(stream, read, parse, convert)
+        table = table.rename_columns(header.names)
     except pa.ArrowException as error:
         _check_cells(path, delimiter, len(header.names))
         reason = str(error).splitlines()[0]
@@ -117,6 +119,8 @@ def _header(path: Path, delimiter: str) -> HeaderLine:
     line, names = next(records, (0, None))
     if names is None:
         raise ValueError(f"{path}: the file has no header line.")
+    # As pandas names them; a database has no name for none.
+    names = [name or f"{UNNAMED}{place}" for place, name in enumerate(names)]
     return HeaderLine(names, delimiter, line, next(records, None) is None)
 
 

@@ -21,7 +21,7 @@ from sgat.data.files.columns import (
     with_nulls,
 )
 from sgat.data.files.encoding import FEW, Encoding, FeatureColumn, encode, fit_column
-from sgat.data.files.source import Source
+from sgat.data.files.source import UNNAMED, Source
 from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
 from sgat.features import Features, SparseFeatures
@@ -137,8 +137,8 @@ def _feature_names(
     return [
         name
         for name in source.table.column_names
-        # pandas gives this name to an index that was written by accident.
-        if name not in taken and name and not name.startswith("__index_level_")
+        # pandas gives these names to an index that was written by accident.
+        if name not in taken and not name.startswith((UNNAMED, "__index_level_"))
     ]
 
 
