@@ -134,7 +134,10 @@ def _nodes(number: int) -> str:
 )
 @with_settings(
     files=FileOptions,
-    only=("src", "dst", "id", "weight", "undirected", "delimiter", "decimal"),
+    only=(
+        *("src", "dst", "id", "weight", "undirected"),
+        *("delimiter", "decimal", "encoding"),
+    ),
 )
 def convert(
     files: Given,

@@ -25,7 +25,7 @@ PANEL, DECLARED = PANELS[PruneRequest], PruneRequest.declared()
     request=PruneRequest,
     rules=Rules,
     files=FileOptions,
-    only=("src", "dst", "id", "delimiter", "decimal"),
+    only=("src", "dst", "id", "delimiter", "decimal", "encoding"),
     of_run=True,
 )
 def prune(

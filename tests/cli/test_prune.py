@@ -125,6 +125,37 @@ def test_the_border_is_told_as_it_was_applied(capsys):
     assert abs((all_scores > float(found)).sum() - len(kept)) <= 1
 
 
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+def test_tables_of_windows_are_judged_predicted_and_pruned(name, capsys):
+    for given, made in (("edges.csv", name), ("nodes.csv", "n.csv")):
+        table = pd.read_csv(given).replace(r"^n(\d)", r"Müller \1", regex=True)
+        table.to_csv(made, index=False, encoding="cp1252")
+    files = ["--edges", name, "--nodes", "n.csv"]
+    quick = ["--fast", "--epochs", "3", "--snapshots", "0", "--quiet"]
+    quick += ["--scorer", "additive", "--label", "y", "--encoding", "cp1252"]
+    assert main(["fit", *files, *quick, "--out", "run"]) == 0
+    assert main(["predict", "run", *files, "--out", "p.csv", "--quiet"]) == 0
+    assert pd.read_csv("p.csv")["id"][0] == "Müller 00"
+    # A row to protect in UTF-8, beside edges that are not.
+    pd.DataFrame({"src": ["Müller 00"], "dst": ["Müller 07"]}).to_csv("keep.csv")
+    rules = ["--keep", "0.3", "--protect", "keep.csv", "--out", "s.csv"]
+    assert main(["prune", "run", "--edges", name, *rules]) == 0
+    small, rows = pd.read_csv("s.csv"), pd.read_csv(name, encoding="cp1252")
+    assert len(small) == round(0.3 * len(rows))
+    assert len(small.merge(rows, on=["src", "dst", "weight"])) == len(small)
+    judged = ["--edges", name, "--out", "j.csv", "--encoding", "cp1252"]
+    assert main(["judge", *judged]) == 0
+    table = pd.read_csv("j.csv")
+    assert table["src"].equals(rows["src"])
+    table.to_csv("windows.csv", index=False, encoding="cp1252")
+    command = ["prune", "--edges", "windows.csv", "--out", "t.csv"]
+    capsys.readouterr()
+    assert main(command) == 1
+    assert "name its `--encoding`, such as cp1252." in capsys.readouterr().err
+    assert main([*command, "--encoding", "cp1252"]) == 0
+    assert pd.read_csv("t.csv")["src"].str.startswith("Müller ").all()
+
+
 def test_a_table_that_pandas_wrote_with_its_index_is_pruned(capsys):
     pd.read_csv("edges.csv").to_csv("e.csv")
     pd.read_csv("nodes.csv").to_csv("n.csv")

@@ -12,7 +12,7 @@ from sgat.config import FileOptions
 from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
 from sgat.data.files.column_roles import ColumnRole, column_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
-from sgat.data.files.csv_format import read_csv
+from sgat.data.files.csv_format import read_csv, text_file
 from sgat.data.files.data_tables import edge_table
 from sgat.data.files.encoding import Encoding, edge_numbers
 from sgat.data.files.graphml import read_graphml
@@ -131,7 +131,7 @@ def read_table(path: Path, options: FileOptions, format: str | None = None) -> S
     if chosen == "npz":
         return read_npz(path)
     text = {"delimiter": options.delimiter, "decimal": options.decimal}
-    return read_csv(path, format=chosen, **text)
+    return read_csv(text_file(path, options.encoding), format=chosen, **text)
 
 
 def _in_memory(table: Any, name: str) -> Source:
