@@ -17,6 +17,7 @@ from sgat.config import Config
 from sgat.data.configured import Loaded
 from sgat.data.files import read_graph
 from sgat.judging.judged_edges import JudgedEdges
+from sgat.judging.verdict import REASONS
 from sgat.report.build import write_report
 from sgat.report.judged import write_judged
 from sgat.runs.finished_run import FinishedRun, open_run
@@ -154,7 +155,7 @@ def judged_page(tmp_path_factory) -> tuple[Path, tuple[str, ...]]:
     table.to_csv(folder / "edges.csv", index=False)
     files = read_graph(folder / "edges.csv")
     probability = torch.from_numpy(random.random(601)).float()
-    reason = torch.zeros(601, dtype=torch.int64)
+    reason = torch.arange(601) % len(REASONS)
     judged = JudgedEdges(files, files.data, probability, reason)
     write_judged(judged, judged.choose(), "those", folder / "judged.html")
     return folder / "judged.html", ids
