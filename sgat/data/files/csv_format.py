@@ -160,7 +160,6 @@ def _header(path: TextFile, delimiter: str) -> HeaderLine:
     line, names = next(records, (0, None))
     if names is None:
         raise ValueError(f"{path}: the file has no header line.")
-    # As pandas names them; a database has no name for none.
     names = [name or f"{UNNAMED}{place}" for place, name in enumerate(names)]
     return HeaderLine(names, delimiter, line, next(records, None) is None)
 
