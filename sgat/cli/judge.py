@@ -93,7 +93,7 @@ def judge(
         # Nothing of the node table is written; its memory is free for the judge.
         table = dataclasses.replace(table, nodes=None)
         pa.default_memory_pool().release_unused()
-        stages.tell(f"judging {table.data.graph.num_edges:,} edges")
+        stages.tell(f"judging {len(table.edges):,} rows")
         judged = judge_files(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
         gone, why = judged.choose(**promise), describe_promise(**promise)

@@ -44,7 +44,7 @@ TABLE = (
     Variant("diffusion", DIFFUSION),
     Variant("near diffusion", {**DIFFUSION, "steps": 2}),
     Variant("diffusion, rows", {**DIFFUSION, **ROWS}, {}, "rows"),
-    Variant("diffusion, revised", {**DIFFUSION, "scorer": "revised"}, {}, "judged"),
+    Variant("diffusion, revised", {**DIFFUSION, "scorer": "revised"}, {}, "gated"),
     Variant("attention", {"readout": "attention"}),
     Variant("beliefs", BELIEFS, {}, "classes"),
     Variant("features alone", ALONE, {}, "classes judged"),
@@ -70,13 +70,14 @@ def candidates(
 
     A setting other than the default was chosen, so no row changes it; rows that become
     equal count once. A row can need that nodes have one class each ("classes"), that
-    edges are judged ("judged"), that no share of them is asked for ("free"), and that
-    rows of features do not sum to 1 as they are ("rows").
+    edges are judged ("judged") and do not all stay ("gated"), that no share of them is
+    asked for ("free"), and that rows of features do not sum to 1 as they are ("rows").
     """
     rule = resolved(model, graphs)
     holds = {
         "classes": not graphs[0].is_multilabel,
         "judged": rule.scorer == "evidence",
+        "gated": rule.scorer == "evidence" and rule.judged_edges != "all",
         "free": train.keep is None,
         "rows": not all(_sum_to_1(data.x) for data in graphs),
     }
