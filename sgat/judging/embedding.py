@@ -9,9 +9,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
+from sgat.judging.matrices import products
 
 Array = np.ndarray[Any, Any]
 
@@ -171,13 +173,15 @@ def _main_axes(
         return rows.times(basis) - centre @ basis
 
     basis = torch.randn(len(centre), number, generator=generator)
-    for _ in range(POWER_STEPS):
-        seen = centred(basis)
-        back = rows.transposed_times(seen) - centre[:, None] * seen.sum(dim=0)
-        basis = torch.linalg.qr(back).Q
-    # Turned, so that the directions come one by one, the largest first.
-    turned: Tensor = basis @ torch.linalg.svd(centred(basis), full_matrices=False).Vh.T
-    return turned
+    # One thread, in double precision: several round by how many they are.
+    with threadpool_limits(1, user_api="blas"):
+        for _ in range(POWER_STEPS):
+            seen = centred(basis)
+            back = rows.transposed_times(seen) - centre[:, None] * seen.sum(dim=0)
+            basis = torch.from_numpy(np.linalg.qr(back.double().numpy())[0]).float()
+        # Turned, so that the directions come one by one, the largest first.
+        turn = np.linalg.eigh(products(centred(basis).numpy()))[1][:, ::-1]
+    return (basis.double() @ torch.from_numpy(turn.copy())).float()
 
 
 def _dense(x: Features) -> Tensor:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sgat.ops.blocks import ROWS
+
 Array = np.ndarray[Any, Any]
 
 
@@ -65,3 +67,12 @@ def entries(matrix: Any, row: Array, column: Array) -> Array:
     place = low.clip(max=most)
     is_there = (low < end) & (matrix.indices[place] == column)
     return np.where(is_there, matrix.data[place], 0.0)
+
+
+def products(rows: Array) -> Array:
+    """Products of all pairs of columns of rows [N, R], summed in float64, [R, R]."""
+    total = np.zeros((rows.shape[1],) * 2)
+    for first in range(0, len(rows), ROWS):
+        part = rows[first : first + ROWS].astype(float)
+        total += part.T @ part
+    return total

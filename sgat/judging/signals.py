@@ -31,9 +31,8 @@ from scipy import sparse
 from sgat.features import Features
 from sgat.judging.beliefs import class_beliefs, fit_classes
 from sgat.judging.embedding import unit_rows, vectors
-from sgat.judging.matrices import chosen, entries, weighted
+from sgat.judging.matrices import chosen, entries, products, weighted
 from sgat.judging.pairs import Pairs
-from sgat.ops.blocks import ROWS
 from sgat.ops.common_neighbours import row_products
 from sgat.ops.pair_products import mean_products, pair_products
 
@@ -241,11 +240,7 @@ def _orthogonal(basis: Array) -> Array:
 
     By its products, which takes one pass; QR of so tall a matrix takes many.
     """
-    products = np.zeros((basis.shape[1],) * 2)
-    for first in range(0, len(basis), ROWS):
-        part = basis[first : first + ROWS].astype(float)
-        products += part.T @ part
-    size, turn = np.linalg.eigh(products)
+    size, turn = np.linalg.eigh(products(basis))
     kept = size > NO_DIRECTION * size[-1]
     scale = np.where(kept, 1 / np.sqrt(np.where(kept, size, 1)), 0)
     found: Array = basis @ (turn * scale).astype(np.float32)

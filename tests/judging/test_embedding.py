@@ -204,3 +204,16 @@ def test_entries_next_to_nothing_say_nothing(seed: int):
     wanted = embedding.vectors(x[:, :K], seed=seed)
     assert np.allclose(found @ found.T, wanted @ wanted.T, atol=1e-3)
     assert not embedding.vectors(x[:, K:], seed=seed).any()
+
+
+@pytest.mark.parametrize("shape", [(2000, 300), (300, 1500)])
+def test_the_number_of_threads_changes_no_bit(shape):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 4):
+            torch.set_num_threads(threads)
+            found.append(embedding.vectors(x))
+    finally:
+        torch.set_num_threads(before)
+    assert all((other == found[0]).all() for other in found[1:])
