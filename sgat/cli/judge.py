@@ -158,10 +158,10 @@ def describe(summary: dict[str, Any], why: str) -> str:
     ]
     for one in summary["looser"]:
         name = f"at most {one['at_most_wrong']:.0%} right"
-        number, right = one["number"], one["expected_right"]
-        lines.append(
-            f"  {name:<18}{number:,} would go, {right:,.1f} of them right, expected"
+        found = (
+            f"{one['number']:,} would go, {one['expected_right']:,.1f} of them right"
         )
+        lines.append(f"  {name:<18}{found}, expected")
     lines.append(
         f"written to          {', '.join(summary['written'])},"
         f" {summary['seconds']:.1f} s"

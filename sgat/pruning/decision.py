@@ -31,9 +31,9 @@ class Cut:
 
     @property
     def border(self) -> float | None:
-        """The score above which rows stay; None if none does."""
+        """The score above which rows stay; None if all do, or none."""
         if self.lowest_kept is None or self.highest_removed is None:
-            return self.lowest_kept
+            return None
         return (self.lowest_kept + self.highest_removed) / 2
 
 
@@ -99,7 +99,7 @@ class Decision:
 
     by_score: str  # condition under which the score alone keeps a row
     filled: str | None  # of rows that are not guaranteed; None without guarantees
-    border: float | None  # score above which rows stay; None if none does by its score
+    border: float | None  # score above which rows stay; None if all do, or none
     threshold: float  # log α above which gates are open
     is_model: bool  # whether the model, its threshold moved there, does the same
 

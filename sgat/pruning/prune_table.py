@@ -19,7 +19,7 @@ class Pruned:
     rows: int  # number of rows read
     kept: int  # number of rows written
     reasons: dict[str, int]  # number of rows for each `Reason` that occurs, by label
-    border: float | None  # score above which rows stay; None if none does by its score
+    border: float | None  # score above which rows stay; None if all do, or none
     threshold: float  # log α above which gates are open
     is_model: bool  # whether the model, its threshold moved there, does the same
     notes: tuple[str, ...] = ()  # one sentence each for the user

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sgat.data.files.atomic import is_same_file
 from sgat.data.files.binary_format import opened_parquet
 from sgat.data.files.columns import is_string
-from sgat.data.files.csv_format import DELIMITERS, TextFile, read_header, text_file
+from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
 from sgat.data.files.source import (
     check_file,
     check_names,
@@ -123,7 +123,7 @@ def in_utf8(table: StoredTable, folder: Path) -> StoredTable:
     if table.encoding is None:
         return table
     copy = Path(tempfile.mkdtemp(dir=folder)) / f"copy.{table.format}"
-    with TextFile(table.path, table.encoding).opened() as text, copy.open("wb") as file:
+    with Text(table.path, table.encoding).opened() as text, copy.open("wb") as file:
         shutil.copyfileobj(text, file)
     return dataclasses.replace(table, files=(copy,))
 

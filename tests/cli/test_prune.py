@@ -102,7 +102,7 @@ def test_the_border_is_told_as_it_was_applied(capsys):
     capsys.readouterr()
     for source, table, keep in (
         (["by_judge"], scores, "0.4"),
-        (["by_judge"], scores, "0.999"),
+        (["by_judge"], scores, "0.97"),
         (["--edges", "judged.csv"], judged, "0.4"),
     ):
         out = ["--out", "s.csv", "--overwrite", "--keep", keep]
@@ -117,6 +117,8 @@ def test_the_border_is_told_as_it_was_applied(capsys):
         assert "log α" not in text
     assert main(["prune", "--edges", "judged.csv", "--out", "t.csv"]) == 0
     assert "by score, above     P(real) = 0.5000\n" in capsys.readouterr().out
+    assert main(["prune", "by_judge", "--out", "all.csv", "--keep", "1"]) == 0
+    assert "by score, above" not in capsys.readouterr().out
     assert prune("--out", "additive.csv", "--keep", "0.2") == 0
     kept = pd.read_csv("additive.csv")["log_alpha"]
     all_scores = pd.read_parquet("mine/edges.parquet")["log_alpha"]

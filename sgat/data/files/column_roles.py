@@ -36,10 +36,8 @@ def role_lines(roles: Sequence[ColumnRole]) -> list[str]:
     lines = []
     for table, columns in groupby(roles, lambda role: role.table):
         own = list(columns)
-        features = sum(role.features for role in own)
-        total = (
-            f" become {features:,} feature{'s' * (features > 1)}" if features else ""
-        )
+        width = sum(role.features for role in own)
+        total = f" become {width:,} feature{'s' * (width > 1)}" if width else ""
         number = f"{len(own)} column{'s' * (len(own) > 1)}"
         lines.append(f"{Path(table).name}: {number}{total}")
         for becomes, alike in groupby(own, lambda role: role.becomes):

@@ -44,7 +44,7 @@ OTHER_FORMATS = {
 logger = logging.getLogger(__name__)
 
 
-class TextFile(NamedTuple):
+class Text(NamedTuple):
     """A text table, and how it is encoded."""
 
     path: Path
@@ -66,9 +66,9 @@ class TextFile(NamedTuple):
         return cast(BinaryIO, io.BufferedReader(self.stream(), BLOCK_SIZE))
 
 
-def text_file(path: Path, encoding: str | None) -> TextFile:
+def text_file(path: Path, encoding: str | None) -> Text:
     """A text table; one that is UTF-8 is taken for that, whatever the encoding."""
-    plain, decoder = TextFile(path), codecs.getincrementaldecoder("utf-8")()
+    plain, decoder = Text(path), codecs.getincrementaldecoder("utf-8")()
     if encoding is None:
         return plain
     with plain.opened() as file, contextlib.suppress(UnicodeDecodeError):
@@ -76,7 +76,7 @@ def text_file(path: Path, encoding: str | None) -> TextFile:
             decoder.decode(block)
         decoder.decode(b"", True)
         return plain
-    return TextFile(path, encoding)
+    return Text(path, encoding)
 
 
 class HeaderLine(NamedTuple):
@@ -89,11 +89,7 @@ class HeaderLine(NamedTuple):
 
 
 def read_csv(
-    path: TextFile,
-    *,
-    format: str,
-    delimiter: str | None = None,
-    decimal: str | None = None,
+    path: Text, *, format: str, delimiter: str | None = None, decimal: str | None = None
 ) -> Source:
     """Read a text table; every column holds strings, and an empty cell is null.
 
@@ -136,9 +132,7 @@ def read_csv(
     return Source(table, str(path), format, names, decimal, place)
 
 
-def read_header(
-    path: TextFile, format: str, delimiter: str | None = None
-) -> HeaderLine:
+def read_header(path: Text, format: str, delimiter: str | None = None) -> HeaderLine:
     """The column names, and the character between them.
 
     Where none is given and that of the format separates no columns, one of
@@ -155,7 +149,7 @@ def read_header(
     return _header(path, usual)
 
 
-def _header(path: TextFile, delimiter: str) -> HeaderLine:
+def _header(path: Text, delimiter: str) -> HeaderLine:
     records = _records(path, delimiter)
     line, names = next(records, (0, None))
     if names is None:
@@ -187,7 +181,7 @@ def write_csv(
         pyarrow.csv.write_csv(plain, file, options)
 
 
-def _check_text(path: TextFile) -> bool:
+def _check_text(path: Text) -> bool:
     """Refuse other formats and NUL bytes; whether the number of quotes is odd."""
     line, odd_quotes, is_first, unpacked = 1, False, True, 0
     with path.opened() as file:
@@ -209,7 +203,7 @@ def _check_text(path: TextFile) -> bool:
     return odd_quotes
 
 
-def _block(path: TextFile, file: BinaryIO) -> bytes:
+def _block(path: Text, file: BinaryIO) -> bytes:
     try:
         return file.read(BLOCK_SIZE)
     except UnicodeError as error:
@@ -223,7 +217,7 @@ def _block(path: TextFile, file: BinaryIO) -> bytes:
         ) from error
 
 
-def _records(path: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Text, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The first line and the cells of each record that is not blank."""
     with io.TextIOWrapper(path.opened(), encoding="utf-8-sig", newline="") as file:
         # A line of zeros, compressed, could fill the memory.
@@ -243,7 +237,7 @@ def _records(path: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             raise ValueError(f"{path}, line {line}: {reason}.") from error
 
 
-def _encoding_fault(path: TextFile, reason: UnicodeError) -> ValueError:
+def _encoding_fault(path: Text, reason: UnicodeError) -> ValueError:
     if path.encoding is not None:
         return ValueError(f"{path}: not {path.encoding} ({reason}).")
     with path.opened() as file:
@@ -259,7 +253,7 @@ def _encoding_fault(path: TextFile, reason: UnicodeError) -> ValueError:
     return ValueError(f"{path}: not UTF-8 ({reason}).")
 
 
-def _check_cells(path: TextFile, delimiter: str, width: int) -> None:
+def _check_cells(path: Text, delimiter: str, width: int) -> None:
     for line, cells in _records(path, delimiter):
         if len(cells) != width:
             raise ValueError(
