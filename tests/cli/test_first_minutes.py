@@ -23,14 +23,8 @@ def first_minutes(files):
     yield ["fit", *data, *options, "--fast", "--epochs", "8", "--out", "run"]
     yield ["prune", "run", "--out", "small.csv"]
     yield ["prune", "run", "--out", "half.csv", "--keep", "0.5"]
-    yield [
-        "prune",
-        "--edges",
-        "judged.csv.gz",
-        *names_of(columns),
-        "--out",
-        "p.csv",
-    ]
+    judged = ["--edges", "judged.csv.gz", *names_of(columns)]
+    yield ["prune", *judged, "--out", "likely.csv"]
     yield ["data", "inject", *data, *columns, "--rate", "0.1", "--out", "noisy"]
     yield ["report", "run"]
     yield ["predict", "run", *data, "--out", "predicted.csv"]
