@@ -255,8 +255,11 @@ class Search:
         tell: Callable[[Step], None],
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split, to leave some."""
-        (share, most), trials = aim, list[Trial]()
+        (share, most), trials, tried = aim, list[Trial](), list[Candidate]()
         for number, candidate in enumerate(left, 1):
+            if rung == 1 and self._is_hopeless(candidate, tried, trials):
+                continue
+            tried.append(candidate)
             train = shortened(candidate.train, share)
             keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
             step = Step(candidate.name, rung, number, len(left), train.epochs)
@@ -315,6 +318,29 @@ class Search:
             for trial in trials
         ]
         return ranked(charged)
+
+    def _is_hopeless(
+        self, deep: Candidate, tried: Sequence[Candidate], trials: Sequence[Trial]
+    ) -> bool:
+        """Whether fewer layers, or these edges beside others, are far behind already.
+
+        Deep networks take the longest, and are ahead only where neither is so.
+        """
+        scores = [trial.score or 0.0 for trial in trials]
+        few = {
+            (other.model, other.train): score
+            for other, score in zip(tried, scores, strict=True)
+            if other.model.readout == deep.model.readout
+            and other.model.layers < deep.model.layers
+        }
+        if deep.model.layers < DEEP or not few:
+            return False
+        edges = deep.model.judged_edges
+        behind = [max(scores) - max(few.values())]
+        for (model, train), score in few.items():
+            on_these = dataclasses.replace(model, judged_edges=edges), train
+            behind.append(score - few.get(on_these, score))
+        return max(behind) > FAR_BEHIND * self._error(max(scores))
 
     def _is_settled(self, trial: Trial) -> bool:
         """Whether no other candidate can do better."""
