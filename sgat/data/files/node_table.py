@@ -28,6 +28,8 @@ from sgat.features import Features, SparseFeatures
 
 logger = logging.getLogger(__name__)
 
+MOST_SPREAD = 100.0
+"""Standard deviation of a column above which its unit is remarked on."""
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 
@@ -72,6 +74,8 @@ def read_nodes(
     if features:
         zeros = options.unknown_category == "zero"
         x = encode(source, features, ignore_unknown=zeros)
+    if encoding is None and features and isinstance(x, Tensor):
+        _warn_of_units(source, features, x)
     if options.labels:
         y, classes = _labels(source, options.labels), tuple(options.labels)
     elif options.label is not None:
@@ -88,6 +92,20 @@ def read_nodes(
         if encoding is None and isinstance(x, Tensor):
             _warn_of_labels(source, features, x, y, options.label)
     return NodeColumns(x, y, classes, roles, features, others)
+
+
+def _warn_of_units(
+    source: Source, features: Sequence[FeatureColumn], x: Tensor
+) -> None:
+    """Say so where a column spreads so far that a network would see little else."""
+    names = [each.name for each in features for _ in range(each.width)]
+    spread, place = x.double().std(dim=0, correction=0).max(dim=0)
+    if float(spread) > MOST_SPREAD:
+        logger.warning(
+            "%s, column %r has a standard deviation of %.3g; `standardise` brings the"
+            " numbers of all columns to 1.",
+            *(source.name, names[int(place)], float(spread)),
+        )
 
 
 def _warn_of_labels(
