@@ -9,8 +9,8 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.judging import EdgeJudge
 from sgat.scored import node_score, score_graphs
 from sgat.training import choosing
-from sgat.training.candidates import Candidate
-from sgat.training.choosing import LAST, Search, best_or_mean, ranked, shortened
+from sgat.training.candidates import Candidate, is_hopeless, shortened
+from sgat.training.choosing import LAST, Search, best_or_mean, ranked
 from sgat.training.loop import DivergedError, Training, fit
 from sgat.training.result import EpochRecord, Result, Trial
 
@@ -352,16 +352,13 @@ def test_many_layers_are_not_tried_where_few_or_their_edges_are_far_behind(
 ):
     looked = Search([small_graph()], MODEL, TRAIN)
     named = {each.name: each for each in looked.table}
-    before = [named[name] for name in scores], [trial(s, 1.0) for s in scores.values()]
-    deep = named["many layers, all edges"]
-    assert looked._is_hopeless(deep, *before) == (not is_tried)
-    assert not looked._is_hopeless(named["layers, standard"], *before)
+    before = {named[name]: score or 0.0 for name, score in scores.items()}
+    assert is_hopeless(named["many layers, all edges"], before, 0.1) == (not is_tried)
+    assert not is_hopeless(named["layers, standard"], before, 0.1)
 
 
 def test_what_is_not_tried_is_counted(monkeypatch):
-    monkeypatch.setattr(
-        Search, "_is_hopeless", lambda self, deep, *_: "many" in deep.name
-    )
+    monkeypatch.setattr(choosing, "is_hopeless", lambda deep, *_: "many" in deep.name)
     found = search([small_graph()])
     assert not any("many" in each.name for each in found.chosen.tried)
     assert found.chosen.why.endswith("of 16 candidates; 2 cannot do better")
