@@ -35,6 +35,9 @@ MOST_UNLIKE = 0.5
 """Unlike edges without common neighbours, over pairs that are, for rings to show."""
 LEAST_UNSHARED = 0.1
 """Share of edges without common neighbours that rings of wrong edges show against."""
+ALONE = 0.5, 0.7
+"""Share of the real edges without common neighbours that look like pairs of any nodes,
+and like swapped ones, where there are no features."""
 NOTHING_COUNTED = 0.01
 """Share of wrong edges below which shares say nothing of how to order the edges."""
 SUSPECT_WEIGHT = 0.3
@@ -176,7 +179,9 @@ def assess(
         group,
         shares.suspicion(ends, num_nodes, wrong)[:, 0],
         ring=np.zeros(count) if first is None else _in_rings(first, doubt, shared),
-        least=0.0 if x is not None else 0.5 * float(1 - shared.mean()),
+        unshared=None
+        if x is not None
+        else (1 - shared.mean(), (found[pairs.any, signals.shared] <= 0).mean()),
     )
     return Assessment(wrong, _reasons(wrong, found, pairs, signals, ends, num_nodes))
 
@@ -211,12 +216,22 @@ def _unaimed(group: Array) -> Array:
     return found if found.mean() > 0.5 else np.ones(len(group), dtype=bool)
 
 
-def _sure(end: shares.LowEnd, useful: float, least: float) -> Array:
+def _sure(end: shares.LowEnd, useful: float, least: float = 0.0) -> Array:
     """Share of wrong edges by their traits as far as it is sure, [E]."""
     share = end.share * end.trust * useful
     if least:
         share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
     return share
+
+
+def _beyond(share: float, part: float, edges: float, pairs: float) -> float:
+    """How much of a share of wrong edges is left without features, at most 1.
+
+    A `part` of the real edges without common neighbours counts as wrong. With the
+    shares of `edges` and of pairs that have none: two sums, two unknowns.
+    """
+    wrong = max(0.0, share - part * edges) / (1 - part * pairs)
+    return min(1.0, wrong / max(share, 1e-9))
 
 
 def _combine(
@@ -229,7 +244,7 @@ def _combine(
     suspect: Array,
     *,
     ring: Array,
-    least: float,
+    unshared: tuple[float, float] | None,
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
@@ -238,9 +253,18 @@ def _combine(
     useful = shares.between(by_traits.separation, shares.USEFUL)
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
     any_tail, tail = evenly.tail, by_traits.tail
-    told = max(useful, shares.between(agree, shares.AGREE))
-    any_share = _sure(evenly, told, least).mean()
-    by_degree = _sure(by_traits, useful, least)
+    agree = shares.between(agree, shares.AGREE)
+    told = max(useful, agree * shares.between(evenly.separation, shares.APART))
+    any_share, by_degree = _sure(evenly, told), _sure(by_traits, useful)
+    least = 0.0
+    if unshared:
+        least = ALONE[0] * unshared[0]
+        any_share, most = (
+            found * _beyond(found.mean(), part, *unshared)
+            for found, part in zip((any_share, by_degree), ALONE, strict=True)
+        )
+        by_degree = np.minimum(most, _sure(by_traits, useful, least))
+    any_share = any_share.mean()
     # Hubs are where degrees differ: what is less alike there is wrong, whatever real
     # edges look like.
     usual = shares.USUAL_EXCESS * (1 + shares.FEW_EDGES / count)
