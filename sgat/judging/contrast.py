@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from sgat.judging.signals import OfEdges, edge_blocks
 from sgat.ops.blocks import in_blocks
 from sgat.ops.tree_scores import tree_scores
 
@@ -33,7 +34,7 @@ bins it: two threads that do so at once can lose them, and warn of it."""
 
 
 def contrast(
-    edges: Array,
+    edges: Array | OfEdges,
     pairs: Array,
     rng: np.random.Generator,
     *,
@@ -43,20 +44,26 @@ def contrast(
 ) -> tuple[Array, Array]:
     """Scores of edges [E, F] and pairs [P, F].
 
+    The signals of edges are read for those that trees are grown from, then by blocks.
     Of the last `num_free` signals two, the degrees, may go any way. The others, of
     classes, rise or fall throughout, as they do on average from pairs to edges.
     """
     from threadpoolctl import threadpool_limits
 
-    number, width = len(edges), edges.shape[1]
-    half = rng.integers(0, 2, number + len(pairs)).astype(np.uint8)
+    number, width = len(edges), pairs.shape[1]
+    half = np.empty(number + len(pairs), dtype=np.uint8)
+    for part in edge_blocks(len(half)):
+        half[part] = rng.integers(0, 2, part.stop - part.start)
     learns = np.arange(number)
     if number > MOST_EDGES:
-        learns = np.flatnonzero(rng.random(number) < MOST_EDGES / number)
-    free = slice(width - num_free, width - 2)
-    gap = edges[:, free].mean(0, dtype=float) - pairs[:, free].mean(0, dtype=float)
-    rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
+        blocks = ((p.start, rng.random(p.stop - p.start)) for p in edge_blocks(number))
+        few = [np.flatnonzero(r < MOST_EDGES / number) + first for first, r in blocks]
+        learns = np.concatenate(few)
     signals = np.concatenate([edges[learns], pairs])
+    of_edges = signals[: len(learns)]
+    free = slice(width - num_free, width - 2)
+    gap = of_edges[:, free].mean(0, dtype=float) - pairs[:, free].mean(0, dtype=float)
+    rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
     is_edge = np.arange(len(signals)) < len(learns)
     of_signals = np.concatenate([half[learns], half[number:]])
     heeded = np.ones(len(signals))
@@ -77,11 +84,12 @@ def contrast(
         halves = zip(*threads.map(grow, range(2)), strict=True)
     grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
-    noise = 1e-6 * rng.standard_normal(len(half))
-    return (
-        tree_scores(edges, half[:number], *grown) + noise[:number],
-        tree_scores(pairs, half[number:], *grown) + noise[number:],
-    )
+    found = np.empty(number)
+    for part in edge_blocks(number):
+        noise = 1e-6 * rng.standard_normal(part.stop - part.start)
+        found[part] = tree_scores(edges[part], half[part], *grown) + noise
+    noise = 1e-6 * rng.standard_normal(len(pairs))
+    return found, tree_scores(pairs, half[number:], *grown) + noise
 
 
 def _grow(
@@ -180,7 +188,8 @@ def normal_scores(edges: Array, pairs: Array) -> Array:
     A wrong edge from the source of the pairs has a standard normal score.
     """
     one_bin = np.zeros(0), np.zeros((1, 0))
-    return _scores_in_bins(edges, np.zeros((len(edges), 2)), [pairs], one_bin)
+    nothing = np.broadcast_to(0.0, (len(edges), 2))
+    return _scores_in_bins(edges, nothing, [pairs], one_bin)
 
 
 def normal_scores_by_degree(
@@ -201,7 +210,7 @@ def _scores_in_bins(
     """Normal scores among the pairs of the bin of each edge, [E]."""
     ordered = [np.sort(part) for part in pairs]
     scores = [ndtri((np.arange(len(p) + 1) + 0.5) / (len(p) + 1)) for p in pairs]
-    found = np.empty(len(edges))
+    found = np.empty(len(edges), dtype=np.float32)
 
     def work(rows: slice) -> None:
         here, result = edges[rows], found[rows]

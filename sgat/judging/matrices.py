@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from sgat.ops.blocks import ROWS
+from sgat.ops.common_neighbours import find_entries
 
 Array = np.ndarray[Any, Any]
+
+AT_ONCE = 1 << 20
+"""Edges, at least, that sums at nodes take at a time."""
+
+
+class EdgeNumbers(NamedTuple):
+    """Undirected edges, each once and in order: an edge is found by its ends."""
+
+    ends: Array  # the lower node first, ascending, [2, E] int32
+    ptr: Array  # edges of each lower node, [N + 1]
+
+    @classmethod
+    def of(cls, key: Array, num_nodes: int) -> Self:
+        """The edges with different, ascending keys low · N + high."""
+        ends = np.empty((2, len(key)), dtype=np.int32)
+        for first in range(0, len(key), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            ends[:, part] = np.divmod(key[part], max(num_nodes, 1))
+        count = np.bincount(ends[0], minlength=num_nodes)
+        return cls(ends, np.concatenate([[0], count.cumsum()]))
+
+    def find(self, a: Array, b: Array) -> Array:
+        """The number of the edge between nodes, -1 if there is none, [P]."""
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        found: Array = find_entries(self.ptr, self.ends[1], low, high)
+        return found
 
 
 def adjacency(ends: Array, num_nodes: int, weight: Array) -> Any:
@@ -35,13 +62,30 @@ def weighted(numbers: Any, weight: Array) -> Any:
     return sparse.csr_array(parts, shape=numbers.shape)
 
 
-def chosen(numbers: Any, kept: Array) -> Any:
-    """The `numbered` matrix of some edges alone, [E] bool, numbered anew."""
+def chosen(numbers: Any, kept: Array, weight: Array) -> Any:
+    """The matrix of some edges of a `numbered` one alone, [E] bool, with weights."""
     stays = kept[numbers.data - 1]
-    before = np.concatenate([[0], stays.cumsum(dtype=numbers.indptr.dtype)])
-    number = kept.cumsum(dtype=np.int32)[numbers.data[stays] - 1]
-    parts = number, numbers.indices[stays], before[numbers.indptr]
-    return sparse.csr_array(parts, shape=numbers.shape)
+    number, indices = numbers.data[stays], numbers.indices[stays]
+    # Sums over the rows; the number of entries before each would be as long as they.
+    filled = np.diff(numbers.indptr).nonzero()[0]
+    count = np.zeros(numbers.shape[0], dtype=numbers.indptr.dtype)
+    if len(filled):
+        count[filled] = np.add.reduceat(stays, numbers.indptr[filled], dtype=np.int32)
+    indptr = np.concatenate([[0], count.cumsum(dtype=numbers.indptr.dtype)])
+    return sparse.csr_array((weight[number - 1], indices, indptr), shape=numbers.shape)
+
+
+def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Array:
+    """Σ of the values of the edges at each node, [N]; their number without values."""
+    total = np.zeros(num_nodes)
+    # Each time takes a pass over the nodes.
+    at_once = max(AT_ONCE, num_nodes)
+    for first in range(0, ends.shape[1], at_once):
+        part = slice(first, first + at_once)
+        of_part = None if value is None else value[part]
+        for end in ends[:, part]:
+            total += np.bincount(end, weights=of_part, minlength=num_nodes)
+    return total
 
 
 def contains(matrix: Any, row: Array, column: Array) -> Array:
@@ -52,21 +96,10 @@ def contains(matrix: Any, row: Array, column: Array) -> Array:
 
 def entries(matrix: Any, row: Array, column: Array) -> Array:
     """The entries of a matrix at these places, 0 where it has none, [P]."""
-    low, high = (matrix.indptr[row + k].astype(np.int64) for k in (0, 1))
-    end, most = high, max(len(matrix.indices) - 1, 0)
-    if not len(matrix.indices):
-        return np.zeros(len(row))
-    # The columns of a row are sorted: each step halves where an entry may be.
-    while (low < high).any():
-        middle = (low + high) // 2
-        is_below = (low < high) & (matrix.indices[middle.clip(max=most)] < column)
-        low, high = (
-            np.where(is_below, middle + 1, low),
-            np.where(is_below, high, middle),
-        )
-    place = low.clip(max=most)
-    is_there = (low < end) & (matrix.indices[place] == column)
-    return np.where(is_there, matrix.data[place], 0.0)
+    place = find_entries(matrix.indptr, matrix.indices, row, column)
+    found = np.zeros(len(place), dtype=matrix.data.dtype)
+    found[place >= 0] = matrix.data[place[place >= 0]]
+    return found
 
 
 def products(rows: Array) -> Array:
