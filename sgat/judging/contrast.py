@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 
 MOST_EDGES = 60_000
 """Edges that trees are grown from."""
+LEAST_HEED = 0.02
+"""Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
 LEAVES, LEAST_IN_LEAF, RATE, LEVELS = 8, 40, 0.18, 63
 """Of the trees; LEVELS are the values of a signal that they tell apart."""
 BINS, BINS_OF_MANY, MANY = 5, 8, 30_000
@@ -40,11 +42,12 @@ def contrast(
     *,
     trees: int,
     num_free: int,
-    heed: Array | None = None,
+    doubt: Array | None = None,
 ) -> tuple[Array, Array]:
     """Scores of edges [E, F] and pairs [P, F].
 
     The signals of edges are read for those that trees are grown from, then by blocks.
+    The more likely an edge is wrong, by `doubt`, [E], the less trees learn of it.
     Of the last `num_free` signals two, the degrees, may go any way. The others, of
     classes, rise or fall throughout, as they do on average from pairs to edges.
     """
@@ -67,8 +70,9 @@ def contrast(
     is_edge = np.arange(len(signals)) < len(learns)
     of_signals = np.concatenate([half[learns], half[number:]])
     heeded = np.ones(len(signals))
-    if heed is not None:
-        heeded[is_edge] = heed[learns]
+    if doubt is not None:
+        # In double precision: a quantile may lie where weights of just 1 would end.
+        heeded[is_edge] = np.maximum(1 - doubt[learns].astype(float), LEAST_HEED)
 
     def grow(place: int) -> tuple[Array, Array, Array]:
         """Trees that score this half, grown from the other."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,8 +28,7 @@ class EdgeNumbers(NamedTuple):
     def of(cls, key: Array, num_nodes: int) -> Self:
         """The edges with different, ascending keys low · N + high."""
         ends = np.empty((2, len(key)), dtype=np.int32)
-        for first in range(0, len(key), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
+        for part in _parts(len(key)):
             ends[:, part] = np.divmod(key[part], max(num_nodes, 1))
         count = np.bincount(ends[0], minlength=num_nodes)
         return cls(ends, np.concatenate([[0], count.cumsum()]))
@@ -58,21 +59,47 @@ def weighted(numbers: Any, weight: Array) -> Any:
 
     So the edges are put in order once, which takes more time and memory than any use.
     """
-    parts = weight[numbers.data - 1], numbers.indices, numbers.indptr
-    return sparse.csr_array(parts, shape=numbers.shape)
+    data = np.empty(len(numbers.data), dtype=weight.dtype)
+    for part in _parts(len(data)):
+        data[part] = weight[numbers.data[part] - 1]
+    return sparse.csr_array((data, numbers.indices, numbers.indptr), numbers.shape)
 
 
-def chosen(numbers: Any, kept: Array, weight: Array) -> Any:
+def chosen(numbers: Any, ends: Array, kept: Array, weight: Array) -> Any:
     """The matrix of some edges of a `numbered` one alone, [E] bool, with weights."""
-    stays = kept[numbers.data - 1]
-    number, indices = numbers.data[stays], numbers.indices[stays]
-    # Sums over the rows; the number of entries before each would be as long as they.
-    filled = np.diff(numbers.indptr).nonzero()[0]
-    count = np.zeros(numbers.shape[0], dtype=numbers.indptr.dtype)
-    if len(filled):
-        count[filled] = np.add.reduceat(stays, numbers.indptr[filled], dtype=np.int32)
-    indptr = np.concatenate([[0], count.cumsum(dtype=numbers.indptr.dtype)])
-    return sparse.csr_array((weight[number - 1], indices, indptr), shape=numbers.shape)
+    count = sums_at_ends(ends, numbers.shape[0], kept).astype(numbers.indptr.dtype)
+    indptr = np.concatenate([[0], count.cumsum(dtype=count.dtype)])
+    data = np.empty(indptr[-1], dtype=weight.dtype)
+    indices, end = np.empty(len(data), dtype=numbers.indices.dtype), 0
+    for part in _parts(len(numbers.data)):
+        number = numbers.data[part] - 1
+        stays = kept[number]
+        first, end = end, end + int(stays.sum())
+        indices[first:end] = numbers.indices[part][stays]
+        data[first:end] = weight[number[stays]]
+    return sparse.csr_array((data, indices, indptr), shape=numbers.shape)
+
+
+def product(matrix: Any, columns: Array) -> Array:
+    """A matrix in compressed rows times columns, [N, R], on two threads."""
+    rows, ptr = len(columns), matrix.indptr
+    bounds = [0, int(np.searchsorted(ptr, ptr[-1] // 2)), rows]
+    found = np.empty(columns.shape, dtype=np.result_type(matrix.data, columns))
+
+    def work(half: int) -> None:
+        first, last = bounds[half : half + 2]
+        own = slice(ptr[first], ptr[last])
+        parts = matrix.data[own], matrix.indices[own], ptr[first : last + 1] - own.start
+        part = sparse.csr_array(parts, shape=(last - first, matrix.shape[1]))
+        found[first:last] = part @ columns
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(work, range(2)))
+    return found
+
+
+def _parts(length: int) -> Iterator[slice]:
+    return (slice(k, k + AT_ONCE) for k in range(0, length, AT_ONCE))
 
 
 def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Array:

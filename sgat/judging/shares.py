@@ -292,7 +292,7 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     is_told = gain > chance and above > LEAST_TOLD
     trust = 1 - float(chance / gain) ** 2 if is_told else 0.0
     by_traits = by_rows(lambda part: expit(found[0] + part @ found[1:-1]), traits)
-    excess = np.zeros(len(score))
+    excess = np.zeros(len(score), dtype=np.float32)
     if traits.shape[1]:
         least = np.quantile(traits[:, -1], CALM)
 
@@ -319,8 +319,10 @@ def excess(score: Array, group: Array) -> Array:
     group, so what a group has more of them is wrong, less one standard error.
     """
     found, half = np.zeros(3), 0.5
-    number = np.bincount(group, minlength=3)
-    low = np.bincount(group, weights=score < 0, minlength=3)
+    number, low = (
+        [np.count_nonzero((group == place) & part) for place in range(3)]
+        for part in (True, score < 0)
+    )
     if number[0] < 200:
         return found
     base = low[0] / number[0] / half

@@ -23,7 +23,6 @@ block of edges at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from sgat.judging.embedding import unit_rows, vectors
 from sgat.judging.matrices import (
     chosen,
     entries,
+    product,
     products,
     sums_at_ends,
     weighted,
@@ -154,7 +154,7 @@ class Signals:
         if self.vector is not None:
             matrix = weighted(self.numbers, weight.astype(np.float32))
             both = self.vector, self.belief
-            self._totals = [(u, matrix @ u) for u in both if u is not None]
+            self._totals = [(u, product(matrix, u)) for u in both if u is not None]
 
     def release(self) -> None:
         """Let go of what signals are made of: there are no more rounds."""
@@ -231,8 +231,8 @@ class Signals:
             here = np.flatnonzero(fold == number)
             a, b = pairs.a[here], pairs.b[here]
             found[here, 0] = pair_products(vector, vector, a, b, sign)
-            product = pair_products(vector, vector, a, b)
-            found[here, 1] = product / (length[a] * length[b])
+            plain = pair_products(vector, vector, a, b)
+            found[here, 1] = plain / (length[a] * length[b])
         return found
 
     def _spectra(self, weight: Array) -> list[tuple[Array, Array, Array]]:
@@ -249,14 +249,13 @@ class Signals:
             kept = self._fold[:count] != number
             kept_weight = (weight * kept).astype(np.float32)
             strength = sums_at_ends(self.ends, len(self._degree), kept_weight)
-            matrix = chosen(self.numbers, kept, kept_weight)
+            matrix = chosen(self.numbers, self.ends, kept, kept_weight)
             del kept, kept_weight
             vector, sign = _spectral_vectors(matrix, strength, start.pop(number))
             length = np.sqrt(np.einsum("nr,nr->n", vector, vector)).clip(min=1e-9)
             return vector, sign, length
 
-        with ThreadPoolExecutor(FOLDS) as threads:
-            return list(threads.map(spectral_vectors, range(FOLDS)))
+        return [spectral_vectors(number) for number in range(FOLDS)]
 
 
 def _beliefs(vector: Array | None, label: Array) -> Array | None:
@@ -282,11 +281,11 @@ def _spectral_vectors(
     root = root.astype(np.float32)[:, None]
     for _ in range(STEPS):
         basis *= root
-        basis = matrix @ basis
+        basis = product(matrix, basis)
         basis *= root
         _turn(basis, _orthogonal(basis))
     basis *= root
-    small = basis.T @ (matrix @ basis)
+    small = basis.T @ product(matrix, basis)
     basis /= root
     size, turn = np.linalg.eigh((small + small.T) / 2)
     _turn(basis, turn * np.sqrt(np.abs(size)))

@@ -27,8 +27,6 @@ TREES, TREES_OF_CONTENT, TREES_OF_FEW, FEW = 40, 25, 12, 1_000
 AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
 """Part of the share of wrong edges between any nodes that swapped pairs stand for, and
 its limit."""
-LEAST_HEED = 0.02
-"""Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
 NOT_TOLD = 0.75, 0.85
 """Share of edges that seem wrong by content, up to which single ones are believed to
 be, and from which features just do not tell."""
@@ -104,26 +102,28 @@ def assess(
     def of_edges(signals_of: Callable[[Pairs], Array]) -> OfEdges:
         return OfEdges(lambda rows: signals_of(Pairs.of_edges(ends, rows)), count)
 
-    centred = np.empty((count, 2), dtype=np.float32)
-    for part in edge_blocks(count):
-        centred[part] = signals.degrees(Pairs.of_edges(ends, part))
-    usual = centred.mean(axis=0, dtype=float).astype(np.float32)
-    centred -= usual
     known = (label >= 0).astype(np.int8)
     group = known[ends[0]] + known[ends[1]]
-    traits = [centred, (group == 1)[:, None], (group == 2)[:, None]]
+    degrees = np.empty((count, 2), dtype=np.float32)
+    for part in edge_blocks(count):
+        degrees[part] = signals.degrees(Pairs.of_edges(ends, part))
+    usual = degrees.mean(axis=0, dtype=float).astype(np.float32)
+    degrees -= usual
+    # In a list, to let go of them: they take memory.
+    traits = [degrees, (group == 1)[:, None], (group == 2)[:, None]]
+    del degrees
 
     def scores(
         signals_of: Callable[[Pairs], Array],
         trees: int,
         num_free: int = 2,
-        heed: Array | None = None,
+        doubt: Array | None = None,
     ) -> Array:
         trees = trees if count > FEW else TREES_OF_FEW
         both = of_edges(signals_of), signals_of(swapped)
         return normal_scores_by_degree(
-            *contrast(*both, rng, trees=trees, num_free=num_free, heed=heed),
-            centred,
+            *contrast(*both, rng, trees=trees, num_free=num_free, doubt=doubt),
+            traits[0],
             signals.degrees(swapped) - usual,
         )
 
@@ -154,28 +154,26 @@ def assess(
         weight = _relative(ends, num_nodes, by_content)
 
     def compare(
-        weight: Array, heed: Array | None
+        weight: Array, doubt: Array | None
     ) -> tuple[Array, Array, Array, shares.LowEnd, Array]:
         signals.weigh(weight)
-        score = scores(signals.of_all, TREES, signals.num_free, heed)
+        score = scores(signals.of_all, TREES, signals.num_free, doubt)
         wrong, prior = suspect(score)
         # Where features do not tell and real edges look like swapped pairs, these say
         # nothing of a single edge.
-        low = shares.low_end(score, centred, _unaimed(group))
+        low = shares.low_end(score, traits[0], _unaimed(group))
         doubtful = wrong * max(told, shares.between(low.separation, shares.USEFUL))
         return score, wrong, prior, low, doubtful
 
-    heed = None
+    doubtful = None
     for number in range(1, ROUNDS):
         say(f"comparing surroundings, round {number} of {ROUNDS}")
-        doubtful = compare(weight, heed)[-1]
-        heed = np.maximum(1 - doubtful, LEAST_HEED)
+        doubtful = compare(weight, doubtful)[-1]
         weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
     del by_content
     say(f"comparing surroundings, round {ROUNDS} of {ROUNDS}")
-    score, wrong, prior, low, doubtful = compare(weight, heed)
-    heed = np.maximum(1 - doubtful, LEAST_HEED)
-    del weight, doubtful
+    score, wrong, prior, low, doubtful = compare(weight, doubtful)
+    del weight
     say("counting wrong edges")
     beside = signals.of_all(anywhere)
     traces = _Traces(signals, beside, count)
@@ -186,12 +184,17 @@ def assess(
             rng,
             trees=TREES,
             num_free=signals.num_free,
-            heed=heed,
+            doubt=doubtful,
         )
     )
     signals.release()
-    del heed
+    traits.clear()
     shared = traces.shared
+    suspicion = shares.suspicion(ends, num_nodes, wrong)[:, 0].copy()
+    ring = np.zeros(count, dtype=np.float32)
+    if first is not None:
+        ring = _in_rings(first, doubt, shared)
+    del doubt, doubtful, wrong
     wrong = _combine(
         first if first is not None else score,
         score,
@@ -199,10 +202,8 @@ def assess(
         prior,
         low,
         group,
-        shares.suspicion(ends, num_nodes, wrong)[:, 0],
-        ring=np.zeros(count, dtype=np.float32)
-        if first is None
-        else _in_rings(first, doubt, shared),
+        suspicion,
+        ring=ring,
         least=0.0 if x is not None else 0.5 * float(1 - shared.mean()),
     )
     return Assessment(wrong, _reasons(wrong, traces, ends, num_nodes))
@@ -221,7 +222,7 @@ def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
         return ring
     if 2 * (first[~shared] < 0).mean() > MOST_UNLIKE:
         return ring
-    share = shares.excess(first, shared.astype(np.int64))[1]
+    share = shares.excess(first, shared.astype(np.int8))[1]
     if share:
         odds = logit(doubt[shared].astype(float).clip(1e-9, 1 - 1e-9))
         number = share * shared.sum()
@@ -309,6 +310,7 @@ def _combine(
         ),
         *(swapped, loosely, ring),
     )
+    del even, likely, loosely, swapped, prior, heavier, by_degree
     number = sum(numbers) + ring.sum()
     if number < NOTHING_COUNTED * count:
         order = SUSPECT_WEIGHT * suspect.clip(-4, 6) - score - loose

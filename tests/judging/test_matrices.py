@@ -35,7 +35,7 @@ def test_weights_of_some_edges_need_no_new_order():
     ends = np.array([[0, 0, 2, 1], [3, 1, 4, 4]])
     weight, kept = np.array([2.0, 0.0, 5.0, 7.0]), np.array([True, True, False, True])
     numbers = numbered(ends, 6)
-    some = chosen(numbers, kept, weight)
+    some = chosen(numbers, ends, kept, weight)
     for made, part in ((weighted(numbers, weight), slice(None)), (some, kept)):
         wanted = adjacency(ends[:, part], 6, weight[part])
         assert made.has_sorted_indices

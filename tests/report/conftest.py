@@ -9,16 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
+from support.judged_rows import rows_judged, write_page
 from support.settings import request_for
 from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
-from sgat.data.files import read_graph
-from sgat.judging.judged_edges import JudgedEdges
 from sgat.report.build import write_report
-from sgat.report.judged import write_judged
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import start_run
@@ -152,11 +149,8 @@ def judged_page(tmp_path_factory) -> tuple[Path, tuple[str, ...]]:
     folder = tmp_path_factory.mktemp("judged")
     table = pd.DataFrame(np.array(ids, dtype=object)[ends.T], columns=["src", "dst"])
     table.to_csv(folder / "edges.csv", index=False)
-    files = read_graph(folder / "edges.csv")
-    probability = torch.from_numpy(random.random(601)).float()
-    reason = torch.zeros(601, dtype=torch.int64)
-    judged = JudgedEdges(files, files.data, probability, reason)
-    write_judged(judged, judged.choose(), "those", folder / "judged.html")
+    judged = rows_judged(folder / "edges.csv", random.random(601))
+    write_page(judged, folder / "judged.html")
     return folder / "judged.html", ids
 
 
