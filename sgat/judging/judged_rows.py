@@ -27,6 +27,7 @@ from sgat.judging.known_nodes import known_labels
 from sgat.judging.matrices import EdgeNumbers
 from sgat.judging.promise import Removed, choose_removed
 from sgat.judging.verdict import REASONS, Progress
+from sgat.ops.blocks import trim_heap
 
 Array = np.ndarray[Any, Any]
 
@@ -138,6 +139,8 @@ def judge_rows(
     data = files.data
     check_features(data)
     key, number, num_directed = _edge_keys(files)
+    pa.default_memory_pool().release_unused()
+    trim_heap()
     if not len(key):
         raise ValueError(f"{data.name!r} has no edges to judge.")
     if progress:
@@ -207,7 +210,8 @@ def _edge_keys(files: FileGraph) -> tuple[Array, Array, int]:
     tell_merged(len(key) - num_directed, weight is not None, files.undirected)
     key >>= 1
     first = np.flatnonzero(_is_new(key))
-    number = np.diff(first, append=len(key)).astype(np.int32)
+    number = np.diff(first, append=len(key))
+    number = number.astype(np.int8 if number.max(initial=0) < 128 else np.int32)
     key = key[first]
     return key, number, 2 * len(key) if files.undirected else num_directed
 

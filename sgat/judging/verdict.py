@@ -15,7 +15,7 @@ from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degr
 from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
 from sgat.judging.signals import OfEdges, Signals, edge_blocks
-from sgat.ops.blocks import by_rows
+from sgat.ops.blocks import by_rows, trim_heap
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[str], None]
@@ -84,7 +84,12 @@ def assess(
     `label` is the class of each node, -1 where it is unknown, [N]: an attack on a
     classifier aims at nodes with a label.
     """
-    say = progress or (lambda stage: None)
+
+    def say(stage: str) -> None:
+        trim_heap()
+        if progress:
+            progress(stage)
+
     count = ends.shape[1]
     untold = np.full(count, REASONS.index("too few edges to tell"), dtype=np.int8)
     nothing = Assessment(np.full(count, 1e-3, dtype=np.float32), untold)
@@ -189,6 +194,7 @@ def assess(
     )
     signals.release()
     traits.clear()
+    trim_heap()
     shared = traces.shared
     suspicion = shares.suspicion(ends, num_nodes, wrong)[:, 0].copy()
     ring = np.zeros(count, dtype=np.float32)

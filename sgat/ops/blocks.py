@@ -17,6 +17,13 @@ def in_blocks(work: Callable[[slice], None], length: int) -> None:
     threads.run(lambda first, last: work(slice(first, last)), bounds)
 
 
+def trim_heap() -> None:
+    """Give memory that blocks of rows took back to the system."""
+    from sgat.ops.cpu.heap import trim_heap
+
+    trim_heap()
+
+
 def by_rows(function: Callable[..., Any], *columns: Any) -> Any:
     """A function of the rows of arrays, computed block by block, float32 [P]."""
     found = np.empty(len(columns[0]), dtype=np.float32)
