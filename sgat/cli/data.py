@@ -73,7 +73,8 @@ def info(
     found = describe(loaded.graphs)
     roles = () if loaded.files is None else loaded.files.roles
     record = found.to_dict() | {"columns": [role._asdict() for role in roles]}
-    lines = [*_lines(found), *(f"  {line}" for line in role_lines(roles))]
+    is_bare = loaded.files is not None and not loaded.files.encoding.features
+    lines = [*_lines(found, is_bare), *(f"  {line}" for line in role_lines(roles))]
     show(record, "\n".join(lines), as_json=as_json)
 
 
@@ -85,44 +86,45 @@ def _loaded(asked: DataConfig, seed: int, *, quiet: bool) -> Loaded:
         return load_configured(asked, progress=progress, **how)
 
 
-def _lines(data: Statistics) -> Iterator[str]:
+def _lines(data: Statistics, is_bare: bool) -> Iterator[str]:
     sizes = ", ".join(f"{label}: {size:,}" for label, size in data.class_sizes.items())
     roles = ", ".join(f"{count:,} {role}" for role, count in data.split.items())
     if not any(data.split.values()):
-        roles = "none; `sgat fit` draws one"
+        roles = "none; `sgat fit` draws one" if data.classes else "none"
     degrees = data.degrees
+    found = {"node": data.homophily, "edge": data.edge_homophily}
+    shares = ", ".join(f"{k} {v:.3f}" for k, v in found.items() if v is not None)
     entries = {
         "nodes": f"{data.nodes:,}",
         "edges": f"{data.edges:,}, each direction counted",
-        "features": f"{data.features:,}, {data.fill:.1%} filled",
-        "classes": f"{data.classes} ({sizes})",
+        "features": "none; each node gets one of its own"
+        if is_bare
+        else f"{data.features:,}, {data.fill:.1%} filled",
+        "classes": f"{data.classes} ({sizes})" if data.classes else "none",
         "split": roles,
         "components": f"{data.components:,}",
-        "isolated": f"{data.isolated:,} nodes",
+        "isolated": _nodes(data.isolated),
         "degrees": "none"
         if degrees.mean is None
         else f"{degrees.min:,} to {degrees.max:,},"
         f" median {degrees.median:g}, mean {degrees.mean:.1f}",
-        "homophily": f"node {_share(data.homophily)},"
-        f" edge {_share(data.edge_homophily)}"
-        + (f" ({data.homophily_note})" if data.homophily_note else ""),
-        "memory": f"about {data.memory / 2**20:,.0f} MiB to train 2 layers,"
+        "homophily": "; ".join(filter(None, (shares or "none", data.homophily_note))),
+        "memory": f"about {max(data.memory / 2**20, 1):,.0f} MiB to train 2 layers,"
         " 2 heads of 64",
     }
-    if data.unlabelled:
-        entries["unlabelled"] = f"{data.unlabelled:,} nodes"
+    if data.unlabelled and data.classes:
+        entries["unlabelled"] = _nodes(data.unlabelled)
     yield data.name
     for key, text in entries.items():
         yield f"  {key:<11} {text}"
     for graph in data.graphs:
-        yield (
-            f"  {graph.name}: {graph.nodes:,} nodes, {graph.edges:,} edges,"
-            f" homophily {_share(graph.homophily)}"
-        )
+        share = "" if graph.homophily is None else f", homophily {graph.homophily:.3f}"
+        edges = f"{graph.edges:,} edge{'s' * (graph.edges != 1)}"
+        yield f"  {graph.name}: {_nodes(graph.nodes)}, {edges}{share}"
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _nodes(number: int) -> str:
+    return f"{number:,} node{'s' * (number > 1)}" if number else "none"
 
 
 @data_app.command(
@@ -132,7 +134,10 @@ def _share(value: float | None) -> str:
 )
 @with_settings(
     files=FileOptions,
-    only=("src", "dst", "id", "weight", "undirected", "delimiter", "decimal"),
+    only=(
+        *("src", "dst", "id", "weight", "undirected"),
+        *("delimiter", "decimal", "encoding"),
+    ),
 )
 def convert(
     files: Given,
@@ -193,7 +198,8 @@ def inject(
     kind: Kind = typer.Option(
         Kind.RANDOM,
         help="random: any two nodes. cross-class: two nodes of different class."
-        " hub: any node with one of the highest degree.",
+        " hub: any node with one of the highest degree. Where no id is in both columns"
+        " of the edge file, as with users and items, all go from one to the other.",
     ),
     rate: float = typer.Option(
         1.0, help="Number of new edges over the number of old ones."

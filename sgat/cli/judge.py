@@ -17,8 +17,11 @@ from sgat.config import DataConfig, FileOptions
 if TYPE_CHECKING:
     from sgat.data.configured import Loaded
     from sgat.data.files import FileGraph
+    from sgat.judging.promise import Removed
 
 PANEL = "Judging"
+PROMISES = (0.05, 0.1, 0.2, 0.5)
+"""Shares of right edges; the summary has those that are looser than the one given."""
 
 
 @app.command(
@@ -109,17 +112,25 @@ def judge(
         )
         if tally is not None and report is not None:
             write_judged(tally, table.data, why, report)
-    counts = gone._asdict()
-    del counts["mask"]
+    looser = [
+        {"at_most_wrong": share, **_counts(judged.choose(at_most_wrong=share))}
+        for share in PROMISES
+        if share > (at_most_wrong or 1)
+    ]
     summary = {
         "edges": judged.num_edges,
         "wrong": judged.wrong_share * judged.num_edges,
         "wrong_share": judged.wrong_share,
-        "removed": {**promise, **counts},
+        "removed": {**promise, **_counts(gone)},
+        "looser": looser,
         "written": [str(path) for path in outputs.values() if path is not None],
         "seconds": round(time.perf_counter() - start, 3),
     }
     show(summary, describe(summary, why), as_json=as_json)
+
+
+def _counts(gone: Removed) -> dict[str, Any]:
+    return {name: value for name, value in gone._asdict().items() if name != "mask"}
 
 
 def _as_files(loaded: Loaded) -> FileGraph:
@@ -152,7 +163,15 @@ def describe(summary: dict[str, Any], why: str) -> str:
         f"  expected wrong    {gone['expected_wrong']:,.1f},"
         f" {gone['found_share']:.1%} of all wrong edges",
         f"  expected right    {right:,.1f}, {right / max(number, 1):.1%} of these",
-        f"written to          {', '.join(summary['written'])},"
-        f" {summary['seconds']:.1f} s",
     ]
+    for one in summary["looser"]:
+        name = f"at most {one['at_most_wrong']:.0%} right"
+        found = (
+            f"{one['number']:,} would go, {one['expected_right']:,.1f} of them right"
+        )
+        lines.append(f"  {name:<18}{found}, expected")
+    lines.append(
+        f"written to          {', '.join(summary['written'])},"
+        f" {summary['seconds']:.1f} s"
+    )
     return "\n".join(lines)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     files=FileOptions,
     only=(
         *("id", "src", "dst", "weight", "label"),
-        *("delimiter", "decimal", "unknown_category"),
+        *("delimiter", "decimal", "encoding", "unknown_category"),
     ),
     of_run=True,
 )

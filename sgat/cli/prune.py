@@ -25,7 +25,7 @@ PANEL, DECLARED = PANELS[PruneRequest], PruneRequest.declared()
     request=PruneRequest,
     rules=Rules,
     files=FileOptions,
-    only=("src", "dst", "id", "delimiter", "decimal"),
+    only=("src", "dst", "id", "delimiter", "decimal", "encoding"),
     of_run=True,
 )
 def prune(
@@ -91,8 +91,10 @@ def describe(summary: dict[str, Any]) -> str:
     if missing and summary["missing"] == "drop":
         lines.append(f"  by score            {by_score:,}")
         lines.append(f"  node missing        {missing:,}")
-    if summary["run"] is not None:
-        lines.append(f"gates open above    log α = {summary['threshold']:.4f}")
+    if summary["border_real"] is not None:
+        lines.append(f"by score, above     P(real) = {summary['border_real']:.4f}")
+    elif summary["border"] is not None:
+        lines.append(f"by score, above     log α = {summary['border']:.4f}")
     if summary["measure"] is not None:
         lines += _measured(summary["measure"])
     lines.append(f"written to          {summary['out']}, {summary['seconds']:.1f} s")

@@ -51,6 +51,7 @@ class FileOptions(Settings):
             default a comma in .csv and a tab in .tsv, or what separates the first line.
         decimal: Decimal sign of text tables, a point or a comma. By default a point,
             unless numbers in a table whose cells no comma separates say otherwise.
+        encoding: Encoding of text tables that are not UTF-8, such as cp1252 of Windows.
         edges_format: Format of the edge file; by default its suffix says it.
         nodes_format: Format of the node file; by default its suffix says it.
     """
@@ -74,6 +75,7 @@ class FileOptions(Settings):
     unknown_category: Literal["refuse", "zero"] = "refuse"
     delimiter: Delimiter | None = None
     decimal: Literal[".", ","] | None = None
+    encoding: str | None = None
     edges_format: str | None = None
     nodes_format: str | None = None
 
@@ -82,6 +84,12 @@ class FileOptions(Settings):
         super().__post_init__()
         if self.delimiter in ("tab", "\\t"):
             object.__setattr__(self, "delimiter", "\t")
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except LookupError:
+                what = "`encoding` must be one that Python knows, such as cp1252, got"
+                raise ValueError(f"{what} {self.encoding!r}.") from None
         if self.label is not None and self.labels:
             raise ValueError(
                 f"`label` and `labels` exclude each other, got {self.label!r} and"

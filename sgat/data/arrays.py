@@ -35,6 +35,8 @@ def from_arrays(
     Without `x` every node gets a feature of its own. Without `train`, labelled nodes
     outside `val` and `test` train, less the share `validation` where there is no `val`.
     """
+    ids = x.index if hasattr(x, "iloc") else None
+    y = in_order_of(ids, y) if hasattr(y, "reindex") else y
     num_nodes = None if y is None else len(y)
     if x is not None:
         num_nodes = x.shape[0] if hasattr(x, "shape") else len(x)
@@ -48,10 +50,35 @@ def from_arrays(
     graph = Graph.from_edges(*given, make_undirected=undirected)
     data = node_data(graph, x, y, validation=validation, seed=seed, **naming)
     data = dataclasses.replace(data, has_directions=not undirected)
-    ids = getattr(x, "index", None)
     if ids is not None and hasattr(edges, "iloc"):
         data = dataclasses.replace(data, node_ids=ids.to_numpy())
     return data.with_split(*_roles(data.y, train, val, test, validation, seed))
+
+
+def in_order_of(ids: Any, y: Any) -> Any:
+    """Labels of pandas in the order of the nodes, by their index where it names nodes.
+
+    `ids` is the index of X, None for node numbers. An index 0, 1, … says nothing where
+    X has no such ids.
+    """
+    places = np.arange(len(y))
+    if ids is None:
+        if not np.array_equal(y.index, places) and {*y.index} == {*places}:
+            raise ValueError(
+                "The index of `y` has the node numbers in another order; give"
+                " `y.sort_index()` if it names nodes, else `y.to_numpy()`."
+            )
+        return y
+    known = y.index.isin(ids)
+    if known.all() and y.index.is_unique and ids.is_unique:
+        # Whole numbers with gaps would become others.
+        return (y if len(y) == len(ids) else y.astype(object)).reindex(ids)
+    if not known.all() and not np.array_equal(y.index, places):
+        raise ValueError(
+            f"The index of `y` names {y.index[~known][0]!r}, which the index of `X`"
+            " does not have; give `y.to_numpy()` if it stands in the order of `X`."
+        )
+    return y
 
 
 def node_data(

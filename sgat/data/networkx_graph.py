@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -16,6 +17,8 @@ from sgat.graph import Graph
 
 DEFAULTS = {"label": "y", "features": "x", "split": "split", "weight": "weight"}
 """Names of attributes where the user gives none."""
+ROW = (list, tuple, np.ndarray)
+"""Types of an attribute that holds several numbers."""
 
 
 def from_networkx(
@@ -32,8 +35,8 @@ def from_networkx(
     The options name attributes. Nodes without `label` are unlabelled, edges without
     `weight` count 1. `features` names an attribute that is a list of numbers, or is a
     list of attributes that are numbers. If no node has it, every node gets a feature of
-    its own; if none has `split`, the share `validation` of the labelled nodes is held
-    out.
+    its own, and a warning names attributes that would do; if none has `split`, the
+    share `validation` of the labelled nodes is held out.
     """
     nodes, is_directed = list(graph.nodes), graph.is_directed()
     of_nodes = [attributes for _, attributes in graph.nodes(data=True)]
@@ -46,13 +49,34 @@ def from_networkx(
         pairs, len(nodes), weights, make_undirected=not is_directed
     )
     labels = object_array([graph.nodes[node].get(label) for node in nodes])
-    data = node_data(built, _features(graph, nodes, features), labels, **common)
+    x = _features(graph, nodes, features)
+    if x is None and features is not None:
+        _warn_of_unused(of_nodes, (label, split))
+    data = node_data(built, x, labels, **common)
     ids = object_array(nodes)
     data = dataclasses.replace(data, node_ids=ids, has_directions=is_directed)
     roles = [graph.nodes[node].get(split) for node in nodes]
     if all(role is None for role in roles):
         return data
     return data.with_split(*from_column(roles).masks())
+
+
+def _warn_of_unused(of_nodes: list[dict[Any, Any]], taken: tuple[str, ...]) -> None:
+    """Name the attributes that could be features, with what makes them so."""
+
+    def holds(name: Any, is_row: bool) -> bool:
+        found = [each.get(name) for each in of_nodes]
+        if is_row:
+            found = [v[0] if isinstance(v, ROW) and len(v) else None for v in found]
+        return name not in taken and all(isinstance(v, Real) for v in found)
+
+    given = of_nodes[0] if of_nodes else {}
+    numbers = [name for name in given if holds(name, is_row=False)]
+    hints = [f"features={numbers}"] if numbers else []
+    hints += [f"features={name!r}" for name in given if holds(name, is_row=True)]
+    if hints:
+        what = "attributes of nodes are features only if you name them, as with"
+        warnings.warn(f"{what} {' or '.join(hints)}", stacklevel=2)
 
 
 def _check_spelling(

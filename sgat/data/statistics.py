@@ -147,14 +147,14 @@ def _homophily(
 ) -> tuple[float | None, float | None, str | None]:
     """Node homophily, edge homophily, and why they are None if they are."""
     if data.is_multilabel:
-        return None, None, "A node has several labels, so classes do not agree or not."
+        return None, None, "a node has several labels"
     if not bool((data.y >= 0).any()):
-        return None, None, "No node has a label."
+        return None, None, "no node has a label"
     known, agreeing = known_neighbours(data.y, neighbours)
     share = agreeing.double() / known.clamp(min=1)
     node_homophily = float(share[data.y >= 0].mean())
     if not int(known.sum()):
-        return node_homophily, None, "No edge joins two labelled nodes."
+        return node_homophily, None, "no edge joins two labelled nodes"
     return node_homophily, int(agreeing.sum()) / int(known.sum()), None
 
 

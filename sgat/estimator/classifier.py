@@ -151,7 +151,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         Args:
             data: See the class; for plain arrays the features X, [N, K].
             y: With plain arrays, labels, [N] or [N, C]; None, NaN, or -1 beside two or
-                more classes from 0 on, for no label.
+                more classes from 0 on, for no label. A pandas Series beside a pandas
+                table goes by its index.
             edges: With plain arrays, see the class.
             edge_weight: With plain arrays, weights A ≥ 0, [E].
             train: With plain arrays, mask or numbers of the training nodes.

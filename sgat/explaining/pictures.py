@@ -16,8 +16,8 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h", "<")
 """Shapes of the classes, so that nobody needs the colours."""
 DASHES = (0, (3, 3))
-LONGEST = 18
-"""Characters of an id that fit beside a node."""
+SHORT, LONGEST = 4, 18
+"""Characters of an id that fit into a node, and beside one."""
 MOST_DRAWN = 24
 """Most kept, and most removed, neighbours in a picture."""
 MOST_LEVEL = 14
@@ -78,23 +78,29 @@ def draw_node(explanation: NodeExplanation, figure: Any) -> Any:
     largest = max((row.share for row in rows), default=0.0) or 1.0
     # Lines that meet in the middle must leave room for each other.
     scale = float(np.clip(60 / max(count, 1), 1.5, 5)) / largest
-    for row, place, angle in zip(rows, places, angles, strict=True):
+    turns, names = count > MOST_LEVEL, [short(row.neighbour) for row in rows]
+    for row, place, angle, name in zip(rows, places, angles, names, strict=True):
         _line(panel, place, row, scale)
         style.point(panel, place, row.prediction, row.label, 110)
-        turns = count > MOST_LEVEL
-        _name(panel, place, angle, short(row.neighbour), turns=turns)
+        _name(panel, place, angle, name, turns=turns)
     verdict = explanation.verdict
     style.point(panel, (0, 0), verdict.prediction, explanation.label, 420)
     box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
     text: dict[str, Any] = {"fontsize": 9, "weight": "bold", "parse_math": False}
     text |= {"ha": "center", "va": "center", "zorder": 4, "bbox": box}
-    panel.annotate(short(explanation.node), (0, 0), **text)
-    panel.set_xlim(-1.75, 1.75)
-    panel.set_ylim(-1.6, 1.6)
+    own = short(explanation.node)
+    # A long name would hide its node.
+    below = (0, -19 if len(own) > SHORT else 0)
+    panel.annotate(own, (0, 0), below, textcoords="offset points", **text)
+    # A letter is a twentieth of the way to a neighbour wide.
+    room = radius.max(initial=1.0) + 0.15 + max(map(len, names), default=0) / 20
+    height = max(room if turns else room / 1.1, 1.6)
+    panel.set_xlim(-1.1 * height, 1.1 * height)
+    panel.set_ylim(-height, height)
     panel.set_title(_title(explanation, shown), fontsize=11, parse_math=False)
     how = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-    title = "on each line: the probability of the edge"
-    figure.legend(handles=style.legend(), title=title, **how)
+    how["title"] = "on each line: the probability of the edge"
+    figure.legend(handles=style.legend(), **how)
     return panel
 
 

@@ -138,13 +138,11 @@ def judge_rows(
     """Judge the edges of files of which the rows were not read."""
     data = files.data
     check_features(data)
-    key, number, num_directed = _edge_keys(files)
+    key, number, num_directed = _edge_keys(files, progress)
     pa.default_memory_pool().release_unused()
     trim_heap()
     if not len(key):
         raise ValueError(f"{data.name!r} has no edges to judge.")
-    if progress:
-        progress(f"judging {num_directed:,} edges")
     edges = EdgeNumbers.of(key, data.num_nodes)
     del key
     given = edges, num_directed, data.x, known_labels(data.graph, *known_classes(data))
@@ -176,7 +174,7 @@ def _numbered_rows(files: FileGraph, *columns: str) -> Iterator[_NumberedRows]:
         yield _NumberedRows(source, start, ends, src, dst)
 
 
-def _edge_keys(files: FileGraph) -> tuple[Array, Array, int]:
+def _edge_keys(files: FileGraph, progress: Progress | None) -> tuple[Array, Array, int]:
     """Keys low · N + high of the edges, ascending, the rows of each, and directed ones.
 
     Checks ids and weights, of which the judge knows nothing further.
@@ -201,6 +199,8 @@ def _edge_keys(files: FileGraph) -> tuple[Array, Array, int]:
         found.append(key[low != high])
     if weight is not None:
         check_some_weight(rows.head, weight, last, is_some)
+    if progress:
+        progress(f"judging {last:,} rows")
     if not found:
         return np.zeros(0, np.int64), np.zeros(0, np.int32), 0
     key = np.concatenate(found)

@@ -29,6 +29,13 @@ class Cut:
     lowest_kept: float | None = None  # lowest score above; None without
     highest_removed: float | None = None  # highest score below; None without
 
+    @property
+    def border(self) -> float | None:
+        """The score above which rows stay; None if all do, or none."""
+        if self.lowest_kept is None or self.highest_removed is None:
+            return None
+        return (self.lowest_kept + self.highest_removed) / 2
+
 
 def find_cut(query: Query, relation: str, wanted: int) -> Cut:
     """The cut above which there are `wanted` rows of a relation with score and key.
@@ -92,6 +99,7 @@ class Decision:
 
     by_score: str  # condition under which the score alone keeps a row
     filled: str | None  # of rows that are not guaranteed; None without guarantees
+    border: float | None  # score above which rows stay; None if all do, or none
     threshold: float  # log α above which gates are open
     is_model: bool  # whether the model, its threshold moved there, does the same
 
@@ -169,18 +177,17 @@ def decide(
         condition = f"s.score > {float_literal(limit)}"
         filled = condition if guarantees else None
         moved = rules.gate_threshold(own)
-        return Decision(condition, filled, moved, is_model and limit <= own)
+        return Decision(condition, filled, limit, moved, is_model and limit <= own)
     tell("finding the cut")
     [(rows,)] = engine.query("SELECT COUNT(*) FROM links")
     wanted = round(rules.keep * rows)
-    alone = find_cut(engine.query, "links", wanted)
-    filled = None
+    alone = cut = find_cut(engine.query, "links", wanted)
     if guarantees:
         [(count,)] = engine.query(
             "SELECT COUNT(*) FROM links AS l JOIN guaranteed AS g ON g.key = l.key"
         )
         engine.define("free", expression.FREE)
-        filled = find_cut(engine.query, "free", wanted - count).condition
+        cut = find_cut(engine.query, "free", wanted - count)
         if count > wanted:
             notes.append(too_many_guaranteed(count, wanted, rules.keep))
     # Rows of one score of which only some are kept: no model tells them apart.
@@ -189,4 +196,5 @@ def decide(
     # Above its own threshold the model uses edges that are removed here.
     is_less = alone.highest_removed is not None and alone.highest_removed > moved
     is_model = is_model and not is_split and not is_less
-    return Decision(alone.condition, filled, moved, is_model)
+    filled = cut.condition if guarantees else None
+    return Decision(alone.condition, filled, cut.border, moved, is_model)

@@ -19,6 +19,7 @@ class Pruned:
     rows: int  # number of rows read
     kept: int  # number of rows written
     reasons: dict[str, int]  # number of rows for each `Reason` that occurs, by label
+    border: float | None  # score above which rows stay; None if all do, or none
     threshold: float  # log α above which gates are open
     is_model: bool  # whether the model, its threshold moved there, does the same
     notes: tuple[str, ...] = ()  # one sentence each for the user
@@ -79,6 +80,7 @@ def prune_table(
         rows=sum(counts.values()),
         kept=sum(number for reason, number in counts.items() if reason not in gone),
         reasons={r.label: counts[r] for r in Reason if counts.get(r)},
+        border=decision.border,
         threshold=decision.threshold,
         is_model=decision.is_model,
         notes=tuple(notes),

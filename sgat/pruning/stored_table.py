@@ -2,6 +2,8 @@
 
 import dataclasses
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -10,7 +12,7 @@ import pyarrow as pa
 from sgat.data.files.atomic import is_same_file
 from sgat.data.files.binary_format import opened_parquet
 from sgat.data.files.columns import is_string
-from sgat.data.files.csv_format import DELIMITERS, read_header
+from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
 from sgat.data.files.source import (
     check_file,
     check_names,
@@ -34,6 +36,7 @@ class StoredTable:
     columns: tuple[str, ...]  # those of the partitions last
     partitions: tuple[str, ...] = ()  # named by subfolders, as in `year=2024`
     delimiter: str = ","
+    encoding: str | None = None  # of a text file that is not UTF-8
     types: dict[str, Any] = dataclasses.field(default_factory=dict)  # Arrow types
 
     def position(self, name: str, role: str) -> int:
@@ -84,7 +87,9 @@ class Destination:
         return cls(path, format, False, compression_of(path), between)
 
 
-def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
+def open_table(
+    path: Path, *, delimiter: str | None = None, encoding: str | None = None
+) -> StoredTable:
     """The files and columns of a table; no rows are read.
 
     It is a Parquet, CSV or TSV file (text also as .gz or .zst), or a folder of Parquet
@@ -99,7 +104,8 @@ def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
         _check_columns(path, list(types))
         return StoredTable(path, (path,), format, tuple(types), types=types)
     try:
-        header = read_header(path, format, delimiter)
+        text = text_file(path, encoding)
+        header = read_header(text, format, delimiter)
     except OSError as error:
         raise ValueError(f"{path}: not a readable text table ({error}).") from error
     if header.line > 1:
@@ -108,8 +114,18 @@ def open_table(path: Path, *, delimiter: str | None = None) -> StoredTable:
             " columns."
         )
     _check_columns(path, header.names)
-    names = tuple(header.names)
-    return StoredTable(path, (path,), format, names, delimiter=header.delimiter)
+    names, how = tuple(header.names), (header.delimiter, text.encoding)
+    return StoredTable(path, (path,), format, names, (), *how)
+
+
+def in_utf8(table: StoredTable, folder: Path) -> StoredTable:
+    """The table, with a copy in the folder to read where it is not UTF-8."""
+    if table.encoding is None:
+        return table
+    copy = Path(tempfile.mkdtemp(dir=folder)) / f"copy.{table.format}"
+    with Text(table.path, table.encoding).opened() as text, copy.open("wb") as file:
+        shutil.copyfileobj(text, file)
+    return dataclasses.replace(table, files=(copy,))
 
 
 def overlaps(one: Path, other: Path) -> bool:

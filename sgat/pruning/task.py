@@ -36,6 +36,7 @@ class PruneTask:
     scores: NodeScores | RowScores | None = None  # None if the rows have theirs
     score_column: str = "log_alpha"  # where they have them
     line: tuple[float, float] = (1.0, 0.0)  # makes log-odds of them: `SGAT.odds_line`
+    by_judge: bool = False  # whether these odds say how likely an edge is real
     symmetric: bool = False  # whether the model gates both directions as one
     src: str = "src"
     dst: str = "dst"

@@ -56,10 +56,19 @@ def lead(content: Content) -> str:
     summary, number = content.summary, len(content.scored)
     what = "labels" if content.is_multilabel else "classes"
     graphs = f"{number} graphs, " if number > 1 else ""
+    edges = f"{summary['edges']:,} edges"
+    if _has_rows(summary):
+        both = ", each direction counted" if summary.get("undirected_rows") else ""
+        edges = f"{summary['rows']:,} rows that make {edges} (loops left out{both})"
     return (
-        f"{graphs}{summary['nodes']:,} nodes, {summary['edges']:,} edges,"
+        f"{graphs}{summary['nodes']:,} nodes, {edges},"
         f" {content.scored[0].data.num_classes} {what}. {_goal(content)}"
     )
+
+
+def _has_rows(summary: dict[str, Any]) -> bool:
+    """Whether the user's file has another number of rows than the graph has edges."""
+    return bool(summary.get("rows", summary["edges"]) != summary["edges"])
 
 
 def _goal(content: Content) -> str:
@@ -128,8 +137,9 @@ def tiles(content: Content) -> list[tuple[str, str, str]]:
         cells.append((title[0].upper() + title[1:], percent(value, 2), "; ".join(more)))
     edges, removed = summary["edges"], summary["edges_removed"]
     shown = f"{removed:,} of {edges:,}; {edges - removed:,} kept"
-    if summary.get("undirected_rows"):
-        shown += "; each direction counted"
+    if _has_rows(summary):
+        rows = f"{summary['rows_removed']:,} of {summary['rows']:,} rows"
+        shown = f"{rows}; {removed:,} of {edges:,} edges"
     cells.append(("Edges removed", percent(summary["removed_share"]), shown))
     if (noise := summary["noise_share"]) is not None:
         shown = f"about {round(noise * edges):,} of {edges:,} edges"

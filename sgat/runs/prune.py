@@ -6,6 +6,7 @@ judged table has its probabilities and needs no run.
 """
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,7 @@ from sgat.models import SGAT
 from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
 from sgat.pruning.prune_table import prune_table
-from sgat.pruning.stored_table import Destination, open_table, overlaps
+from sgat.pruning.stored_table import Destination, in_utf8, open_table, overlaps
 from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
 from sgat.pruning.task import PruneTask
 from sgat.runs.finished_run import finished_folder, open_run, stored_encoding
@@ -61,6 +62,9 @@ def prune_run(
         task, options, trained = _run_task(request, finished_folder(request.run))
     out = Destination.from_path(request.out, delimiter=options.delimiter)
     with scratch_folder(out.path, ".engine") as scratch:
+        protect = task.protect and in_utf8(task.protect, scratch)
+        edges = in_utf8(task.edges, scratch)
+        task = dataclasses.replace(task, edges=edges, protect=protect)
         limits = {"memory": request.memory, "master": request.master}
         engine = start_engine(request.engine, scratch=scratch, **limits)
         try:
@@ -74,6 +78,10 @@ def prune_run(
                 measured = measure(task, engine, out, pruned, weight, *trained)
         finally:
             engine.close()
+    border = real = pruned.border
+    if border is not None and request.run is not None:
+        odds = border * task.line[0] + task.line[1]
+        real = (1 + math.tanh(odds / 2)) / 2 if task.by_judge else None
     return {
         "run": None if request.run is None else str(request.run),
         "edges": str(task.edges.path),
@@ -86,6 +94,8 @@ def prune_run(
         "reasons": pruned.reasons,
         "missing": request.missing,
         "threshold": pruned.threshold,
+        "border": border,
+        "border_real": real,
         "seconds": round(time.perf_counter() - start, 3),
         "notes": list(pruned.notes),
         "measure": measured,
@@ -127,10 +137,11 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
 
 def _task(request: PruneRequest, options: FileOptions, **fields: Any) -> PruneTask:
     """The task, with the tables and columns that the request names."""
-    delimiter, protect = options.delimiter, request.protect
+    how = {"delimiter": options.delimiter, "encoding": options.encoding}
+    protect = request.protect
     return PruneTask(
-        edges=open_table(fields.pop("table", request.edges), delimiter=delimiter),
-        protect=None if protect is None else open_table(protect, delimiter=delimiter),
+        edges=open_table(fields.pop("table", request.edges), **how),
+        protect=None if protect is None else open_table(protect, **how),
         src=options.src,
         dst=options.dst,
         **fields,
@@ -169,6 +180,7 @@ def _run_task(
         scores=None if is_own or trained is None else _scores(folder, *trained),
         gates=chosen_gates(config.model),
         line=(slope, shift),
+        by_judge=config.model.scorer == "evidence",
         symmetric=bool(config.model.symmetric),
         undirected=_is_undirected(request, folder, config),
         missing=request.missing,

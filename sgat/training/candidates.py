@@ -1,7 +1,7 @@
 """Candidates: the models that are tried where the read-out is "auto", one table."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -31,6 +31,9 @@ class Variant(NamedTuple):
     needs: str = ""  # words that must hold of the task, see `candidates`
 
 
+DEEP_FROM = 4
+"""Layers from which a score must be ahead by a standard error: networks so deep often
+do less well on nodes that did not choose them."""
 DIFFUSION = {"readout": "diffusion"}
 BELIEFS = {"readout": "beliefs"}
 DEEP = {"readout": "deep", "activation": "relu", "attention_dropout": 0.0}
@@ -44,7 +47,7 @@ TABLE = (
     Variant("diffusion", DIFFUSION),
     Variant("near diffusion", {**DIFFUSION, "steps": 2}),
     Variant("diffusion, rows", {**DIFFUSION, **ROWS}, {}, "rows"),
-    Variant("diffusion, revised", {**DIFFUSION, "scorer": "revised"}, {}, "judged"),
+    Variant("diffusion, revised", {**DIFFUSION, "scorer": "revised"}, {}, "gated"),
     Variant("attention", {"readout": "attention"}),
     Variant("beliefs", BELIEFS, {}, "classes"),
     Variant("features alone", ALONE, {}, "classes judged"),
@@ -70,13 +73,14 @@ def candidates(
 
     A setting other than the default was chosen, so no row changes it; rows that become
     equal count once. A row can need that nodes have one class each ("classes"), that
-    edges are judged ("judged"), that no share of them is asked for ("free"), and that
-    rows of features do not sum to 1 as they are ("rows").
+    edges are judged ("judged") and do not all stay ("gated"), that no share of them is
+    asked for ("free"), and that rows of features do not sum to 1 as they are ("rows").
     """
     rule = resolved(model, graphs)
     holds = {
         "classes": not graphs[0].is_multilabel,
         "judged": rule.scorer == "evidence",
+        "gated": rule.scorer == "evidence" and rule.judged_edges != "all",
         "free": train.keep is None,
         "rows": not all(_sum_to_1(data.x) for data in graphs),
     }
@@ -91,6 +95,33 @@ def candidates(
     name = found.pop(first, str(rule.readout))
     others = (Candidate(other, *pair) for pair, other in found.items())
     return [Candidate(name, *first), *others]
+
+
+def shortened(train: TrainConfig, share: float) -> TrainConfig:
+    """The settings of a training for a share of the epochs, without snapshots."""
+    epochs = max(1, round(share * train.epochs))
+    warmup = train.warmup and min(round(share * train.warmup), epochs - 1)
+    return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
+
+
+def is_hopeless(deep: Candidate, scores: Mapping[Candidate, float], far: float) -> bool:
+    """Whether fewer layers, or these edges beside others, are far behind already.
+
+    Deep networks take the longest, and are ahead only where neither is so.
+    """
+    few = {
+        (other.model, other.train): score
+        for other, score in scores.items()
+        if other.model.readout == deep.model.readout
+        and other.model.layers < deep.model.layers
+    }
+    if deep.model.layers < DEEP_FROM or not few:
+        return False
+    behind = [max(scores.values()) - max(few.values())]
+    for (model, train), score in few.items():
+        on_these = dataclasses.replace(model, judged_edges=deep.model.judged_edges)
+        behind.append(score - few.get((on_these, train), score))
+    return max(behind) > far
 
 
 def _sum_to_1(x: Features) -> bool:

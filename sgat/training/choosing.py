@@ -21,7 +21,14 @@ from sgat.data.node_data import NodeData, check
 from sgat.parallel.ranks import Ranks
 from sgat.training import checkpoint, files
 from sgat.training.best_or_mean import LAST, best_or_mean, gates_of
-from sgat.training.candidates import Candidate, candidates, differing
+from sgat.training.candidates import (
+    DEEP_FROM,
+    Candidate,
+    candidates,
+    differing,
+    is_hopeless,
+    shortened,
+)
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
@@ -36,9 +43,6 @@ FINALISTS = 2
 """Candidates that are trained in full."""
 FAR_BEHIND = 2.0
 """Standard errors by which a runner-up is behind that gives way to the leader's kin."""
-DEEP = 4
-"""Layers from which a score must be ahead by a standard error: networks so deep often
-do less well on nodes that did not choose them."""
 FEW = 100
 """Validation nodes below which the second round scores on folds."""
 FOLDS = 3
@@ -255,8 +259,11 @@ class Search:
         tell: Callable[[Step], None],
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split, to leave some."""
-        (share, most), trials = aim, list[Trial]()
+        (share, most), trials, seen = aim, list[Trial](), dict[Candidate, float]()
         for number, candidate in enumerate(left, 1):
+            far = FAR_BEHIND * self._error(max(seen.values(), default=0.0))
+            if rung == 1 and is_hopeless(candidate, seen, far):
+                continue
             train = shortened(candidate.train, share)
             keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
             step = Step(candidate.name, rung, number, len(left), train.epochs)
@@ -270,12 +277,11 @@ class Search:
                     if graphs is self.first.graphs:
                         self._held[candidate.name] = checkpoint.held(training)
             parts = [self.scores[key] for key in keys]
-            score, loss = (
-                _mean([p[name] for p in parts]) for name in ("score", "loss")
-            )
+            score, loss = (_mean([p[n] for p in parts]) for n in ("score", "loss"))
             seconds = sum(part["seconds"] for part in parts)
             about = candidate.name, differing(candidate, self.train), rung, train.epochs
             trials.append(Trial(*about, score, loss, seconds))
+            seen[candidate] = score or 0.0
             for place in self._ranked(trials)[most:]:
                 self._held.pop(trials[place].name, None)
             if self._is_settled(trials[-1]):
@@ -307,10 +313,10 @@ class Search:
         return math.sqrt(score * (1 - score) / self.num_val)
 
     def _ranked(self, trials: Sequence[Trial]) -> list[int]:
-        """Places of trials, the best first; deep networks need proof (`DEEP`)."""
+        """Places of trials, the best first; deep networks need proof (`DEEP_FROM`)."""
         charged = [
             dataclasses.replace(trial, score=trial.score - self._error(trial.score))
-            if trial.score and trial.settings.get("layers", 0) >= DEEP
+            if trial.score and trial.settings.get("layers", 0) >= DEEP_FROM
             else trial
             for trial in trials
         ]
@@ -360,13 +366,6 @@ def _taken(
 ) -> Chosen:
     names, models = zip(*((each.name, each.model) for each in members), strict=True)
     return Chosen(names, why, models, members[0].train, tuple(tried))
-
-
-def shortened(train: TrainConfig, share: float) -> TrainConfig:
-    """The settings of a training for a share of the epochs, without snapshots."""
-    epochs = max(1, round(share * train.epochs))
-    warmup = train.warmup and min(round(share * train.warmup), epochs - 1)
-    return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
 
 
 def _entry(

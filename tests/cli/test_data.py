@@ -133,6 +133,28 @@ def test_info_describes_the_users_files(tmp_path, capsys):
     assert found["edge_homophily"] == 0.5
 
 
+def test_info_says_what_is_missing_in_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nb,c\n")
+    assert main(["data", "info", "--edges", "e.csv"]) == 0
+    lines = dict(
+        line.split(None, 1) for line in capsys.readouterr().out.splitlines()[1:]
+    )
+    assert lines["classes"] == lines["split"] == lines["isolated"] == "none"
+    assert lines["features"] == "none; each node gets one of its own"
+    assert lines["homophily"] == "none; no node has a label"
+    assert lines["memory"].startswith("about 1 MiB")
+    assert "unlabelled" not in lines
+    (tmp_path / "n.csv").write_text("id,y,x\na,1,0\nb,1,2\nc,0,3\nd,,4\n")
+    assert (
+        main(["data", "info", "--edges", "e.csv", "--nodes", "n.csv", "--label", "y"])
+        == 0
+    )
+    text = capsys.readouterr().out
+    assert "isolated    1 node\n" in text and "unlabelled  1 node\n" in text
+    assert "n.csv: 3 columns become 1 feature\n" in text
+
+
 def test_info_reads_files_as_fit_does(tmp_path, capsys):
     (tmp_path / "e.csv").write_text("src;dst\na;b\nb;c\n")
     rows = ["id;y;size;kind;role;more", "a;1;;3;train;x", "b;0;2;4;test;y", "c;0;3;4;;"]

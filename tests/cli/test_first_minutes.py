@@ -22,6 +22,10 @@ def first_minutes(files):
     yield ["judge", "--edges", edges, *names_of(columns), "--out", "alone.csv"]
     yield ["fit", *data, *options, "--fast", "--epochs", "8", "--out", "run"]
     yield ["prune", "run", "--out", "small.csv"]
+    yield ["prune", "run", "--out", "half.csv", "--keep", "0.5"]
+    judged = ["--edges", "judged.csv.gz", *names_of(columns)]
+    yield ["prune", *judged, "--out", "likely.csv"]
+    yield ["data", "inject", *data, *columns, "--rate", "0.1", "--out", "noisy"]
     yield ["report", "run"]
     yield ["predict", "run", *data, "--out", "predicted.csv"]
     yield ["explain", "run", "--out", "removed.csv"]
@@ -31,12 +35,12 @@ def names_of(options):
     """Those of the options that concern the edges."""
     kept = []
     for place, word in enumerate(options):
-        if word in ("--src", "--dst"):
+        if word in ("--src", "--dst", "--encoding"):
             kept += options[place : place + 2]
     return kept
 
 
-# Eight commands on each of six graphs: about ten seconds each.
+# Eleven commands on each of seven graphs: about ten seconds each.
 @pytest.mark.promise
 @pytest.mark.slow
 @pytest.mark.parametrize("write", TABLES, ids=lambda write: write.__name__)
@@ -74,5 +78,6 @@ def test_every_column_is_listed(write, tmp_path, monkeypatch, capsys):
         "rare": r"date: days, place in day.*number",
         "typed": r"2 categories.*date: days, place in year and week and day.*split",
         "codes": r"not used.*categories: 10000",
+        "windows": r"not used.*number.*2 categories: Köln, Zürich.*label of 2",
     }
     assert re.search(wanted[write.__name__], kinds), roles

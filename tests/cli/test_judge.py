@@ -60,6 +60,26 @@ def test_every_row_comes_back_with_a_probability_and_a_reason(folder, out, capsy
     assert "judging" in told
 
 
+def test_looser_promises_are_told_beside_the_one_given(folder, capsys):
+    command = [*FILES, "--undirected", "--out", "judged.csv", "--overwrite"]
+    assert judge(*command, "--at-most-wrong", "0.1", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert [one["at_most_wrong"] for one in summary["looser"]] == [0.2, 0.5]
+    assert judge(*command, "--at-most-wrong", "0.1") == 0
+    shown = capsys.readouterr().out
+    for one in summary["looser"]:
+        share = str(one["at_most_wrong"])
+        assert judge(*command, "--at-most-wrong", share, "--json") == 0
+        found = json.loads(capsys.readouterr().out)["removed"]
+        number, right = found["number"], found["expected_right"]
+        assert (one["number"], one["expected_right"]) == (number, right)
+        line = f"at most {float(share):.0%} right {number:,} would go, {right:,.1f} "
+        assert f"  {line}of them right, expected\n" in shown
+    assert number > 0
+    assert judge(*command, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["looser"] == []
+
+
 def test_too_few_edges_and_labels_not_looked_at_are_told(folder, caplog):
     pd.read_csv("edges.csv")[:9].to_csv("few.csv", index=False)
     assert judge("--edges", "few.csv", "--out", "judged.csv") == 0

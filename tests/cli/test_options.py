@@ -84,7 +84,7 @@ def test_fit_has_an_option_for_every_setting_but_those_of_config_files():
     assert found["l0_weight"].opts == ["--l0-weight", "--lambda"]
     assert found["split_column"].opts == ["--split-column"]
     assert found["gate_bias"].secondary_opts == ["--no-gate-bias"]
-    assert len(found) == 73
+    assert len(found) == 74
 
 
 def test_help_shows_defaults_and_names_options():

@@ -92,6 +92,89 @@ def test_without_edges_it_prunes_those_of_the_run(capsys):
     assert names == ["src", "dst", "weight", "log_alpha", "probability", "gate"]
 
 
+def test_the_border_is_told_as_it_was_applied(capsys):
+    files = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "y"]
+    quick = ["--fast", "--epochs", "3", "--snapshots", "0", "--quiet"]
+    assert main(["fit", *files, *quick, "--out", "by_judge"]) == 0
+    assert main(["judge", *files, "--out", "judged.csv", "--quiet"]) == 0
+    scores = pd.read_parquet("by_judge/edges.parquet")
+    judged = pd.read_csv("judged.csv")
+    capsys.readouterr()
+    for source, table, keep in (
+        (["by_judge"], scores, "0.4"),
+        (["by_judge"], scores, "0.97"),
+        (["--edges", "judged.csv"], judged, "0.4"),
+    ):
+        out = ["--out", "s.csv", "--overwrite", "--keep", keep]
+        assert main(["prune", *source, *out, "--json"]) == 0
+        summary = json.loads(capsys.readouterr().out)
+        border = summary["border_real"]
+        above = int((table["probability"] > border).sum())
+        assert above == summary["kept"] == round(float(keep) * len(table))
+        assert main(["prune", *source, *out]) == 0
+        text = capsys.readouterr().out
+        assert f"by score, above     P(real) = {border:.4f}\n" in text
+        assert "log α" not in text
+    assert main(["prune", "--edges", "judged.csv", "--out", "t.csv"]) == 0
+    assert "by score, above     P(real) = 0.5000\n" in capsys.readouterr().out
+    assert main(["prune", "by_judge", "--out", "all.csv", "--keep", "1"]) == 0
+    assert "by score, above" not in capsys.readouterr().out
+    assert prune("--out", "additive.csv", "--keep", "0.2") == 0
+    kept = pd.read_csv("additive.csv")["log_alpha"]
+    all_scores = pd.read_parquet("mine/edges.parquet")["log_alpha"]
+    found = capsys.readouterr().out.split("log α = ")[1].split()[0]
+    assert kept.min() > float(found) - 1e-4
+    assert abs((all_scores > float(found)).sum() - len(kept)) <= 1
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+def test_tables_of_windows_are_judged_predicted_and_pruned(name, capsys):
+    for given, made in (("edges.csv", name), ("nodes.csv", "n.csv")):
+        table = pd.read_csv(given).replace(r"^n(\d)", r"Müller \1", regex=True)
+        table.to_csv(made, index=False, encoding="cp1252")
+    files = ["--edges", name, "--nodes", "n.csv"]
+    quick = ["--fast", "--epochs", "3", "--snapshots", "0", "--quiet"]
+    quick += ["--scorer", "additive", "--label", "y", "--encoding", "cp1252"]
+    assert main(["fit", *files, *quick, "--out", "run"]) == 0
+    assert main(["predict", "run", *files, "--out", "p.csv", "--quiet"]) == 0
+    assert pd.read_csv("p.csv")["id"][0] == "Müller 00"
+    # A row to protect in UTF-8, beside edges that are not.
+    pd.DataFrame({"src": ["Müller 00"], "dst": ["Müller 07"]}).to_csv("keep.csv")
+    rules = ["--keep", "0.3", "--protect", "keep.csv", "--out", "s.csv"]
+    assert main(["prune", "run", "--edges", name, *rules]) == 0
+    small, rows = pd.read_csv("s.csv"), pd.read_csv(name, encoding="cp1252")
+    assert len(small) == round(0.3 * len(rows))
+    assert len(small.merge(rows, on=["src", "dst", "weight"])) == len(small)
+    judged = ["--edges", name, "--out", "j.csv", "--encoding", "cp1252"]
+    assert main(["judge", *judged]) == 0
+    table = pd.read_csv("j.csv")
+    assert table["src"].equals(rows["src"])
+    table.to_csv("windows.csv", index=False, encoding="cp1252")
+    command = ["prune", "--edges", "windows.csv", "--out", "t.csv"]
+    capsys.readouterr()
+    assert main(command) == 1
+    assert "name its `--encoding`, such as cp1252." in capsys.readouterr().err
+    assert main([*command, "--encoding", "cp1252"]) == 0
+    assert pd.read_csv("t.csv")["src"].str.startswith("Müller ").all()
+
+
+def test_a_table_that_pandas_wrote_with_its_index_is_pruned(capsys):
+    pd.read_csv("edges.csv").to_csv("e.csv")
+    pd.read_csv("nodes.csv").to_csv("n.csv")
+    files = ["--edges", "e.csv", "--nodes", "n.csv", "--label", "y"]
+    quick = ["--fast", "--epochs", "3", "--snapshots", "0", "--quiet"]
+    assert main(["fit", *files, *quick, "--out", "indexed"]) == 0
+    assert main(["prune", "indexed", "--keep", "0.5", "--out", "s.csv"]) == 0
+    assert main(["judge", *files, "--out", "j.csv"]) == 0
+    assert main(["prune", "--edges", "j.csv", "--out", "t.csv", "--keep", "0.5"]) == 0
+    told = capsys.readouterr().err
+    assert "Unnamed: 0       not used; stays in what is written" in told
+    for name in ("s.csv", "t.csv"):
+        found = pd.read_csv(name, index_col=0)
+        rows = pd.read_csv("edges.csv").loc[found.index]
+        assert found[["src", "dst", "weight"]].equals(rows)
+
+
 def test_the_rules_of_the_command_are_those_of_python(capsys):
     pd.DataFrame({"src": ["n00"], "dst": ["n07"]}).to_csv("p.csv", index=False)
     options = ["--keep", "0.3", "--symmetric", "max", "--min-degree", "1"]

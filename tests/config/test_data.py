@@ -9,7 +9,7 @@ from sgat.config import Config, DataConfig, FileOptions
 def test_documentation_names_every_option_of_files():
     text = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
     names = [field.name for field in dataclasses.fields(FileOptions)]
-    assert len(names) == 21
+    assert len(names) == 22
     for name in names:
         assert f"`{name}`" in text, name
 

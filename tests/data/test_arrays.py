@@ -189,3 +189,47 @@ def test_arrays_that_nobody_may_write_to_are_read():
     x = X.copy()
     x.flags.writeable = False
     assert from_arrays(x, EDGES, Y).x.tolist() == X.tolist()
+
+
+class TestLabelsOfPandas:
+    ids = ("a", "b", "c", "d")
+    edges = pd.DataFrame({"src": ["a", "b", "c"], "dst": ["b", "c", "d"]})
+    x = pd.DataFrame({"size": [0.0, 1.0, 2.0, 3.0]}, index=list(ids))
+
+    def labels(self, y, x=x, edges=edges):
+        data = from_arrays(x, edges, y)
+        return [None if k < 0 else data.classes[k] for k in data.y.tolist()]
+
+    def test_they_go_by_their_index_in_any_order(self):
+        y = pd.Series([3, 1, 0, 2], index=["d", "b", "a", "c"])
+        assert self.labels(y) == [0, 1, 2, 3]
+        several = pd.DataFrame({"u": [1, 0, 0, 1], "v": [0, 1, 0, 0]}, index=y.index)
+        assert from_arrays(self.x, self.edges, several).y.tolist() == [
+            [0, 0],
+            [0, 1],
+            [1, 0],
+            [1, 0],
+        ]
+
+    def test_nodes_that_they_leave_out_have_no_label(self):
+        assert self.labels(pd.Series([1, 0], index=["c", "a"])) == [0, None, 1, None]
+        words = pd.Series(["p", "q"], index=["d", "b"])
+        assert self.labels(words) == [None, "q", None, "p"]
+
+    def test_without_ids_they_stand_in_the_order_of_the_nodes(self):
+        y, numbers = pd.Series([5, 6, 7, 5]), np.array([[0, 1], [1, 2]])
+        assert self.labels(y) == [5, 6, 7, 5]
+        assert self.labels(y, self.x.to_numpy(), numbers) == [5, 6, 7, 5]
+        # Names say nothing about node numbers.
+        y.index = pd.Index(self.ids)
+        assert self.labels(y, self.x.to_numpy(), numbers) == [5, 6, 7, 5]
+
+    def test_an_index_that_contradicts_is_refused(self):
+        y = pd.Series([0, 1, 1, 0], index=["a", "b", "c", "z"])
+        with pytest.raises(ValueError, match=r"names 'z', which the index of `X` does"):
+            self.labels(y)
+        y.index = pd.Index([3, 2, 0, 1])
+        numbers = np.array([[0, 1], [1, 2]])
+        with pytest.raises(ValueError, match=r"`y\.sort_index\(\)` if it names nodes"):
+            self.labels(y, self.x.to_numpy(), numbers)
+        assert self.labels(y.sort_index(), self.x.to_numpy(), numbers) == [1, 0, 1, 0]

@@ -83,3 +83,20 @@ def test_several_attributes_that_are_numbers_are_features():
     graph.nodes[2]["age"] = "old"
     with pytest.raises(ValueError, match=r"'age' must be a number .*'old' at node 2"):
         from_networkx(graph, features=["age", "paid"])
+
+
+def test_attributes_that_could_be_features_are_named():
+    graph = nx.path_graph(5)
+    for node in graph:
+        values = {"y": node % 2, "age": node, "bio": "text", "place": (0.5, node)}
+        graph.nodes[node].update(values)
+    graph.nodes[0]["income"] = 3.0
+    told = r"name them, as with features=\['age'\] or features='place'$"
+    with pytest.warns(UserWarning, match=told):
+        assert from_networkx(graph).num_features == 5
+    # Nothing is said where the user has chosen, or nothing could be chosen.
+    assert from_networkx(graph, features=None).num_features == 5
+    assert from_networkx(graph, features=["age"]).num_features == 1
+    assert from_networkx(graph, features="place").num_features == 2
+    assert from_networkx(nx.karate_club_graph(), label="club").num_features == 34
+    assert from_networkx(nx.empty_graph(0)).num_features == 0

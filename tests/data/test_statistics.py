@@ -71,20 +71,18 @@ def test_several_labels_have_no_homophily_and_say_why():
     counted = describe(make([(0, 1)], y, classes=("p", "q", "r")))
     assert counted.homophily is None
     assert counted.edge_homophily is None
-    assert counted.homophily_note == (
-        "A node has several labels, so classes do not agree or not."
-    )
+    assert counted.homophily_note == ("a node has several labels")
     assert counted.class_sizes == {"p": 1, "q": 0, "r": 2}
 
 
 def test_without_edges_or_labels_the_missing_number_is_explained():
     alone = describe(make([], [0, 1]))
     assert (alone.homophily, alone.edge_homophily) == (0, None)
-    assert alone.homophily_note == "No edge joins two labelled nodes."
+    assert alone.homophily_note == "no edge joins two labelled nodes"
     nothing = describe(make([], torch.zeros(0).long(), x=torch.zeros(0, 3)))
     assert nothing.degrees.mean is None
     assert nothing.components == 0
-    assert nothing.homophily_note == "No node has a label."
+    assert nothing.homophily_note == "no node has a label"
 
 
 def test_several_graphs_give_totals_and_each():

@@ -15,6 +15,7 @@ from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
+from sgat.judging.verdict import REASONS
 from sgat.report.build import write_report
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
@@ -150,6 +151,7 @@ def judged_page(tmp_path_factory) -> tuple[Path, tuple[str, ...]]:
     table = pd.DataFrame(np.array(ids, dtype=object)[ends.T], columns=["src", "dst"])
     table.to_csv(folder / "edges.csv", index=False)
     judged = rows_judged(folder / "edges.csv", random.random(601))
+    judged.reason[:] = np.arange(601) % len(REASONS)
     write_page(judged, folder / "judged.html")
     return folder / "judged.html", ids
 

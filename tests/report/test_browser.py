@@ -500,6 +500,9 @@ def test_judged_edges_are_shown_and_sorted_by_a_press_on_a_title(browser, judged
         browser.open(page, width=380, scheme=scheme)
         assert browser.run("return document.documentElement.scrollWidth") <= 380
         assert browser.run("return document.documentElement.dataset.theme") == scheme
+        # No reason is cut: the table is no wider than its place.
+        table = "document.querySelector('#suspects .scroll')"
+        assert browser.run(f"return {table}.scrollWidth - {table}.clientWidth") == 0
     assert browser.requests == [page.as_uri()]
 
     def column(place):

@@ -102,3 +102,21 @@ def test_the_answer_comes_first_in_words(scorer, changes, told, hostile_run):
         curve=[RemovalPoint(0.0, 0.0, 0.7, 0.73), RemovalPoint(0.5, 0.0, 0.8, 0.87)],
     )
     assert answer(changed).replace("\u00a0", " ") == told
+
+
+@pytest.mark.parametrize("undirected", [True, False])
+def test_rows_and_edges_are_both_named_where_they_differ(undirected, hostile_run):
+    content = hostile_run.content()
+    counts = {"edges": 200, "edges_removed": 20, "rows": 103, "rows_removed": 10}
+    summary = content.summary | counts | {"undirected_rows": undirected}
+    changed = dataclasses.replace(content, summary=summary)
+    both = ", each direction counted" * undirected
+    told = f"61 nodes, 103 rows that make 200 edges (loops left out{both}), "
+    assert lead(changed).startswith(told)
+    shown = {title: more for title, _, more in tiles(changed)}
+    assert shown["Edges removed"] == "10 of 103 rows; 20 of 200 edges"
+    summary |= {"rows": 200, "rows_removed": 20}
+    same = dataclasses.replace(content, summary=summary)
+    assert lead(same).startswith("61 nodes, 200 edges, ")
+    shown = {title: more for title, _, more in tiles(same)}
+    assert shown["Edges removed"] == "20 of 200; 180 kept"

@@ -1,4 +1,4 @@
-"""Tables as people have them: six graphs in files, and the options they need."""
+"""Tables as people have them: seven graphs in files, and the options they need."""
 
 from __future__ import annotations
 
@@ -121,8 +121,23 @@ def codes(folder: Path) -> list[str]:
     return ["edges.tsv.gz", "nodes.csv", "--label", "y", *more]
 
 
+def windows(folder: Path) -> list[str]:
+    """Letters as Windows writes them, the index of pandas, users who buy goods."""
+    kind, pairs, random = made(7)
+    pairs = pairs[(pairs[:, 0] % 3 > 0) & (pairs[:, 1] % 3 == 0)]
+    ids = np.array([f"{'Käufer' if n % 3 else 'Größe'} {n}" for n in range(SIZE)])
+    edges = pd.DataFrame(ids[pairs], columns=["src", "dst"])
+    edges.to_csv(folder / "edges.csv", encoding="cp1252")
+    nodes = pd.DataFrame({"id": ids, "price": kind + random.normal(size=SIZE)})
+    nodes["town"] = np.where(kind, "Köln", random.choice(["Köln", "Zürich"], SIZE))
+    nodes["y"] = np.where(kind, "für", "wider")
+    nodes.to_csv(folder / "nodes.csv", encoding="cp1252")
+    names = ["--encoding", "cp1252", "--undirected"]
+    return ["edges.csv", "nodes.csv", "--label", "y", *names]
+
+
 TABLES: tuple[Callable[[Path], list[str]], ...] = (
     *(people, shop, joined),
-    *(rare, typed, codes),
+    *(rare, typed, codes, windows),
 )
 """Each writes an edge file and a node file, and returns their names and options."""

@@ -55,6 +55,16 @@ def test_settings_that_were_chosen_stay():
     assert len({each.model.judged_edges for each in found}) == 2
 
 
+@pytest.mark.parametrize("use", ["weigh", "all"])
+def test_edges_that_all_stay_do_so_in_every_candidate(use):
+    found = candidates(ModelConfig(judged_edges=use), TRAIN, [block_graph()])
+    assert {each.model.judged_edges for each in found} == {use}
+    assert {row.name for row in TABLE} >= {each.name for each in found}
+    assert len(found) > 8
+    for each in found:
+        build_sgat(each.model, 3, 2, 5)
+
+
 def test_several_labels_have_no_beliefs():
     found = candidates(ModelConfig(), TRAIN, several_graphs())
     assert "beliefs" not in {each.model.readout for each in found}

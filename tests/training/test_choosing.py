@@ -9,8 +9,8 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.judging import EdgeJudge
 from sgat.scored import node_score, score_graphs
 from sgat.training import choosing
-from sgat.training.candidates import Candidate
-from sgat.training.choosing import LAST, Search, best_or_mean, ranked, shortened
+from sgat.training.candidates import Candidate, is_hopeless, shortened
+from sgat.training.choosing import LAST, Search, best_or_mean, ranked
 from sgat.training.loop import DivergedError, Training, fit
 from sgat.training.result import EpochRecord, Result, Trial
 
@@ -67,7 +67,8 @@ def test_rounds_leave_fewer_and_train_longer(whole):
     for trial in whole.chosen.tried:
         if trial.epochs:
             rungs.setdefault(trial.rung, []).append(trial)
-    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [16, 4, 2]
+    # All but the two of many layers, next to which fewer are far behind.
+    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [14, 4, 2]
     assert [rungs[rung][0].epochs for rung in (1, 2, LAST)] == [2, 4, 10]
     for rung, number in ((1, 4), (2, 2)):
         best = {rungs[rung][place].name for place in ranked(rungs[rung])[:number]}
@@ -332,6 +333,35 @@ def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
     ]
     found = looked._with_kin(left, [trial(score, 1.0) for score in scores], before)
     assert [each.name for each in found] == ["layers, standard", second]
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_tried"),
+    [
+        ({"beliefs": 0.8, "layers": 0.75, "layers, all edges": 0.7}, True),
+        ({"beliefs": 0.8, "layers": 0.6, "layers, all edges": 0.6}, False),
+        ({"beliefs": 0.8, "layers": 0.75, "layers, all edges": 0.6}, False),
+        ({"beliefs": 0.8, "layers": 0.75, "layers, all edges": None}, False),
+        ({"loose layers": 0.8, "layers": 0.6, "layers, all edges": 0.6}, True),
+        ({"beliefs": 0.8}, True),
+        ({}, True),
+    ],
+)
+def test_many_layers_are_not_tried_where_few_or_their_edges_are_far_behind(
+    scores, is_tried
+):
+    looked = Search([small_graph()], MODEL, TRAIN)
+    named = {each.name: each for each in looked.table}
+    before = {named[name]: score or 0.0 for name, score in scores.items()}
+    assert is_hopeless(named["many layers, all edges"], before, 0.1) == (not is_tried)
+    assert not is_hopeless(named["layers, standard"], before, 0.1)
+
+
+def test_what_is_not_tried_is_counted(monkeypatch):
+    monkeypatch.setattr(choosing, "is_hopeless", lambda deep, *_: "many" in deep.name)
+    found = search([small_graph()])
+    assert not any("many" in each.name for each in found.chosen.tried)
+    assert found.chosen.why.endswith("of 16 candidates; 2 cannot do better")
 
 
 def test_a_short_training_has_a_short_warm_up():

@@ -36,9 +36,10 @@ def role_lines(roles: Sequence[ColumnRole]) -> list[str]:
     lines = []
     for table, columns in groupby(roles, lambda role: role.table):
         own = list(columns)
-        features = sum(role.features for role in own)
-        total = f" become {features:,} features" if features else ""
-        lines.append(f"{Path(table).name}: {len(own)} columns{total}")
+        width = sum(role.features for role in own)
+        total = f" become {width:,} feature{'s' * (width > 1)}" if width else ""
+        number = f"{len(own)} column{'s' * (len(own) > 1)}"
+        lines.append(f"{Path(table).name}: {number}{total}")
         for becomes, alike in groupby(own, lambda role: role.becomes):
             run = [role.column for role in alike]
             if len(run) > MOST_SHOWN:

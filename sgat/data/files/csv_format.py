@@ -1,5 +1,6 @@
 """CSV and TSV tables: text with a header line, read without guessing at types."""
 
+import codecs
 import contextlib
 import csv
 import dataclasses
@@ -17,6 +18,7 @@ import pyarrow.csv
 from sgat.data.files.bounds import check_size
 from sgat.data.files.columns import decimal_sign, decoded, is_string, with_nulls
 from sgat.data.files.source import (
+    UNNAMED,
     Source,
     check_names,
     compression_of,
@@ -35,12 +37,47 @@ OTHER_FORMATS = {
     b"PK\x03\x04": "a zip or NPZ file",
     b"\x1f\x8b": "a gzip file, whose name must end in .gz",
     b"\x28\xb5\x2f\xfd": "a zstd file, whose name must end in .zst",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
+    b"\xff\xfe": "UTF-16 text, whose `encoding` is utf-16",
+    b"\xfe\xff": "UTF-16 text, whose `encoding` is utf-16",
 }
 
 
 logger = logging.getLogger(__name__)
+
+
+class Text(NamedTuple):
+    """A text table, and how it is encoded."""
+
+    path: Path
+    encoding: str | None = None  # None for UTF-8
+
+    def __str__(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    def stream(self) -> Any:
+        """The bytes in UTF-8, unpacked where the name says that it is compressed."""
+        stream = pa.input_stream(str(self), compression=compression_of(self.path))
+        if self.encoding is None:
+            return stream
+        return pa.transcoding_input_stream(stream, self.encoding, "utf-8")
+
+    def opened(self) -> BinaryIO:
+        """The same as a file of Python."""
+        return cast(BinaryIO, io.BufferedReader(self.stream(), BLOCK_SIZE))
+
+
+def text_file(path: Path, encoding: str | None) -> Text:
+    """A text table; one that is UTF-8 is taken for that, whatever the encoding."""
+    plain, decoder = Text(path), codecs.getincrementaldecoder("utf-8")()
+    if encoding is None:
+        return plain
+    with plain.opened() as file, contextlib.suppress(UnicodeDecodeError):
+        while block := _block(plain, file):
+            decoder.decode(block)
+        decoder.decode(b"", True)
+        return plain
+    return Text(path, encoding)
 
 
 class HeaderLine(NamedTuple):
@@ -53,7 +90,7 @@ class HeaderLine(NamedTuple):
 
 
 def read_csv(
-    path: Path, *, format: str, delimiter: str | None = None, decimal: str | None = None
+    path: Text, *, format: str, delimiter: str | None = None, decimal: str | None = None
 ) -> Source:
     """Read a text table; every column holds strings, and an empty cell is null.
 
@@ -76,7 +113,7 @@ def read_csv(
 
 
 def open_csv(
-    path: Path, *, format: str, delimiter: str | None = None, decimal: str | None = None
+    path: Text, *, format: str, delimiter: str | None = None, decimal: str | None = None
 ) -> tuple[Source, str | None]:
     """A text table without its rows, and the delimiter; None if there are no rows."""
     has_odd_quotes = _check_text(path)
@@ -84,7 +121,7 @@ def open_csv(
     if has_odd_quotes:
         for _ in _records(path, header.delimiter):
             pass
-    check_names(path, header.names, ", line 1")
+    check_names(path.path, header.names, ", line 1")
     names = frozenset(header.names)
 
     def place(row: int) -> str:
@@ -98,7 +135,7 @@ def open_csv(
 
 
 def csv_batches(
-    path: Path,
+    path: Text,
     delimiter: str,
     names: list[str],
     parsed: Callable[..., Any] = pyarrow.csv.open_csv,
@@ -107,21 +144,21 @@ def csv_batches(
     read = pyarrow.csv.ReadOptions(block_size=BLOCK_SIZE)
     parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     convert = pyarrow.csv.ConvertOptions(
-        column_types={name: pa.string() for name in names},
+        column_types={name: pa.string() for name in ("", *names)},
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         null_values=[""],
     )
     try:
-        stream = pa.input_stream(str(path), compression=compression_of(path))
-        yield from parsed(stream, read, parse, convert)
+        for batch in parsed(path.stream(), read, parse, convert):
+            yield pa.RecordBatch.from_arrays(batch.columns, names=names)
     except pa.ArrowException as error:
         _check_cells(path, delimiter, len(names))
         reason = str(error).splitlines()[0]
         raise ValueError(f"{path}: not a readable text table ({reason}).") from error
 
 
-def read_header(path: Path, format: str, delimiter: str | None = None) -> HeaderLine:
+def read_header(path: Text, format: str, delimiter: str | None = None) -> HeaderLine:
     """The column names, and the character between them.
 
     Where none is given and that of the format separates no columns, one of
@@ -138,11 +175,12 @@ def read_header(path: Path, format: str, delimiter: str | None = None) -> Header
     return _header(path, usual)
 
 
-def _header(path: Path, delimiter: str) -> HeaderLine:
+def _header(path: Text, delimiter: str) -> HeaderLine:
     records = _records(path, delimiter)
     line, names = next(records, (0, None))
     if names is None:
         raise ValueError(f"{path}: the file has no header line.")
+    names = [name or f"{UNNAMED}{place}" for place, name in enumerate(names)]
     return HeaderLine(names, delimiter, line, next(records, None) is None)
 
 
@@ -189,16 +227,10 @@ def _plain(table: Any, first: int) -> Any:
     return pa.table(columns, names=table.column_names)
 
 
-def opened(path: Path) -> BinaryIO:
-    """The bytes of a file, unpacked where its name says that it is compressed."""
-    stream = pa.input_stream(str(path), compression=compression_of(path))
-    return cast(BinaryIO, io.BufferedReader(stream, BLOCK_SIZE))
-
-
-def _check_text(path: Path) -> bool:
+def _check_text(path: Text) -> bool:
     """Refuse other formats and NUL bytes; whether the number of quotes is odd."""
     line, odd_quotes, is_first, unpacked = 1, False, True, 0
-    with opened(path) as file:
+    with path.opened() as file:
         while block := _block(path, file):
             for magic, what in OTHER_FORMATS.items():
                 if is_first and block.startswith(magic):
@@ -213,15 +245,17 @@ def _check_text(path: Path) -> bool:
             line += block.count(b"\n")
             odd_quotes ^= bool(block.count(b'"') % 2)
             unpacked += len(block)
-            check_size(path, unpacked, "unpack it first")
+            check_size(path.path, unpacked, "unpack it first")
     return odd_quotes
 
 
-def _block(path: Path, file: BinaryIO) -> bytes:
+def _block(path: Text, file: BinaryIO) -> bytes:
     try:
         return file.read(BLOCK_SIZE)
+    except UnicodeError as error:
+        raise _encoding_fault(path, error) from error
     except OSError as error:
-        kind = compression_of(path)
+        kind = compression_of(path.path)
         if kind is None:
             raise
         raise ValueError(
@@ -229,9 +263,9 @@ def _block(path: Path, file: BinaryIO) -> bytes:
         ) from error
 
 
-def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Text, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The first line and the cells of each record that is not blank."""
-    with io.TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
+    with io.TextIOWrapper(path.opened(), encoding="utf-8-sig", newline="") as file:
         # A line of zeros, compressed, could fill the memory.
         lines = iter(partial(file.readline, BLOCK_SIZE), "")
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -242,27 +276,30 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                     yield line, cells
                 line = reader.line_num + 1
         except UnicodeDecodeError as error:
-            raise _encoding_fault(path) from error
+            raise _encoding_fault(path, error) from error
         except csv.Error as error:
             is_open = "end of data" in str(error)
             reason = "a quote is opened and never closed" if is_open else str(error)
             raise ValueError(f"{path}, line {line}: {reason}.") from error
 
 
-def _encoding_fault(path: Path) -> ValueError:
-    with opened(path) as file:
+def _encoding_fault(path: Text, reason: UnicodeError) -> ValueError:
+    if path.encoding is not None:
+        return ValueError(f"{path}: not {path.encoding} ({reason}).")
+    with path.opened() as file:
         for line, content in enumerate(file, start=1):
             try:
                 content.decode("utf-8")
             except UnicodeDecodeError as error:
                 return ValueError(
                     f"{path}, line {line}: not UTF-8, got the byte"
-                    f" 0x{content[error.start]:02x}; save the file as UTF-8."
+                    f" 0x{content[error.start]:02x}; save the file as UTF-8, or name"
+                    " its `encoding`, such as cp1252."
                 )
-    return ValueError(f"{path}: not UTF-8; save the file as UTF-8.")
+    return ValueError(f"{path}: not UTF-8 ({reason}).")
 
 
-def _check_cells(path: Path, delimiter: str, width: int) -> None:
+def _check_cells(path: Text, delimiter: str, width: int) -> None:
     for line, cells in _records(path, delimiter):
         if len(cells) != width:
             raise ValueError(

@@ -21,13 +21,15 @@ from sgat.data.files.columns import (
     with_nulls,
 )
 from sgat.data.files.encoding import FEW, Encoding, FeatureColumn, encode, fit_column
-from sgat.data.files.source import Source
+from sgat.data.files.source import UNNAMED, Source
 from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
 from sgat.features import Features, SparseFeatures
 
 logger = logging.getLogger(__name__)
 
+MOST_SPREAD = 100.0
+"""Standard deviation of a column above which its unit is remarked on."""
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 
@@ -72,6 +74,8 @@ def read_nodes(
     if features:
         zeros = options.unknown_category == "zero"
         x = encode(source, features, ignore_unknown=zeros)
+    if encoding is None and features and isinstance(x, Tensor):
+        _warn_of_units(source, features, x)
     if options.labels:
         y, classes = _labels(source, options.labels), tuple(options.labels)
     elif options.label is not None:
@@ -88,6 +92,20 @@ def read_nodes(
         if encoding is None and isinstance(x, Tensor):
             _warn_of_labels(source, features, x, y, options.label)
     return NodeColumns(x, y, classes, roles, features, others)
+
+
+def _warn_of_units(
+    source: Source, features: Sequence[FeatureColumn], x: Tensor
+) -> None:
+    """Say so where a column spreads so far that a network would see little else."""
+    names = [each.name for each in features for _ in range(each.width)]
+    spread, place = x.double().std(dim=0, correction=0).max(dim=0)
+    if float(spread) > MOST_SPREAD:
+        logger.warning(
+            "%s, column %r has a standard deviation of %.3g; `standardise` brings the"
+            " numbers of all columns to 1.",
+            *(source.name, names[int(place)], float(spread)),
+        )
 
 
 def _warn_of_labels(
@@ -137,8 +155,8 @@ def _feature_names(
     return [
         name
         for name in source.table.column_names
-        # pandas gives this name to an index that was written by accident.
-        if name not in taken and name and not name.startswith("__index_level_")
+        # pandas gives these names to an index that was written by accident.
+        if name not in taken and not name.startswith((UNNAMED, "__index_level_"))
     ]
 
 

@@ -12,7 +12,7 @@ from sgat.config import FileOptions
 from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
 from sgat.data.files.column_roles import ColumnRole, column_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
-from sgat.data.files.csv_format import read_csv
+from sgat.data.files.csv_format import read_csv, text_file
 from sgat.data.files.data_tables import edge_table
 from sgat.data.files.encoding import Encoding, FeatureColumn, edge_numbers
 from sgat.data.files.graphml import read_graphml
@@ -122,7 +122,8 @@ def open_graph(
         rows = StoredEdges.of_parquet(path)
     elif format in ("csv", "tsv"):
         text = {"delimiter": options.delimiter, "decimal": options.decimal}
-        rows = StoredEdges.of_csv(path, format=format, **text)
+        read_as = text_file(path, options.encoding)
+        rows = StoredEdges.of_csv(read_as, format=format, **text)
     else:
         source, node_source, undirected = _read_edge_file(path, options)
         rows = StoredEdges.of_table(source)
@@ -170,7 +171,7 @@ def read_table(path: Path, options: FileOptions, format: str | None = None) -> S
     if chosen == "npz":
         return read_npz(path)
     text = {"delimiter": options.delimiter, "decimal": options.decimal}
-    return read_csv(path, format=chosen, **text)
+    return read_csv(text_file(path, options.encoding), format=chosen, **text)
 
 
 def _in_memory(table: Any, name: str) -> Source:

@@ -15,21 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".mtx": "mtx",
-    ".graphml": "graphml",
-    ".gexf": "gexf",
-}
-"""The format each suffix stands for."""
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-"""How a text table is compressed, by its last suffix."""
 TABLE_FORMATS = ("csv", "tsv", "parquet", "npz")
 """The formats of a single table."""
+SUFFIXES = {f".{name}": name for name in (*TABLE_FORMATS, "mtx", "graphml", "gexf")}
+"""The format each suffix stands for."""
+SUFFIXES[".pq"] = "parquet"
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+"""How a text table is compressed, by its last suffix."""
+UNNAMED = "Unnamed: "
+"""Begins the name that pandas, and we, give a column that has none."""
 MOST_LISTED = 20
 MOST_COLUMNS = 100_000
 """Each column takes about a millisecond and a kilobyte, whatever it holds."""

@@ -21,7 +21,7 @@ from sgat.data.files.binary_format import (
     opened_parquet,
 )
 from sgat.data.files.columns import TextKind, decoded, is_string
-from sgat.data.files.csv_format import csv_batches, open_csv
+from sgat.data.files.csv_format import Text, csv_batches, open_csv
 from sgat.data.files.ids import Place, positions
 from sgat.data.files.source import Source, check_names
 
@@ -82,18 +82,18 @@ class StoredEdges:
         return cls(Source(empty, str(path), "parquet"), read, path)
 
     @classmethod
-    def of_csv(cls, path: Path, **how: Any) -> StoredEdges:
+    def of_csv(cls, text: Text, **how: Any) -> StoredEdges:
         """The rows of a text table; `how` as for `read_csv`."""
-        head, delimiter = open_csv(path, **how)
+        head, delimiter = open_csv(text, **how)
         names = head.table.column_names
 
         def read(columns: list[str] | None) -> Iterator[Any]:
             if delimiter is not None:
-                for batch in csv_batches(path, delimiter, names):
+                for batch in csv_batches(text, delimiter, names):
                     part = pa.Table.from_batches([batch])
                     yield part if columns is None else part.select(columns)
 
-        rows = cls(head, read, path)
+        rows = cls(head, read, text.path)
         rows.may_have_commas = head.decimal is None and delimiter != ","
         return rows
 

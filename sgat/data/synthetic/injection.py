@@ -19,6 +19,7 @@ from sgat.data.files.data_tables import edge_table, node_table
 from sgat.data.node_data import NodeData
 from sgat.data.synthetic.pairs import (
     PairSpace,
+    block_space,
     front_space,
     generator_for,
     other_classes,
@@ -61,6 +62,9 @@ def inject(
         cross-class   two nodes of different class; nodes without a label take no part
         hub           an edge to a node of high degree (undirected: and back)
 
+    Where no node is both a source and a target of the edges given, as in tables of
+    users and items, new edges go from sources to targets too.
+
     Old edges keep their weights, new ones weigh 1.
 
     Args:
@@ -82,7 +86,7 @@ def inject(
     if undirected:
         low, high = torch.minimum(graph.dst, graph.src), graph.dst.maximum(graph.src)
         taken = (low.long() * graph.num_nodes + high).unique()
-    space, size = _space(data, kind, hubs), graph.num_nodes
+    space, size = _space(data, kind, hubs, undirected), graph.num_nodes
     new = sample_pairs(
         space, total, size, generator, undirected=undirected, taken=taken
     )
@@ -144,7 +148,9 @@ def _as_rows(new: Any, injected: Injected, files: FileGraph) -> Any:
     """The new edges as rows of the user's table; a pair is one row if it is there."""
     if files.undirected:
         graph, added = injected.data.graph, injected.added
-        new = new.filter(pa.array((graph.src < graph.dst)[added].numpy()))
+        side = _sides(files.data.graph)
+        end = torch.arange(graph.num_nodes) if side is None else side
+        new = new.filter(pa.array((end[graph.src] < end[graph.dst])[added].numpy()))
     options = files.options
     columns = {options.src: new.column("src"), options.dst: new.column("dst")}
     if files.weight is not None:
@@ -170,18 +176,48 @@ def _merged(data: NodeData, old: Tensor, new: Tensor) -> Injected:
     return Injected(dataclasses.replace(data, graph=merged), order >= len(old))
 
 
-def _space(data: NodeData, kind: Kind, hubs: int | None) -> PairSpace:
-    graph = data.graph
-    if kind == "cross-class":
-        return other_classes(data.y, data.num_classes)
-    if kind == "random":
-        every = torch.arange(graph.num_nodes, device=graph.device)
-        return front_space(every, graph.num_nodes)
-    if hubs is None:
-        hubs = math.ceil(HUB_SHARE * graph.num_nodes)
+def _space(data: NodeData, kind: Kind, hubs: int | None, undirected: bool) -> PairSpace:
+    graph, side = data.graph, _sides(data.graph)
+    every = torch.arange(graph.num_nodes, device=graph.device)
     sent = torch.bincount(graph.src, minlength=graph.num_nodes)
     degree = graph.row_ptr.diff() + sent  # [N]
-    return front_space(degree.argsort(descending=True, stable=True), hubs)
+    if kind == "hub":
+        if side is not None and not undirected:
+            degree = degree.where(side == 1, 0)
+        by_degree = degree.argsort(descending=True, stable=True)
+        number = math.ceil(HUB_SHARE * graph.num_nodes) if hubs is None else hubs
+    if side is None:
+        if kind == "cross-class":
+            return other_classes(data.y, data.num_classes)
+        if kind == "random":
+            return front_space(every, graph.num_nodes)
+        return front_space(by_degree, number)
+    # Blocks of the sources, and of the targets after them.
+    block, allowed = torch.zeros_like(every), torch.ones(1, 1)
+    if kind == "cross-class":
+        block, allowed = data.y, 1 - torch.eye(data.num_classes)
+    elif kind == "hub":
+        block[by_degree[:number]], allowed = 1, torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+    ways = torch.tensor([[0.0, float(undirected)], [1.0, 0.0]])
+    numbered = torch.where((block < 0) | (side < 0), -1, side * len(allowed) + block)
+    return block_space(numbered, torch.kron(ways, allowed).to(graph.device))
+
+
+def _sides(graph: Graph) -> Tensor | None:
+    """1 for targets of the edges given, 0 for sources, -1 for others, [N].
+
+    None where a node is both, or where it is not known what was given.
+    """
+    if graph.input_edge is None:
+        return None
+    given = graph.input_edge[graph.input_edge >= 0]
+    src, dst = graph.src[given].long(), graph.dst[given].long()
+    side = torch.full((graph.num_nodes,), -1, device=graph.device)
+    side[src] = 0
+    if not len(src) or bool((side[dst] == 0).any()):
+        return None
+    side[dst] = 1
+    return side
 
 
 def _check(data: NodeData, kind: Kind, rate: float, hubs: int | None) -> None:

@@ -116,6 +116,16 @@ def front_space(order: Tensor, num_front: int) -> PairSpace:
     return PairSpace(order, 0 * one, num_front * one, 0 * one, others, "self")
 
 
+def block_space(block: Tensor, allowed: Tensor) -> PairSpace:
+    """Pairs of nodes whose blocks, 0 … B-1 or -1 for none, are `allowed`, [B, B]."""
+    order = block.argsort(stable=True)[int((block < 0).sum()) :]
+    count = torch.bincount(block[order], minlength=len(allowed))
+    start = count.cumsum(0) - count
+    node, partner = allowed.nonzero().unbind(1)
+    sizes = start[node], count[node], start[partner], count[partner]
+    return PairSpace(order, *sizes, "nothing")
+
+
 def sample_pairs(
     space: PairSpace,
     count: int,

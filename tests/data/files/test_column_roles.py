@@ -65,7 +65,8 @@ def test_every_column_is_listed_with_what_it_became() -> None:
         ([7, 3, 5] * 4, "has one value for each class of 'y', as if it were the label"),
         (["u", "v", "w"] * 4, "has one value for each class of 'y'"),
         ([0.5 * k for k in range(SIZE)], None),
-        ([k * k * 100 for k in range(SIZE)], None),
+        ([k * k for k in range(SIZE)], None),
+        ([k * k * 100 for k in range(SIZE)], "has a standard deviation of 3.94e+03;"),
         (["u", "v"] * 6, None),
     ],
 )

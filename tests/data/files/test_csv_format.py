@@ -15,6 +15,33 @@ def test_byte_order_mark_and_blank_lines_are_skipped(tmp_path: Path) -> None:
     assert len(read_graph(tmp_path / "e.csv").edges) == 2
 
 
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_tables_of_windows_are_read_by_the_name_of_their_encoding(
+    encoding: str, name: str, tmp_path: Path
+) -> None:
+    text = "src,dst,price\nJürgen,Köln €,5\nKöln €,Jürgen,7\n"
+    pack = gzip.compress if name.endswith("gz") else bytes
+    (tmp_path / name).write_bytes(pack(text.encode(encoding)))
+    # A file in UTF-8 beside it is read as what it is.
+    (tmp_path / "n.csv").write_text("id,y\nKöln €,1\nJürgen,0\n", encoding="utf-8")
+    options = FileOptions(encoding=encoding)
+    found = read_graph(tmp_path / name, tmp_path / "n.csv", options=options)
+    assert found.ids.to_pylist() == ["Köln €", "Jürgen"]
+    assert found.edges.column("src").to_pylist() == ["Jürgen", "Köln €"]
+    with pytest.raises(ValueError, match=r"`encoding`"):
+        read_graph(tmp_path / name)
+
+
+def test_what_is_not_of_the_encoding_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_bytes(b"src,dst\na,b\nb,\x81\n")
+    with pytest.raises(ValueError, match=r"e\.csv: not cp1252 \(.* byte 0x81 "):
+        read_graph(tmp_path / "e.csv", options=FileOptions(encoding="cp1252"))
+    for name in ("windows", "hex"):
+        with pytest.raises(ValueError, match=f"such as cp1252, got '{name}'"):
+            FileOptions(encoding=name)
+
+
 def test_line_of_a_fault_counts_lines_inside_quotes(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text('src,dst,weight\na,"two\nlines",1\n\nb,c,-1\n')
     with pytest.raises(ValueError, match=r"e\.csv, line 5, column 'weight'"):

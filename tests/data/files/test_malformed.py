@@ -132,7 +132,8 @@ CASES = [
     edge_case(
         "not UTF-8",
         b"src,dst\na,b\nb,\xe9\n",
-        "e.csv, line 3: not UTF-8, got the byte 0xe9; save the file as UTF-8.",
+        "e.csv, line 3: not UTF-8, got the byte 0xe9; save the file as UTF-8, or name"
+        " its `encoding`, such as cp1252.",
     ),
     edge_case(
         "header not UTF-8",
@@ -147,7 +148,7 @@ CASES = [
     edge_case(
         "UTF-16",
         EDGES.encode("utf-16"),
-        "e.csv: not a UTF-8 text table but UTF-16 text.",
+        "e.csv: not a UTF-8 text table but UTF-16 text, whose `encoding` is utf-16.",
     ),
     edge_case(
         "Parquet called CSV",

@@ -20,6 +20,21 @@ def test_features_are_chosen_and_dropped() -> None:
     assert isinstance(none, SparseFeatures) and none.shape == (3, 3)
 
 
+def test_a_column_of_far_larger_numbers_is_remarked_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    columns = {"age": [20.0, 40.0, 60.0], "income": [20_000.0, 50_000.0, 20_000.0]}
+    found = nodes(columns)
+    told = "nodes, column 'income' has a standard deviation of 1.41e+04; `standardise`"
+    assert told in caplog.text
+    caplog.clear()
+    nodes(columns, standardise=True)
+    nodes({"age": columns["age"]})
+    # A later file is read as the first one was.
+    from_tables(found.edges, found.nodes, encoding=found.encoding)
+    assert caplog.text == ""
+
+
 def test_index_written_by_accident_is_no_feature(tmp_path: Path) -> None:
     graph = text_nodes(tmp_path, ",id,f\n0,a,5\n1,b,6\n2,c,7\n")
     assert [each.name for each in graph.encoding.features] == ["f"]

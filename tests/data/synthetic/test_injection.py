@@ -62,12 +62,20 @@ def possible_edges(data, kind, undirected, hubs):
         graph.src, minlength=graph.num_nodes
     )
     top = sorted(range(graph.num_nodes), key=lambda i: (-int(degree[i]), i))[:hubs]
+    given = graph.input_edge[graph.input_edge >= 0]
+    senders, receivers = (set(end[given].tolist()) for end in (graph.src, graph.dst))
+    has_sides = given.numel() and not senders & receivers
+    if has_sides and not undirected:
+        top = sorted(receivers, key=lambda i: (-int(degree[i]), i))[:hubs]
     found = set()
     for src in range(graph.num_nodes):
         for dst in range(graph.num_nodes):
             new = src != dst and (src, dst) not in old
             if undirected:
                 new = new and (dst, src) not in old
+            if has_sides:
+                ways = [(src, dst), (dst, src)][: 1 + undirected]
+                new = new and any(a in senders and b in receivers for a, b in ways)
             if kind == "cross-class":
                 new = new and min(y[src], y[dst]) >= 0 and y[src] != y[dst]
             if kind == "hub":
@@ -112,6 +120,28 @@ def test_added_edges_are_new_and_of_their_kind_and_counts_are_exact(
         assert graph.is_undirected == data.graph.is_undirected
         assert torch.equal(added[graph.by_source.edge], added)
     assert graph.loop_weight is data.graph.loop_weight
+
+
+@pytest.mark.parametrize("undirected", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_edges_between_users_and_items_are_joined_by_such(kind, undirected, tmp_path):
+    # Items first, so that an item has a lower number than a user.
+    rows = [(f"u{n}", f"i{n * k % 11}") for n in range(23) for k in (1, 2, 3)]
+    edges = "\n".join(f"{u},{i}" for u, i in dict.fromkeys(rows))
+    (tmp_path / "e.csv").write_text(f"src,dst\n{edges}\n")
+    names = [f"i{n}" for n in range(11)] + [f"u{n}" for n in range(23)] + ["alone"]
+    nodes = "\n".join(f"{name},{n % 3}" for n, name in enumerate(names))
+    (tmp_path / "n.csv").write_text(f"id,y\n{nodes}\n")
+    options = FileOptions(label="y", undirected=undirected)
+    files = read_graph(tmp_path / "e.csv", tmp_path / "n.csv", options=options)
+    injected = inject(files.data, kind, 0.5, undirected=undirected)
+    write_injected([injected], tmp_path / "out", files)
+    added = written_edges(pq.read_table(tmp_path / "out" / "added.parquet"))
+    assert len(added) == round(0.5 * len(files.edges))
+    assert {src[0] + dst[0] for src, dst in added} == {"ui"}
+    if kind == "cross-class":
+        place = {name: n % 3 for n, name in enumerate(names)}
+        assert all(place[src] != place[dst] for src, dst in added)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,59 @@
+"""The whole default fit, as a multiple of one training of the candidate that it takes.
+
+python -m benchmarks.search_cost [cora citeseer texas …] [--threads 1]
+
+Both are `SGATClassifier()` on a CPU with nothing chosen, judging included; the second
+has the settings that the first one took. Times are those of the processor. Appends
+`results/search_cost.csv`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import torch
+
+from benchmarks.measure import append, table
+from sgat import SGATClassifier
+from sgat.training.loop import fit
+from sgat_lab.attacks.graphs import noisy_graph
+
+COLUMNS = ["graph", "noise", "taken", "search", "one", "ratio", "tried", "test"]
+
+
+def cost(name: str, noise: str, root: str | None) -> dict[str, object]:
+    """Seconds of both, and how many candidates were tried."""
+    data = noisy_graph(name, noise, float(noise != "clean"), seed=0, root=root).data
+    begin = time.process_time()
+    found = SGATClassifier(seed=0, device="cpu").fit(data)
+    middle = time.process_time()
+    fit([data], found.config_.model, found.config_.train)
+    search, one = middle - begin, time.process_time() - middle
+    names = found.tried_["name"][found.tried_["rung"] == 1]
+    taken = f"{found.config_.model.readout}, {found.config_.model.layers} layers"
+    test = found.score(role="test")
+    values = [name, noise, taken, search, one, search / one, len(names), test]
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def main() -> None:
+    """Measure graph by graph; print and append the rows."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("graphs", nargs="*", default=["cora", "citeseer", "texas"])
+    parser.add_argument("--noise", default="clean", help="clean or cross-class")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--data-root")
+    parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    rows = []
+    for name in given.graphs:
+        rows.append(cost(name, given.noise, given.data_root))
+        append("search_cost", rows[-1:], "cpu", given.results)
+    print(table(rows, COLUMNS))
+
+
+if __name__ == "__main__":
+    main()
