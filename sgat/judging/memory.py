@@ -25,7 +25,7 @@ def judging_bytes(nodes: int, edges: int, features: int, classes: int) -> int:
     rounds and the scores; each node in its vectors, their sums and its beliefs.
     """
     width = min(features, RANK)
-    of_edge = 165 if features else 145
+    of_edge = 110 if features else 100
     return of_edge * edges + (8 * width + 4 * features + 8 * classes) * nodes
 
 
