@@ -195,11 +195,11 @@ def assess(
             doubt=doubtful,
         )
     )
+    pairs_alone = (beside[:, signals.shared] <= 0).mean()
     signals.release()
     traits.clear()
     trim_heap()
     shared = traces.shared
-    unshared = 1 - shared.mean(), (beside[:, signals.shared] <= 0).mean()
     suspicion = shares.suspicion(ends, num_nodes, wrong)[:, 0].copy()
     ring = np.zeros(count, dtype=np.float32)
     if first is not None:
@@ -214,7 +214,7 @@ def assess(
         group,
         suspicion,
         ring=ring,
-        unshared=unshared if x is None else None,
+        unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
     )
     return Assessment(wrong, _reasons(wrong, traces, ends, num_nodes))
 
@@ -260,8 +260,7 @@ def _sure(end: shares.LowEnd, useful: float, least: float = 0.0) -> Array:
 def _beyond(share: float, part: float, edges: float, pairs: float) -> float:
     """How much of a share of wrong edges is left without features, at most 1.
 
-    A `part` of the real edges without common neighbours counts as wrong. With the
-    shares of `edges` and of pairs that have none: two sums, two unknowns.
+    A `part` of the real `edges` without common neighbours, as pairs are, is in it.
     """
     wrong = max(0.0, share - part * edges) / (1 - part * pairs)
     return min(1.0, wrong / max(share, 1e-9))
