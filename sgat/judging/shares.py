@@ -81,7 +81,7 @@ follow degree, and from which they tell."""
 AGREE = 1 / 3, 2 / 3
 """Share by pairs of any nodes over that by swapped pairs, where those do not tell:
 below, real edges look like pairs, and above, there are wrong edges."""
-APART = 1.2, 1.6
+APART = 0.85, 1.05
 """m of real edges and pairs of any nodes up to which that says nothing, and from which
 it does: where degrees are alike, both kinds of pairs are the same."""
 LEAST_SHARE = 0.003
