@@ -156,3 +156,28 @@ def test_a_compressed_table_is_read_as_it_is_unpacked(tmp_path):
     write(made(), plain)
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert judged(plain).equals(judged(packed))
+
+
+@pytest.mark.parametrize("partition", ["", "year=2024"])
+def test_a_folder_of_parquet_files_is_one_table(partition, tmp_path, capsys):
+    edges, folder = made(), tmp_path / "edges"
+    for number, part in enumerate([edges[:150], edges[150:151], edges[151:]]):
+        place = folder / partition / f"part-{number}.parquet"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.to_parquet(place, index=False)
+    (folder / "_SUCCESS").touch()
+    edges.to_parquet(tmp_path / "e.parquet", index=False)
+    found, whole = judged(folder), judged(tmp_path / "e.parquet")
+    if partition:
+        assert found.column("year").to_pylist() == ["2024"] * len(edges)
+        found = found.drop_columns(["year"])
+    assert found.equals(whole)
+    inside = ["judge", "--edges", str(folder), "--out", str(folder / "j.parquet")]
+    assert main(inside) == 1
+    assert "must not be in the folder of `--edges`" in capsys.readouterr().err
+    edges.rename(columns={"dst": "to"}).to_parquet(folder / "z.parquet")
+    assert (
+        main(["judge", "--edges", str(folder), "--out", str(tmp_path / "j.csv")]) == 1
+    )
+    assert "z.parquet: other columns than" in capsys.readouterr().err
+    assert not (tmp_path / "j.csv").exists()

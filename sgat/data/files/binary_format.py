@@ -51,6 +51,24 @@ def check_parquet(path: Path) -> None:
             raise ValueError(f"{path}: the Parquet file is cut short or damaged.")
 
 
+def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
+    """The Parquet files of a folder, with the partition columns of each."""
+
+    def is_meant(file: Path) -> bool:
+        parts = file.relative_to(folder).parts
+        is_hidden = any(part.startswith((".", "_")) for part in parts)
+        return file.suffix.lower() in (".parquet", ".pq") and not is_hidden
+
+    files = sorted(filter(is_meant, folder.rglob("*")))
+    if not files:
+        raise ValueError(f"{folder}: the folder holds no Parquet file.")
+    folders = {file: file.relative_to(folder).parent.parts for file in files}
+    return {
+        file: dict(part.split("=", 1) for part in parts if "=" in part)
+        for file, parts in folders.items()
+    }
+
+
 @contextlib.contextmanager
 def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
     """A `pyarrow.parquet.ParquetFile`; a sentence names it if it is damaged."""

@@ -115,9 +115,10 @@ def open_graph(
 ) -> FileGraph:
     """The same, with `rows` in place of edges: of a large file only ids are read."""
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    check_file(path)
-    format = format_of(path, options.edges_format, EDGE_FORMATS)
-    node_source, undirected = None, False
+    format, node_source, undirected = "parquet", None, False
+    if not path.is_dir():
+        check_file(path)
+        format = format_of(path, options.edges_format, EDGE_FORMATS)
     if format == "parquet":
         rows = StoredEdges.of_parquet(path)
     elif format in ("csv", "tsv"):

@@ -19,6 +19,7 @@ from sgat.data.files.binary_format import (
     batches_within_bounds,
     check_parquet,
     opened_parquet,
+    parquet_files,
 )
 from sgat.data.files.columns import TextKind, decoded, is_string
 from sgat.data.files.csv_format import Text, csv_batches, open_csv
@@ -40,7 +41,7 @@ class StoredEdges:
     Attributes:
         head: The table without rows, how to name them in a message, and types.
         read: Reads the rows, columns by name or all.
-        path: The file, None for a table in memory.
+        path: The file, or the folder of `files`; None for a table in memory.
         types: Of text columns that hold numbers, by name, once `survey` was called.
     """
 
@@ -48,6 +49,7 @@ class StoredEdges:
     read: Callable[[list[str] | None], Iterator[Any]]
     path: Path | None = None
     types: dict[str, Any] = dataclasses.field(default_factory=dict)
+    files: tuple[Path, ...] = ()
     _state: Any = None
 
     def __post_init__(self) -> None:
@@ -67,19 +69,26 @@ class StoredEdges:
 
     @classmethod
     def of_parquet(cls, path: Path) -> StoredEdges:
-        """The rows of a Parquet file."""
-        check_parquet(path)
-        with opened_parquet(path) as file:
-            check_names(path, file.schema_arrow.names)
-            empty = file.schema_arrow.remove_metadata().empty_table()
+        """The rows of a Parquet file, or of a folder of such files."""
+        files = parquet_files(path) if path.is_dir() else {path: {}}
+        heads = [_empty(file, more) for file, more in files.items()]
+        for file, head in zip(files, heads, strict=True):
+            if head.column_names != heads[0].column_names:
+                raise ValueError(f"{file}: other columns than the files beside it.")
 
         def read(columns: list[str] | None) -> Iterator[Any]:
-            with opened_parquet(path) as file:
-                for batch in batches_within_bounds(path, file, columns, ROWS):
-                    part = pa.Table.from_batches([batch])
-                    yield part.replace_schema_metadata(None)
+            for file, more in files.items():
+                own = columns and [name for name in columns if name not in more]
+                with opened_parquet(file) as opened:
+                    for batch in batches_within_bounds(file, opened, own, ROWS):
+                        part = _with_partitions(pa.Table.from_batches([batch]), more)
+                        part = part if columns is None else part.select(columns)
+                        yield part.cast(heads[0].select(part.column_names).schema)
 
-        return cls(Source(empty, str(path), "parquet"), read, path)
+        rows = cls(Source(heads[0], str(path), "parquet"), read, path)
+        rows.files = tuple(files)
+        rows._state = rows._look()
+        return rows
 
     @classmethod
     def of_csv(cls, text: Text, **how: Any) -> StoredEdges:
@@ -115,10 +124,8 @@ class StoredEdges:
         self._check()
 
     def _look(self) -> Any:
-        if self.path is None:
-            return None
-        found = self.path.stat()
-        return found.st_size, found.st_mtime_ns
+        files = self.files or ((self.path,) if self.path else ())
+        return [(f.stat().st_size, f.stat().st_mtime_ns) for f in files]
 
     def _check(self) -> None:
         if self._look() != self._state:
@@ -167,6 +174,24 @@ class StoredEdges:
             return self.head.locate(start)
 
         return dataclasses.replace(self.head, table=table, locate=where)
+
+
+def _empty(file: Path, partitions: dict[str, str]) -> Any:
+    """The table of a Parquet file without its rows."""
+    check_parquet(file)
+    with opened_parquet(file) as opened:
+        check_names(file, opened.schema_arrow.names)
+        empty = opened.schema_arrow.remove_metadata().empty_table()
+    return _with_partitions(empty, partitions)
+
+
+def _with_partitions(table: Any, partitions: dict[str, str]) -> Any:
+    for name, value in partitions.items():
+        if name not in table.column_names:
+            table = table.append_column(
+                name, pa.array([value] * len(table), pa.string())
+            )
+    return table.replace_schema_metadata(None)
 
 
 def _unique(parts: list[Any]) -> Any:
