@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgat.data.files.atomic import replacing
+from sgat.data.files.atomic import is_same_file, replacing
 from sgat.data.files.binary_format import write_npz, write_parquet
 from sgat.data.files.columns import flat_table
 from sgat.data.files.csv_format import write_csv
@@ -62,7 +62,7 @@ def write_graph(
         node_table = pa.table({graph.options.id: graph.ids})
     if nodes is None:
         _check_nothing_is_lost(graph, chosen, table)
-    elif Path(nodes).absolute() == path.absolute():
+    elif is_same_file(Path(nodes), path):
         raise ValueError(f"{path}: edges and nodes cannot be written to the same file.")
     with ExitStack() as stack:
         if nodes is not None:
