@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -123,8 +122,8 @@ def in_utf8(table: StoredTable, folder: Path) -> StoredTable:
     if table.encoding is None:
         return table
     copy = Path(tempfile.mkdtemp(dir=folder)) / f"copy.{table.format}"
-    with Text(table.path, table.encoding).opened() as text, copy.open("wb") as file:
-        shutil.copyfileobj(text, file)
+    with copy.open("wb") as file:
+        file.writelines(Text(table.path, table.encoding).blocks())
     return dataclasses.replace(table, files=(copy,))
 
 
