@@ -120,6 +120,11 @@ def run_app(
     try:
         for module in modules:
             import_module(module)
+        for word in given:
+            if word.encode(errors="replace").decode() != word:
+                raise ValueError(
+                    f"A name must be UTF-8, got {word!r}; rename the file or folder."
+                )
         if not root.handlers:
             root.addHandler(notes)
         app(args=None if arguments is None else list(arguments))

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from sgat.cli import main, plain
@@ -96,3 +98,23 @@ def test_an_error_does_not_repeat_megabytes(tmp_path, capsys):
     (tmp_path / "e.csv").write_text("src,dst,weight\na,b," + "w" * 10**5 + "\n")
     assert main(["data", "info", "--edges", str(tmp_path / "e.csv")]) == 1
     assert len(capsys.readouterr().err) < 1100
+
+
+def test_a_name_that_is_not_utf_8_is_refused_before_any_work(
+    tmp_path, monkeypatch, capsys
+):
+    """Libraries cannot name it: `fit` trained, and then failed to write."""
+    monkeypatch.chdir(tmp_path)
+    odd, told = os.fsdecode(b"a\xff"), set()
+    (tmp_path / "e.csv").write_text("src,dst\na,b\n")
+    (tmp_path / f"{odd}.csv").write_text("src,dst\na,b\n")
+    before = sorted(tmp_path.iterdir())
+    for command in (
+        ["fit", "karate", "--out", odd],
+        ["judge", "--edges", f"{odd}.csv", "--out", "o.csv"],
+        ["prune", "--edges", "e.csv", "--out", f"{odd}.parquet"],
+    ):
+        assert main(command) == 1
+        told.add(capsys.readouterr().err.replace(".csv", "").replace(".parquet", ""))
+    said = "error: A name must be UTF-8, got 'a\\udcff'; rename the file or folder."
+    assert told == {f"{said}\n"} and sorted(tmp_path.iterdir()) == before
