@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -118,3 +120,14 @@ def test_a_name_that_is_not_utf_8_is_refused_before_any_work(
         told.add(capsys.readouterr().err.replace(".csv", "").replace(".parquet", ""))
     said = "error: A name must be UTF-8, got 'a\\udcff'; rename the file or folder."
     assert told == {f"{said}\n"} and sorted(tmp_path.iterdir()) == before
+
+
+def test_nobody_has_to_listen(tmp_path):
+    """A command that is started without standard streams, as by a daemon, works."""
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nb,c\n")
+    command = f"{sys.executable} -m sgat judge --edges e.csv --out o.csv <&- >&- 2>&-"
+    path = os.pathsep.join(filter(None, sys.path))
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=env)
+    assert done.returncode == 0
+    assert (tmp_path / "o.csv").read_text().startswith('"src","dst","probability"')
