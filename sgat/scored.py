@@ -148,6 +148,11 @@ def node_score(
     found = []
     for part in scored:
         mask = getattr(part.data, role) if role else labelled(part.data.y)
+        if part.data.y.shape != part.prediction.shape:
+            raise ValueError(
+                "`y` must have the shape of the predictions,"
+                f" {list(part.prediction.shape)}, got {list(part.data.y.shape)}."
+            )
         found.append((part.prediction[mask], part.probability[mask], part.data.y[mask]))
     prediction, probability, y = map(torch.cat, zip(*found, strict=True))
     value = metrics.score_predictions(prediction, probability, y, metric)

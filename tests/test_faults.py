@@ -182,7 +182,7 @@ OUTPUTS = {
     "prune": ["prune", "r", "--out", "o.csv", "--overwrite"],
     "prune folder": ["prune", "r", "--out", "o", "--overwrite"],
     "report": ["report", "r"],
-    "explain": ["explain", "r", "--out", "o.csv"],
+    "explain": ["explain", "r", "--out", "o.csv", "--overwrite"],
     "judge": ["judge", "--edges", "edges.csv", "--out", "o.csv", "--overwrite"],
     "convert": ["data", "convert", "edges.csv", "o.graphml", "--nodes", "nodes.csv"],
     "resume": ["fit", "--resume", "--out", "r", "--pruned", "o.csv"],

@@ -113,6 +113,11 @@ def run_app(
     app: typer.Typer, modules: Sequence[str], arguments: Sequence[str] | None
 ) -> int:
     """Import the modules of the verbs, run a command and return the exit code."""
+    # Else the next file that is opened would take their numbers.
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8"))
     given = sys.argv[1:] if arguments is None else arguments
     root, notes = logging.getLogger(), _Notes(app, given)
     # In pages of 4 KiB, making and dropping tensors takes a quarter of an epoch.
@@ -120,6 +125,11 @@ def run_app(
     try:
         for module in modules:
             import_module(module)
+        for word in given:
+            if word.encode(errors="replace").decode() != word:
+                raise ValueError(
+                    f"A name must be UTF-8, got {word!r}; rename the file or folder."
+                )
         if not root.handlers:
             root.addHandler(notes)
         app(args=None if arguments is None else list(arguments))

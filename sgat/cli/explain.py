@@ -49,6 +49,9 @@ def explain(
     picture: Path | None = typer.Option(
         None, help="Also draw the node and its neighbours: .png or .svg."
     ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Replace the files at --out and --picture."
+    ),
     data_root: Path | None = DATA_ROOT,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -78,7 +81,8 @@ def explain(
             )
         opened = open_run(run, root=data_root)
         outputs = {"out": out, "picture": picture}
-        check_outputs(outputs, inputs_of(opened.config.data), opened.folder)
+        inputs = inputs_of(opened.config.data)
+        check_outputs(outputs, inputs, opened.folder, overwrite=overwrite)
         how: dict[str, Any] = {"graph": graph, "top": top, "progress": count}
         if node is None:
             whole = explain_graph(opened.model, opened.scored, **how)

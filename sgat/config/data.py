@@ -1,6 +1,8 @@
 """The section of the data: a data set by name, or files and the meaning of columns."""
 
+import codecs
 import dataclasses
+from array import array
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -86,8 +88,10 @@ class FileOptions(Settings):
             object.__setattr__(self, "delimiter", "\t")
         if self.encoding is not None:
             try:
-                "".encode(self.encoding)
-            except LookupError:
+                # As the reader has it: a buffer, which has not all that bytes have.
+                coded = array("B", "a".encode(self.encoding))
+                codecs.getincrementaldecoder(self.encoding)().decode(coded)
+            except (LookupError, ValueError, AttributeError):
                 what = "`encoding` must be one that Python knows, such as cp1252, got"
                 raise ValueError(f"{what} {self.encoding!r}.") from None
         if self.label is not None and self.labels:

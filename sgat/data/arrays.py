@@ -1,6 +1,7 @@
 """Plain arrays in: features X, edges, labels y."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,15 @@ def from_arrays(
     """
     ids = x.index if hasattr(x, "iloc") else None
     y = in_order_of(ids, y) if hasattr(y, "reindex") else y
+    y = y.toarray() if hasattr(y, "toarray") else y
     num_nodes = None if y is None else len(y)
     if x is not None:
-        num_nodes = x.shape[0] if hasattr(x, "shape") else len(x)
+        # A number, a series and a generator have no rows of numbers.
+        rows: Any = (len(x), 1) if isinstance(x, Sequence) else ()
+        shape = getattr(x, "shape", rows)
+        if len(shape) != 2:
+            raise ValueError(f"`X` must be a matrix, got shape {list(shape)}.")
+        num_nodes = shape[0]
     index, weight, shown = read_edges(edges, x)
     if edge_weight is not None:
         if weight is not None:
@@ -305,7 +312,7 @@ def _is_missing(value: Any) -> bool:
 def _as_tensor(values: Any, name: str) -> Tensor:
     """Numbers as a tensor of the default type."""
     if isinstance(values, Tensor):
-        return values.to(torch.get_default_dtype())
+        return values.detach().to(torch.get_default_dtype())
     array = np.asarray(values)
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
         raise ValueError(f"`{name}` must hold numbers, got {array.dtype}.")

@@ -13,8 +13,18 @@ def number_in_job() -> int | None:
     """Number of this process in a job of `torchrun`; None if it is alone."""
     if not all(name in os.environ for name in VARIABLES):
         return None
-    size = int(os.environ["WORLD_SIZE"])
-    return int(os.environ["RANK"]) if size > 1 else None
+    given = {name: os.environ[name] for name in VARIABLES}
+    number, size, port = (
+        int(text) if (text := given[name]).isdecimal() else -1
+        for name in ("RANK", "WORLD_SIZE", "MASTER_PORT")
+    )
+    if not (0 <= number < size and 0 < port < 2**16 and given["MASTER_ADDR"]):
+        shown = ", ".join(f"{name}={text!r}" for name, text in given.items())
+        raise ValueError(
+            "The variables of `torchrun` must be a RANK from 0, below WORLD_SIZE, an"
+            f" address and a port, got {shown}; start with `torchrun`, or unset them."
+        )
+    return number if size > 1 else None
 
 
 def is_restarted() -> bool:

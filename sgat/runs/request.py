@@ -126,6 +126,11 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
             f"{folder.path} holds a run already; choose another `out`, or go on with"
             " `resume`, or replace it with `overwrite`."
         )
+    if request.pruned is not None and request.pruned.exists() and not overwrite:
+        raise ValueError(
+            f"{request.pruned} exists already; choose another `pruned`, or replace it"
+            " with `overwrite`."
+        )
     return folder, settings
 
 

@@ -163,6 +163,8 @@ def test_the_whole_graph_is_described(mine, capsys):
         (["n05", "--out", "edges.csv"], "must not be the file of the edges of the run"),
         (["n05", "--out", "link.csv"], "must not be the file of the nodes of the run"),
         (["n05", "--out", "mine/edges.parquet"], "must not be a file of the run"),
+        (["n05", "--out", "old.csv"], "old.csv exists already; choose another `--out`"),
+        (["n05", "--picture", "old.png"], "or replace it with `--overwrite`."),
         (["n05", "--out", "no/t.csv"], "must be in a folder that exists"),
         (["n05", "--out", "folder.csv"], "must be a file, got the folder"),
     ],
@@ -171,6 +173,8 @@ def test_what_cannot_be_done_is_one_sentence(
     mine, tmp_path, capsys, arguments, message
 ):
     (tmp_path / "folder.csv").mkdir()
+    for name in ("old.csv", "old.png"):
+        (tmp_path / name).write_text("mine")
     (tmp_path / "link.csv").hardlink_to(tmp_path / "nodes.csv")
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     capsys.readouterr()

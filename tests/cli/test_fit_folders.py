@@ -119,6 +119,16 @@ def test_the_smaller_graph_is_no_file_of_the_run(capsys, tmp_path):
     assert content(tmp_path) == before
 
 
+def test_the_smaller_graph_replaces_nothing_unless_told_to(capsys, tmp_path):
+    (tmp_path / "small.csv").write_text("mine")
+    command = ["karate", *QUICK, "--out", "r", "--pruned", "small.csv"]
+    said = "small.csv exists already; choose another `--pruned`, or replace it with"
+    refused(command, said, capsys)
+    assert content(tmp_path) == {"small.csv": b"mine"}
+    assert main(["fit", *command, "--overwrite"]) == 0
+    assert (tmp_path / "small.csv").read_text().startswith('"src","dst"')
+
+
 @contextlib.contextmanager
 def full_disk():
     """No file of this process may grow beyond 4 kB."""

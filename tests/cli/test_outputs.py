@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from sgat.cli import main, plain
@@ -96,3 +100,34 @@ def test_an_error_does_not_repeat_megabytes(tmp_path, capsys):
     (tmp_path / "e.csv").write_text("src,dst,weight\na,b," + "w" * 10**5 + "\n")
     assert main(["data", "info", "--edges", str(tmp_path / "e.csv")]) == 1
     assert len(capsys.readouterr().err) < 1100
+
+
+def test_a_name_that_is_not_utf_8_is_refused_before_any_work(
+    tmp_path, monkeypatch, capsys
+):
+    """Libraries cannot name it: `fit` trained, and then failed to write."""
+    monkeypatch.chdir(tmp_path)
+    odd, told = os.fsdecode(b"a\xff"), set()
+    (tmp_path / "e.csv").write_text("src,dst\na,b\n")
+    (tmp_path / f"{odd}.csv").write_text("src,dst\na,b\n")
+    before = sorted(tmp_path.iterdir())
+    for command in (
+        ["fit", "karate", "--out", odd],
+        ["judge", "--edges", f"{odd}.csv", "--out", "o.csv"],
+        ["prune", "--edges", "e.csv", "--out", f"{odd}.parquet"],
+    ):
+        assert main(command) == 1
+        told.add(capsys.readouterr().err.replace(".csv", "").replace(".parquet", ""))
+    said = "error: A name must be UTF-8, got 'a\\udcff'; rename the file or folder."
+    assert told == {f"{said}\n"} and sorted(tmp_path.iterdir()) == before
+
+
+def test_nobody_has_to_listen(tmp_path):
+    """A command that is started without standard streams, as by a daemon, works."""
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nb,c\n")
+    command = f"{sys.executable} -m sgat judge --edges e.csv --out o.csv <&- >&- 2>&-"
+    path = os.pathsep.join(filter(None, sys.path))
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=env)
+    assert done.returncode == 0
+    assert (tmp_path / "o.csv").read_text().startswith('"src","dst","probability"')

@@ -4,6 +4,7 @@ import pytest
 import scipy.sparse
 import torch
 
+from sgat import judge
 from sgat.data.arrays import from_arrays
 from sgat.features import SparseFeatures
 
@@ -233,3 +234,25 @@ class TestLabelsOfPandas:
         with pytest.raises(ValueError, match=r"`y\.sort_index\(\)` if it names nodes"):
             self.labels(y, self.x.to_numpy(), numbers)
         assert self.labels(y.sort_index(), self.x.to_numpy(), numbers) == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.float64(1),
+        3,
+        iter([1]),
+        scipy.sparse.coo_array(np.ones(3)),
+        np.ones((3, 1, 1)),
+    ],
+)
+def test_features_without_rows_and_columns_are_refused(x):
+    with pytest.raises(ValueError, match=r"`X` must be a matrix, got shape \["):
+        from_arrays(x, [[0, 1], [1, 2]], [0, 1, 0])
+
+
+def test_features_that_somebody_differentiates_are_read_as_numbers():
+    x = torch.randn(3, 2, requires_grad=True)
+    data = from_arrays(x, [[0, 1], [1, 2]], [0, 1, 0])
+    assert not data.x.requires_grad and torch.equal(data.x, x)
+    assert judge(x, edges=[[0, 1], [1, 2]]).num_edges == 2

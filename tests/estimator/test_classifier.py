@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -357,6 +358,17 @@ def test_scores_of_nobody_are_refused(fitted):
     untested = small_graph().with_split(~nobody, nobody, nobody)
     with pytest.raises(ValueError, match="no node with the role 'test'"):
         fitted.score(untested, role="test")
+
+
+@pytest.mark.parametrize("labels", [[0], [[0, 1]] * 8, [[0, 1]] * 7])
+def test_labels_of_another_shape_are_no_score(labels):
+    x, y = np.eye(8), np.arange(8) % 2
+    edges = np.stack([np.arange(8), np.roll(np.arange(8), 1)])
+    quick = {"epochs": 1, "scorer": "additive", "readout": "linear", "device": "cpu"}
+    fitted = SGATClassifier(hidden=2, **quick).fit(x, y, edges=edges)
+    with pytest.raises(ValueError, match=r"`y` must have the shape .*, \[8\], got \["):
+        fitted.score(x, labels, edges=edges)
+    assert 0 <= fitted.score(x, sparse.csr_array(y[:, None]), edges=edges) <= 1
 
 
 def test_the_score_is_the_metric_of_the_settings(tmp_path):

@@ -15,6 +15,7 @@ from support.rank_jobs import (
     talk,
 )
 
+from sgat.cli import main
 from sgat.parallel.launch import is_restarted, number_in_job
 from sgat.parallel.ranks import joined
 
@@ -74,3 +75,21 @@ def test_a_process_without_others_is_alone(monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
     assert is_restarted()
     assert multiprocessing.parent_process() is None and os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("RANK", "a"), ("RANK", "2"), ("RANK", "-1"), ("WORLD_SIZE", "0")),
+        *(("WORLD_SIZE", "x"), ("MASTER_PORT", "x"), ("MASTER_PORT", "99999")),
+        ("MASTER_ADDR", ""),
+    ],
+)
+def test_variables_of_no_job_are_refused_at_once(name, value, monkeypatch, capsys):
+    """A number beyond the size waited an hour for processes that never come."""
+    for each, text in {**names(1, 2, free_port()), name: value}.items():
+        monkeypatch.setenv(each, text)
+    assert main(["fit", "karate"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: The variables of `torchrun` must be a RANK from 0,")
+    assert f"{name}={value!r}" in said and said.count("\n") == 1

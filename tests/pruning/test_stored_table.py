@@ -58,6 +58,11 @@ def test_a_header_without_end_is_read_in_part(tmp_path, monkeypatch):
         ("e.csv", b"\n\n", "no header line"),
         ("e.csv", b"\nsrc,dst\na,b\n", "no header line"),
         ("e.csv", b"a,b,a\n", "column 'a' occurs more than once"),
+        (
+            "e.csv",
+            ",".join(map(str, range(10_001))).encode(),
+            "must have 1 to 10,000 columns, each",
+        ),
         ("e.csv", b"src,SRC\n", "'src' and 'SRC' differ by case alone"),
         ("e.csv", b"\xff\xfe\n", "line 1: not UTF-8"),
         ("e.parquet", b"PAR1xxPAR1", "cut short or damaged"),
@@ -70,6 +75,15 @@ def test_what_is_no_table_is_refused(name, content, message, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         open_table(path)
+
+
+@pytest.mark.parametrize("names", [[], ["src", "dst", ""]])
+def test_columns_without_a_name_are_refused(names, tmp_path):
+    """A database calls them a syntax error."""
+    table = pa.table([[0]] * len(names), names=names)
+    pq.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match=r"e\.parquet: must have 1 to 10,000 columns,"):
+        open_table(tmp_path / "e.parquet")
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

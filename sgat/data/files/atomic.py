@@ -35,8 +35,9 @@ def check_place(path: Path, argument: str) -> None:
 
 def check_new_file(path: Path, argument: str) -> None:
     """Refuse, before any work, a folder, and a file in a folder that is not there."""
-    if path.is_dir():
-        raise ValueError(f"`{argument}` must be a file, got the folder {path}.")
+    if path.exists() and not path.is_file():
+        what = "folder" if path.is_dir() else "pipe or device"
+        raise ValueError(f"`{argument}` must be a file, got the {what} {path}.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"`{argument}` must be in a folder that exists, got {path}.")
 
@@ -157,6 +158,10 @@ def replacing(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if target.is_dir() and not is_folder:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if target.exists() and not (target.is_dir() or target.is_file()):
+        raise FileExistsError(
+            errno.EEXIST, "a pipe or a device is no place for a file", str(path)
+        )
     if not target.parent.is_dir():
         raise FileNotFoundError(
             errno.ENOENT, "the folder to write to does not exist", str(path)

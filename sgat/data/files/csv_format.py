@@ -66,14 +66,23 @@ class Text(NamedTuple):
         """The same as a file of Python."""
         return cast(BinaryIO, io.BufferedReader(self.stream(), BLOCK_SIZE))
 
+    def blocks(self) -> Iterator[bytes]:
+        """The same in pieces; a fault names the file."""
+        size = 0
+        with self.opened() as file:
+            while block := _block(self, file):
+                size += len(block)
+                check_size(self.path, size, "unpack it first")
+                yield block
+
 
 def text_file(path: Path, encoding: str | None) -> Text:
     """A text table; one that is UTF-8 is taken for that, whatever the encoding."""
     plain, decoder = Text(path), codecs.getincrementaldecoder("utf-8")()
     if encoding is None:
         return plain
-    with plain.opened() as file, contextlib.suppress(UnicodeDecodeError):
-        while block := _block(plain, file):
+    with contextlib.suppress(UnicodeDecodeError):
+        for block in plain.blocks():
             decoder.decode(block)
         decoder.decode(b"", True)
         return plain
@@ -229,23 +238,18 @@ def _plain(table: Any, first: int) -> Any:
 
 def _check_text(path: Text) -> bool:
     """Refuse other formats and NUL bytes; whether the number of quotes is odd."""
-    line, odd_quotes, is_first, unpacked = 1, False, True, 0
-    with path.opened() as file:
-        while block := _block(path, file):
-            for magic, what in OTHER_FORMATS.items():
-                if is_first and block.startswith(magic):
-                    raise ValueError(f"{path}: not a UTF-8 text table but {what}.")
-            is_first = False
-            position = block.find(b"\0")
-            if position >= 0:
-                line += block.count(b"\n", 0, position)
-                raise ValueError(
-                    f"{path}, line {line}: holds a NUL byte, so is not text."
-                )
-            line += block.count(b"\n")
-            odd_quotes ^= bool(block.count(b'"') % 2)
-            unpacked += len(block)
-            check_size(path.path, unpacked, "unpack it first")
+    line, odd_quotes, is_first = 1, False, True
+    for block in path.blocks():
+        for magic, what in OTHER_FORMATS.items():
+            if is_first and block.startswith(magic):
+                raise ValueError(f"{path}: not a UTF-8 text table but {what}.")
+        is_first = False
+        position = block.find(b"\0")
+        if position >= 0:
+            line += block.count(b"\n", 0, position)
+            raise ValueError(f"{path}, line {line}: holds a NUL byte, so is not text.")
+        line += block.count(b"\n")
+        odd_quotes ^= bool(block.count(b'"') % 2)
     return odd_quotes
 
 
@@ -275,7 +279,7 @@ def _records(path: Text, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 if cells:
                     yield line, cells
                 line = reader.line_num + 1
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             raise _encoding_fault(path, error) from error
         except csv.Error as error:
             is_open = "end of data" in str(error)

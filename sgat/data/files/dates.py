@@ -13,6 +13,8 @@ Days = np.ndarray[Any, np.dtype[np.float64]]
 
 PERIODS = {"year": 365.2425, "week": 7.0, "day": 1.0}
 """Length of each period in days."""
+YEARS = (-62_135_596_800, 253_402_300_799)
+"""First and last second of the years 1 to 9999, from 1970 on."""
 # Arrow wants every group to have a name.
 YEAR_LAST = r"^(?P<a>[0-9]{1,2})(?P<sign>[-/.])(?P<b>[0-9]{1,2})[-/.](?P<year>[0-9]{4})"
 ORDERS = {"day first": r"\4-\3-\1", "month first": r"\4-\1-\3"}
@@ -66,6 +68,17 @@ def days(source: Source, name: str, order: str) -> Days:
         raise source.fault(f"must hold dates, got {column.type}.", name)
     micros = column.cast(pa.int64()).cast(pa.float64(), safe=False)
     return np.asarray(micros.to_numpy(zero_copy_only=False)) / 86_400e6
+
+
+def check_years(source: Source) -> None:
+    """Refuse dates outside the years 1 to 9999, which Python cannot show."""
+    for place, name in enumerate(source.table.column_names):
+        column = decoded(source.table.column(place))
+        if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+            seconds = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+            is_out = pc.or_(pc.less(seconds, YEARS[0]), pc.greater(seconds, YEARS[1]))
+            if (row := pc.index(is_out, True).as_py()) >= 0:
+                raise source.fault("must be in the years 1 to 9999.", name, row)
 
 
 def turns(value: Days, periods: tuple[str, ...]) -> list[Days]:

@@ -185,7 +185,7 @@ def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn
             return _fit_numbers(source, name, "number", options)
         if holds_dates(decoded(column)):
             return _fit_date(source, name, options)
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind):
         advice = "convert the column to numbers, or leave it out with `drop`."
         raise source.fault(f"{kind} cannot be a feature; {advice}", name)
     values = pc.unique(_categories(column))

@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from torch import Tensor
 
 from sgat.config import FileOptions
+from sgat.data.files.atomic import is_same_file
 from sgat.data.files.ids import positions
 from sgat.data.files.read import FileGraph, read_graph
 from sgat.data.files.source import listed
@@ -125,6 +127,9 @@ def convert(
     `columns` of the edge table are kept besides ids and weight; None keeps all. Returns
     the graph that was read. See `read_graph` and `write_graph` for the rest.
     """
+    for one, other in product((edges, nodes), (out, nodes_out)):
+        if one and other and is_same_file(Path(one), Path(other)):
+            raise ValueError(f"{other}: must not be a file that is read.")
     # Columns that were not asked for pass through as they are, gaps and all.
     passive = dataclasses.replace(
         options,

@@ -14,6 +14,7 @@ from sgat.data.files.column_roles import ColumnRole, column_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv, text_file
 from sgat.data.files.data_tables import edge_table
+from sgat.data.files.dates import check_years
 from sgat.data.files.encoding import Encoding, FeatureColumn, edge_numbers
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
@@ -207,6 +208,8 @@ def _build(
     options: FileOptions,
     encoding: Encoding | None,
 ) -> FileGraph:
+    for source in filter(None, (edges, nodes)):
+        check_years(source)
     ends, ids = read_ids(end_places(edges, options), nodes, options)
     wanted = options.edge_columns if encoding is None else encoding.edges
     for_gates, attr = edge_numbers(edges, wanted, options)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgat.data.files.atomic import replacing
+from sgat.data.files.atomic import is_same_file, replacing
 from sgat.data.files.binary_format import parquet_writer, write_npz
 from sgat.data.files.columns import flat_table
 from sgat.data.files.csv_format import DELIMITERS, csv_writer
@@ -75,7 +75,7 @@ def write_graph(
         node_table = pa.table({graph.options.id: graph.ids})
     if nodes is None:
         _check_nothing_is_lost(graph, chosen, table)
-    elif Path(nodes).absolute() == path.absolute():
+    elif is_same_file(Path(nodes), path):
         raise ValueError(f"{path}: edges and nodes cannot be written to the same file.")
     with ExitStack() as stack:
         if nodes is not None:

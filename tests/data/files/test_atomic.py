@@ -167,3 +167,19 @@ def test_one_file_may_have_several_names(tmp_path):
     other.symlink_to(one)
     os.link(one, tmp_path / "hard")
     assert is_same_file(one, other) and is_same_file(tmp_path / "hard", other)
+
+
+@pytest.mark.parametrize("through", ["itself", "a link"])
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(through, tmp_path):
+    pipe, path = tmp_path / "pipe", tmp_path / "o.csv"
+    if through == "itself":
+        pipe = path
+    else:
+        path.symlink_to(pipe)
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="must be a file, got the pipe or device"):
+        check_new_file(path, "out")
+    with pytest.raises(FileExistsError, match="a pipe or a device is no place"):
+        write_text(path, "new")
+    assert pipe.is_fifo()
+    assert {p.name for p in tmp_path.iterdir()} == {"o.csv", pipe.name}

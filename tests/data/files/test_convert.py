@@ -89,3 +89,14 @@ def test_other_columns_and_delimiter_are_read(files: Path) -> None:
 def test_same_file_for_edges_and_nodes_is_refused(files: Path) -> None:
     with pytest.raises(ValueError, match="cannot be written to the same file"):
         run(files / "e.csv", files / "x.csv", "--nodes-out", files / "x.csv")
+
+
+@pytest.mark.parametrize("name", ["e.csv", "n.csv", "hard.csv", "soft.csv"])
+def test_nothing_that_is_read_is_replaced(name: str, files: Path) -> None:
+    (files / "hard.csv").hardlink_to(files / "n.csv")
+    (files / "soft.csv").symlink_to(files / "e.csv")
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    for out in ([name], ["x.csv", "--nodes-out", files / name]):
+        with pytest.raises(ValueError, match="must not be a file that is read"):
+            run(files / "e.csv", files / out[0], "--nodes", files / "n.csv", *out[1:])
+    assert {path: path.read_bytes() for path in files.iterdir()} == before

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import torch
 from support.tables import read_text, text_nodes
 
 from sgat.data.files import FileOptions, bounds, read_graph, write_graph
+from sgat.pruning.stored_table import in_utf8, open_table
 
 
 def test_byte_order_mark_and_blank_lines_are_skipped(tmp_path: Path) -> None:
@@ -37,9 +40,29 @@ def test_what_is_not_of_the_encoding_is_told_in_one_sentence(tmp_path: Path) -> 
     (tmp_path / "e.csv").write_bytes(b"src,dst\na,b\nb,\x81\n")
     with pytest.raises(ValueError, match=r"e\.csv: not cp1252 \(.* byte 0x81 "):
         read_graph(tmp_path / "e.csv", options=FileOptions(encoding="cp1252"))
-    for name in ("windows", "hex"):
-        with pytest.raises(ValueError, match=f"such as cp1252, got '{name}'"):
+    (tmp_path / "e.csv").write_bytes(b"src,dst\na,\xe9\n")
+    for read in (read_graph, open_text):
+        with pytest.raises(ValueError, match=r"e\.csv: not utf-16 \(.* BOM\)\.$"):
+            read(tmp_path / "e.csv", options=FileOptions(encoding="utf-16"))
+    for name in ("windows", "hex", "rot13", "punycode", "undefined", "cp1252\0"):
+        said = re.escape(f"such as cp1252, got {name!r}")
+        with pytest.raises(ValueError, match=said):
             FileOptions(encoding=name)
+
+
+def test_a_packed_table_of_zeros_is_no_copy_of_a_gigabyte(tmp_path: Path) -> None:
+    pack = zlib.compressobj(9, wbits=31)
+    zeros = b"".join(pack.compress(bytes(1 << 20)) for _ in range(64)) + pack.flush()
+    head = gzip.compress("src,dst\ne,f\xe9\n".encode("cp1252"))
+    (tmp_path / "e.csv.gz").write_bytes(head + zeros)
+    with pytest.raises(ValueError, match=r"e\.csv\.gz: .* bytes would become"):
+        table = open_table(tmp_path / "e.csv.gz", encoding="cp1252")
+        in_utf8(table, tmp_path)
+
+
+def open_text(path: Path, options: FileOptions) -> None:
+    """As `sgat prune` opens a table."""
+    in_utf8(open_table(path, encoding=options.encoding), path.parent)
 
 
 def test_line_of_a_fault_counts_lines_inside_quotes(tmp_path: Path) -> None:

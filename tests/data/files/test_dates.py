@@ -92,3 +92,27 @@ def test_dates_that_leave_a_doubt_are_refused(values: list[str], message: str) -
     with pytest.raises(ValueError, match=message):
         days(given, "f", date_order(given, "f"))
     assert FileOptions(drop=("f",)).drop == ("f",)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([0, None, 2**31 - 1, 0], pa.date32()),
+        pa.array([0, None, 2**60, 0], pa.timestamp("s", "+25:99")),
+        pa.array([0, None, -(2**60), 0], pa.timestamp("ms")).dictionary_encode(),
+    ],
+    ids=["days", "zone", "dictionary"],
+)
+def test_years_that_python_cannot_show_are_refused(column: Any) -> None:
+    ends = pa.array(["a", "b", "c", "a"])
+    edges = pa.table({"src": ends, "dst": ends, "on": column})
+    said = "edges, row 2, column 'on': must be in the years 1 to 9999."
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        from_tables(edges)
+    assert len(from_tables(edges.slice(0, 2)).edges) == 2
+
+
+def test_durations_are_no_dates() -> None:
+    table = pa.table({"id": [0, 1], "f": pa.array([1, None], pa.duration("ns"))})
+    with pytest.raises(ValueError, match=r"'f': duration\[ns\] cannot be a feature"):
+        from_tables(pa.table({"src": [0], "dst": [1]}), table)
