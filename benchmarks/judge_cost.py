@@ -21,10 +21,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.measure import append, table
 
 FEATURES = 32
+EDGES_AT_ONCE, NODES_AT_ONCE = 1 << 22, 1 << 18
+"""Made at a time, so that making files takes little memory."""
 COLUMNS = ["edges", "nodes", "classes", "threads", "seconds", "processor", "peak_mib"]
 
 
@@ -34,18 +38,27 @@ def write_files(folder: Path, edges: int, nodes: int, classes: int) -> list[str]
     y = np.sort(rng.integers(0, classes, nodes))
     start = np.searchsorted(y, np.arange(classes))
     number = np.bincount(y, minlength=classes)
-    one = rng.integers(0, nodes, edges // 2)
-    alike = start[y[one]] + (rng.random(len(one)) * number[y[one]]).astype(int)
-    is_alike = rng.random(len(one)) < 0.8
-    other = np.where(is_alike, alike, rng.integers(0, nodes, len(one)))
-    ends = {"src": np.r_[one, other], "dst": np.r_[other, one]}
-    pd.DataFrame(ends).to_parquet(folder / "edges.parquet")
+    schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())])
+    with pq.ParquetWriter(folder / "edges.parquet", schema) as file:
+        for first in range(0, edges // 2, EDGES_AT_ONCE):
+            one = rng.integers(0, nodes, min(EDGES_AT_ONCE, edges // 2 - first))
+            alike = start[y[one]] + (rng.random(len(one)) * number[y[one]]).astype(int)
+            is_alike = rng.random(len(one)) < 0.8
+            other = np.where(is_alike, alike, rng.integers(0, nodes, len(one)))
+            both = np.r_[one, other], np.r_[other, one]
+            file.write_table(pa.table(list(map(pa.array, both)), schema))
     mean = rng.standard_normal((classes, FEATURES))
-    x = mean[y] + 2 * rng.standard_normal((nodes, FEATURES))
-    table = pd.DataFrame(x, columns=[f"f{k}" for k in range(FEATURES)])
-    table["id"] = np.arange(nodes)
-    table["y"] = np.where(rng.random(nodes) < 0.05, y.astype(str), None)
-    table.to_parquet(folder / "nodes.parquet")
+    names = [f"f{k}" for k in range(FEATURES)]
+    kinds = [(name, pa.float64()) for name in names]
+    schema = pa.schema([*kinds, ("id", pa.int64()), ("y", pa.string())])
+    with pq.ParquetWriter(folder / "nodes.parquet", schema) as file:
+        for first in range(0, nodes, NODES_AT_ONCE):
+            own = y[first : first + NODES_AT_ONCE]
+            x = mean[own] + 2 * rng.standard_normal((len(own), FEATURES))
+            table = pd.DataFrame(x, columns=names)
+            table["id"] = np.arange(first, first + len(own))
+            table["y"] = np.where(rng.random(len(own)) < 0.05, own.astype(str), None)
+            file.write_table(pa.Table.from_pandas(table, schema, preserve_index=False))
     given = ["--edges", str(folder / "edges.parquet"), "--label", "y"]
     return [*given, "--nodes", str(folder / "nodes.parquet")]
 

@@ -74,9 +74,9 @@ def judge(
 
         from sgat.cli.outputs import TABLES, check_outputs, check_suffix, show_columns
         from sgat.data.configured import load_configured
-        from sgat.data.files import write_table
-        from sgat.judging.judged_edges import judge_files
+        from sgat.judging.judged_rows import JudgedBatch, judge_rows
         from sgat.judging.promise import check_promise, describe_promise
+        from sgat.report.judged import JudgedPart, JudgedTally, write_judged
         from sgat.runs.request import Request
 
     check_promise(at_most_wrong, find_at_least)
@@ -88,24 +88,30 @@ def judge(
     check_outputs(outputs, inputs, overwrite=overwrite)
     with stage_progress(quiet=quiet) as stages:
         stages.tell("reading")
-        table = _as_files(load_configured(asked, seed=seed, for_training=False))
+        given = load_configured(asked, seed=seed, for_training=False, as_rows=True)
+        table = _as_files(given)
+        del given
         show_columns(table, quiet=quiet)
         # Nothing of the node table is written; its memory is free for the judge.
         table = dataclasses.replace(table, nodes=None)
         pa.default_memory_pool().release_unused()
-        stages.tell(f"judging {len(table.edges):,} rows")
-        judged = judge_files(table, seed=seed, progress=stages.tell)
+        judged = judge_rows(table, seed=seed, progress=stages.tell)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
         gone, why = judged.choose(**promise), describe_promise(**promise)
         stages.tell("writing")
-        has_promise = any(promise.values())
-        write_table(judged.table(gone if has_promise else None), out)
-        if pruned is not None:
-            write_table(judged.table().filter((~gone.mask).numpy()), pruned)
-        if report is not None:
-            from sgat.report.judged import write_judged
+        tally = None if report is None else JudgedTally()
+        name, ids = table.data.name, table.data.ids
 
-            write_judged(judged, gone, why, report)
+        def watch(batch: JudgedBatch) -> None:
+            if tally is not None:
+                tally.add(JudgedPart(name, ids, *batch.of_edges))
+
+        has_promise = any(promise.values())
+        judged.write(
+            out, pruned, limit=gone.limit, with_removed=has_promise, watch=watch
+        )
+        if tally is not None and report is not None:
+            write_judged(tally, table.data, why, report)
     looser = [
         {"at_most_wrong": share, **_counts(judged.choose(at_most_wrong=share))}
         for share in PROMISES
@@ -130,6 +136,8 @@ def _counts(gone: Removed) -> dict[str, Any]:
 def _as_files(loaded: Loaded) -> FileGraph:
     """The tables of the user, or those of a named data set."""
     from sgat.data.files import from_node_data
+    from sgat.data.files.source import Source
+    from sgat.data.files.stored_edges import StoredEdges
 
     if loaded.files is not None:
         return loaded.files
@@ -139,8 +147,8 @@ def _as_files(loaded: Loaded) -> FileGraph:
         )
     (data,) = loaded.graphs
     tables = from_node_data(data)
-    whole = dataclasses.replace(data, graph=tables.data.graph)
-    return dataclasses.replace(tables, data=whole)
+    rows = StoredEdges.of_table(Source(tables.edges, "edges", "table"))
+    return dataclasses.replace(tables, data=data, rows=rows)
 
 
 def describe(summary: dict[str, Any], why: str) -> str:

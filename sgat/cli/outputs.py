@@ -46,6 +46,10 @@ def check_outputs(
                 raise ValueError(
                     f"`--{option}` must not be the file of {what}, got {path}."
                 )
+            if other.is_dir() and path.resolve().is_relative_to(other.resolve()):
+                raise ValueError(
+                    f"`--{option}` must not be in the folder of {what}, got {path}."
+                )
         if path.exists() and not overwrite:
             raise ValueError(
                 f"{path} exists already; choose another `--{option}`, or replace it"

@@ -32,10 +32,12 @@ def load_configured(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
     for_training: bool = True,
+    as_rows: bool = False,
 ) -> Loaded:
     """Load what a config names; `root` goes before the folder of the config.
 
-    Unless `for_training`, nodes of files need neither labels nor a split.
+    Unless `for_training`, nodes of files need neither labels nor a split. With
+    `as_rows` edges of files are not read but ready to be, see `open_graph`.
     """
     if config.edges is not None:
         if config.name is not None:
@@ -43,7 +45,7 @@ def load_configured(
                 f"Give a data set by name or `edges`, not both: got {config.name!r}"
                 f" and {config.edges!r}."
             )
-        return _from_files(config, seed, for_training)
+        return _from_files(config, seed, for_training, as_rows)
     if config.name is None:
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with `edges`."
@@ -62,8 +64,10 @@ def load_configured(
     return Loaded(graphs)
 
 
-def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
-    from sgat.data.files import read_graph
+def _from_files(
+    config: DataConfig, seed: int, for_training: bool, as_rows: bool
+) -> Loaded:
+    from sgat.data.files import open_graph, read_graph
     from sgat.data.files.source import SUFFIXES, suffix_of
     from sgat.data.split_names import draw_split
 
@@ -81,7 +85,7 @@ def _from_files(config: DataConfig, seed: int, for_training: bool) -> Loaded:
     if has_labels and nodes is None and format != "graphml":
         raise ValueError(f"`{label}` needs `nodes`, the file with that column.")
     _check_columns(options)
-    files = read_graph(edges, nodes, options=options)
+    files = (open_graph if as_rows else read_graph)(edges, nodes, options=options)
     _check_dropped(options, files)
     data, notes = files.data, []
     if for_training and not len(files.edges):

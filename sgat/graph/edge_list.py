@@ -118,6 +118,13 @@ def _merging(is_weighted: bool, is_undirected: bool) -> str:
     return "an edge named twice weighs double"
 
 
+def tell_merged(number: int, is_weighted: bool, is_undirected: bool) -> None:
+    """Log how many duplicates were merged, if any were."""
+    if number:
+        merging = _merging(is_weighted, is_undirected)
+        logger.warning("%d duplicate edges were merged; %s.", number, merging)
+
+
 def _symmetrised(
     key: Tensor, weight: Tensor | None, num_nodes: int
 ) -> tuple[Tensor, Tensor | None, Tensor]:
@@ -159,12 +166,8 @@ def merged_edges(
     edge = (~is_loop).nonzero().squeeze(1)
     key, position = (dst[edge] * num_nodes + src[edge]).unique(return_inverse=True)
     num_merged = len(edge) - len(key)
-    if num_merged and say_merged:
-        logger.warning(
-            "%d duplicate edges were merged; %s.",
-            num_merged,
-            _merging(edge_weight is not None, make_undirected),
-        )
+    if say_merged:
+        tell_merged(num_merged, edge_weight is not None, make_undirected)
 
     weight = None
     if edge_weight is not None:

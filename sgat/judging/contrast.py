@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from sgat.judging.signals import OfEdges, edge_blocks
 from sgat.ops.blocks import in_blocks
 from sgat.ops.tree_scores import tree_scores
 
@@ -22,6 +23,8 @@ Array = np.ndarray[Any, Any]
 
 MOST_EDGES = 60_000
 """Edges that trees are grown from."""
+LEAST_HEED = 0.02
+"""Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
 LEAVES, LEAST_IN_LEAF, RATE, LEVELS = 8, 40, 0.18, 63
 """Of the trees; LEVELS are the values of a signal that they tell apart."""
 BINS, BINS_OF_MANY, MANY = 5, 8, 30_000
@@ -33,35 +36,43 @@ bins it: two threads that do so at once can lose them, and warn of it."""
 
 
 def contrast(
-    edges: Array,
+    edges: Array | OfEdges,
     pairs: Array,
     rng: np.random.Generator,
     *,
     trees: int,
     num_free: int,
-    heed: Array | None = None,
+    doubt: Array | None = None,
 ) -> tuple[Array, Array]:
     """Scores of edges [E, F] and pairs [P, F].
 
+    The signals of edges are read for those that trees are grown from, then by blocks.
+    The more likely an edge is wrong, by `doubt`, [E], the less trees learn of it.
     Of the last `num_free` signals two, the degrees, may go any way. The others, of
     classes, rise or fall throughout, as they do on average from pairs to edges.
     """
     from threadpoolctl import threadpool_limits
 
-    number, width = len(edges), edges.shape[1]
-    half = rng.integers(0, 2, number + len(pairs)).astype(np.uint8)
+    number, width = len(edges), pairs.shape[1]
+    half = np.empty(number + len(pairs), dtype=np.uint8)
+    for part in edge_blocks(len(half)):
+        half[part] = rng.integers(0, 2, part.stop - part.start)
     learns = np.arange(number)
     if number > MOST_EDGES:
-        learns = np.flatnonzero(rng.random(number) < MOST_EDGES / number)
-    free = slice(width - num_free, width - 2)
-    gap = edges[:, free].mean(0, dtype=float) - pairs[:, free].mean(0, dtype=float)
-    rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
+        blocks = ((p.start, rng.random(p.stop - p.start)) for p in edge_blocks(number))
+        few = [np.flatnonzero(r < MOST_EDGES / number) + first for first, r in blocks]
+        learns = np.concatenate(few)
     signals = np.concatenate([edges[learns], pairs])
+    of_edges = signals[: len(learns)]
+    free = slice(width - num_free, width - 2)
+    gap = of_edges[:, free].mean(0, dtype=float) - pairs[:, free].mean(0, dtype=float)
+    rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
     is_edge = np.arange(len(signals)) < len(learns)
     of_signals = np.concatenate([half[learns], half[number:]])
     heeded = np.ones(len(signals))
-    if heed is not None:
-        heeded[is_edge] = heed[learns]
+    if doubt is not None:
+        # In double precision: a quantile may lie where weights of just 1 would end.
+        heeded[is_edge] = np.maximum(1 - doubt[learns].astype(float), LEAST_HEED)
 
     def grow(place: int) -> tuple[Array, Array, Array]:
         """Trees that score this half, grown from the other."""
@@ -77,11 +88,12 @@ def contrast(
         halves = zip(*threads.map(grow, range(2)), strict=True)
     grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
-    noise = 1e-6 * rng.standard_normal(len(half))
-    return (
-        tree_scores(edges, half[:number], *grown) + noise[:number],
-        tree_scores(pairs, half[number:], *grown) + noise[number:],
-    )
+    found = np.empty(number)
+    for part in edge_blocks(number):
+        noise = 1e-6 * rng.standard_normal(part.stop - part.start)
+        found[part] = tree_scores(edges[part], half[part], *grown) + noise
+    noise = 1e-6 * rng.standard_normal(len(pairs))
+    return found, tree_scores(pairs, half[number:], *grown) + noise
 
 
 def _grow(
@@ -180,7 +192,8 @@ def normal_scores(edges: Array, pairs: Array) -> Array:
     A wrong edge from the source of the pairs has a standard normal score.
     """
     one_bin = np.zeros(0), np.zeros((1, 0))
-    return _scores_in_bins(edges, np.zeros((len(edges), 2)), [pairs], one_bin)
+    nothing = np.broadcast_to(0.0, (len(edges), 2))
+    return _scores_in_bins(edges, nothing, [pairs], one_bin)
 
 
 def normal_scores_by_degree(
@@ -201,7 +214,7 @@ def _scores_in_bins(
     """Normal scores among the pairs of the bin of each edge, [E]."""
     ordered = [np.sort(part) for part in pairs]
     scores = [ndtri((np.arange(len(p) + 1) + 0.5) / (len(p) + 1)) for p in pairs]
-    found = np.empty(len(edges))
+    found = np.empty(len(edges), dtype=np.float32)
 
     def work(rows: slice) -> None:
         here, result = edges[rows], found[rows]

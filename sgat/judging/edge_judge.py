@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy.special import logit
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from sgat.features import Features, SparseFeatures, concatenate, rows
 from sgat.graph import Graph
 from sgat.judging.known_nodes import Example, KnownNodes, known_labels
+from sgat.judging.matrices import EdgeNumbers
 from sgat.judging.memory import check_judging
+from sgat.judging.signals import edge_blocks
 from sgat.judging.verdict import Progress, assess
+from sgat.ops.blocks import by_rows
+
+Array = np.ndarray[Any, Any]
 
 KNOWN = ("known_fingerprint", "known_label")
 """Buffers of the labelled nodes, of any length."""
@@ -49,6 +55,13 @@ class JudgedGraph:
         return float(wrong.mean()) if len(wrong) else 0.0
 
 
+class Verdicts(NamedTuple):
+    """Verdicts on undirected edges."""
+
+    log_odds: Array  # that an edge is real, [E] float32
+    reason: Array  # place in REASONS, [E] int8
+
+
 def _says_something(x: Features | None) -> bool:
     """Whether two nodes can have a feature in common."""
     if isinstance(x, SparseFeatures):
@@ -66,35 +79,56 @@ def _judged(
     progress: Progress | None = None,
 ) -> JudgedGraph:
     """Judge a graph; computed on the CPU, the same on every device."""
-    classes = int(label.max()) + 1 if len(label) else 0
-    check_judging(
-        graph.num_nodes, graph.num_edges, 0 if x is None else x.shape[1], classes
+    size, both = graph.num_nodes, (graph.src, graph.dst)
+    src, dst = (part.cpu().numpy() for part in both)
+    key = np.minimum(src, dst).astype(np.int64)
+    key *= size
+    key += np.maximum(src, dst)
+    edges = EdgeNumbers.of(np.unique(key), size)
+    del key
+    given = graph.num_edges, x, label
+    found = judge_edges(edges, *given, seed=seed, progress=progress)
+    odds = np.empty(len(src), dtype=np.float32)
+    reason = np.empty(len(src), dtype=np.int64)
+    for part in edge_blocks(len(src)):
+        number = edges.find(src[part], dst[part])
+        odds[part], reason[part] = found.log_odds[number], found.reason[number]
+    of_edges = torch.from_numpy(odds).to(graph.device)
+    return JudgedGraph(
+        dataclasses.replace(graph, log_odds=of_edges),
+        torch.sigmoid(of_edges),
+        torch.from_numpy(reason).to(graph.device),
     )
-    src, dst = (part.long().cpu().numpy() for part in (graph.src, graph.dst))
-    low, high = np.minimum(src, dst), np.maximum(src, dst)
-    key, place = np.unique(low * graph.num_nodes + high, return_inverse=True)
-    size = max(graph.num_nodes, 1)
-    ends = np.stack([key // size, key % size], dtype=np.int32)
-    place = place.astype(np.int32)
-    del src, dst, low, high, key
+
+
+def judge_edges(
+    edges: EdgeNumbers,
+    num_edges: int,
+    x: Features | None,
+    label: Tensor,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> Verdicts:
+    """Judge undirected edges; `num_edges`, with both directions, is for messages."""
+    classes = int(label.max()) + 1 if len(label) else 0
+    check_judging(len(label), num_edges, 0 if x is None else x.shape[1], classes)
     # Most matrices are so small that the threads of BLAS would mostly wait.
     with threadpool_limits(1, user_api="blas"):
         found = assess(
-            ends,
-            graph.num_nodes,
+            edges.ends,
+            len(label),
             x if _says_something(x) else None,
             label.cpu().numpy(),
             seed=seed,
             progress=progress,
         )
-    wrong = found.wrong.clip(1e-12, 1 - 1e-12)
-    odds = (np.log1p(-wrong) - np.log(wrong)).clip(-MOST_ODDS, MOST_ODDS)
-    of_edges = torch.from_numpy(odds[place]).float().to(graph.device)
-    return JudgedGraph(
-        dataclasses.replace(graph, log_odds=of_edges),
-        torch.sigmoid(of_edges),
-        torch.from_numpy(found.reason[place]).to(graph.device),
+    # In double precision: no number next to 1 is lost.
+    odds = by_rows(
+        lambda wrong: -logit(wrong.astype(float)).clip(-MOST_ODDS, MOST_ODDS),
+        found.wrong,
     )
+    return Verdicts(odds, found.reason)
 
 
 class EdgeJudge(nn.Module):

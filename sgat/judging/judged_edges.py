@@ -17,7 +17,7 @@ from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData, check_features
 from sgat.judging import edge_judge
 from sgat.judging.promise import Removed, choose_removed
-from sgat.judging.verdict import REASONS, Progress
+from sgat.judging.verdict import REASONS
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -76,7 +76,7 @@ class JudgedEdges:
         judged = self.probability[~self.is_loop].double()
         return float(1 - judged.mean()) if len(judged) else 0.0
 
-    def choose(self, **promise: float | None) -> Removed:
+    def choose(self, **promise: Any) -> Removed:
         """The edges that go, in the order given; `choose_removed` has the promises."""
         judged = ~self.is_loop
         found = choose_removed(self.probability[judged], **promise)
@@ -190,7 +190,7 @@ def judge(
         asked = DataConfig(edges=str(data), nodes=node_file, files=columns)
         files = load_configured(asked, for_training=False).files
         assert files is not None
-        return judge_files(files, seed=seed)
+        return _judged(files, files.data, seed)
     if nodes is not None:
         raise ValueError("`nodes` goes with an edge file as `data`.")
     given = GivenData(data, edges, options=options)
@@ -200,33 +200,26 @@ def judge(
     return _judged(given, graphs[0], seed)
 
 
-def judge_files(
-    files: FileGraph, *, seed: int = 0, progress: Progress | None = None
-) -> JudgedEdges:
-    """Judge the edges of files that were read."""
-    return _judged(files, files.data, seed, progress)
+def known_classes(data: NodeData) -> tuple[Tensor | None, Tensor | None]:
+    """Class of each node, and the nodes whose class may be looked at; None for all."""
+    if data.is_multilabel:
+        logger.warning("the judge looks at one class of a node, and not at several.")
+        return None, None
+    has_roles = bool((data.train | data.val | data.test).any())
+    return data.y, data.train if has_roles else None
 
 
-def _judged(
-    given: GivenData | FileGraph,
-    data: NodeData,
-    seed: int,
-    progress: Progress | None = None,
-) -> JudgedEdges:
+def tell_too_few(reason: Any) -> None:
+    """Log that no edge can be told from others, where that is the reason."""
+    if bool((reason == REASONS.index("too few edges to tell")).any()):
+        logger.warning("there are too few edges to tell: all count as real.")
+
+
+def _judged(given: GivenData | FileGraph, data: NodeData, seed: int) -> JudgedEdges:
     check_features(data)
     if not data.graph.num_edges:
         raise ValueError(f"{data.name!r} has no edges to judge.")
-    if data.is_multilabel:
-        logger.warning("the judge looks at one class of a node, and not at several.")
-    has_roles = bool((data.train | data.val | data.test).any())
-    found = edge_judge.judge(
-        data.graph,
-        data.x,
-        None if data.is_multilabel else data.y,
-        train=data.train if has_roles else None,
-        seed=seed,
-        progress=progress,
-    )
-    if bool((found.reason == REASONS.index("too few edges to tell")).any()):
-        logger.warning("there are too few edges to tell: all count as real.")
+    y, train = known_classes(data)
+    found = edge_judge.judge(data.graph, data.x, y, train=train, seed=seed)
+    tell_too_few(found.reason)
     return JudgedEdges(given, data, found.probability.cpu(), found.reason.cpu())

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from sgat.ops.blocks import ROWS
+from sgat.ops.common_neighbours import find_entries
 
 Array = np.ndarray[Any, Any]
+
+AT_ONCE = 1 << 20
+"""Edges, at least, that sums at nodes take at a time."""
+
+
+class EdgeNumbers(NamedTuple):
+    """Undirected edges, each once and in order: an edge is found by its ends."""
+
+    ends: Array  # the lower node first, ascending, [2, E] int32
+    ptr: Array  # edges of each lower node, [N + 1]
+
+    @classmethod
+    def of(cls, key: Array, num_nodes: int) -> Self:
+        """The edges with different, ascending keys low · N + high."""
+        ends = np.empty((2, len(key)), dtype=np.int32)
+        for part in _parts(len(key)):
+            ends[:, part] = np.divmod(key[part], max(num_nodes, 1))
+        count = np.bincount(ends[0], minlength=num_nodes)
+        return cls(ends, np.concatenate([[0], count.cumsum()]))
+
+    def find(self, a: Array, b: Array) -> Array:
+        """The number of the edge between nodes, -1 if there is none, [P]."""
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        found: Array = find_entries(self.ptr, self.ends[1], low, high)
+        return found
 
 
 def adjacency(ends: Array, num_nodes: int, weight: Array) -> Any:
@@ -31,17 +59,60 @@ def weighted(numbers: Any, weight: Array) -> Any:
 
     So the edges are put in order once, which takes more time and memory than any use.
     """
-    parts = weight[numbers.data - 1], numbers.indices, numbers.indptr
-    return sparse.csr_array(parts, shape=numbers.shape)
+    data = np.empty(len(numbers.data), dtype=weight.dtype)
+    for part in _parts(len(data)):
+        data[part] = weight[numbers.data[part] - 1]
+    return sparse.csr_array((data, numbers.indices, numbers.indptr), numbers.shape)
 
 
-def chosen(numbers: Any, kept: Array) -> Any:
-    """The `numbered` matrix of some edges alone, [E] bool, numbered anew."""
-    stays = kept[numbers.data - 1]
-    before = np.concatenate([[0], stays.cumsum(dtype=numbers.indptr.dtype)])
-    number = kept.cumsum(dtype=np.int32)[numbers.data[stays] - 1]
-    parts = number, numbers.indices[stays], before[numbers.indptr]
-    return sparse.csr_array(parts, shape=numbers.shape)
+def chosen(numbers: Any, ends: Array, kept: Array, weight: Array) -> Any:
+    """The matrix of some edges of a `numbered` one alone, [E] bool, with weights."""
+    count = sums_at_ends(ends, numbers.shape[0], kept).astype(numbers.indptr.dtype)
+    indptr = np.concatenate([[0], count.cumsum(dtype=count.dtype)])
+    data = np.empty(indptr[-1], dtype=weight.dtype)
+    indices, end = np.empty(len(data), dtype=numbers.indices.dtype), 0
+    for part in _parts(len(numbers.data)):
+        number = numbers.data[part] - 1
+        stays = kept[number]
+        first, end = end, end + int(stays.sum())
+        indices[first:end] = numbers.indices[part][stays]
+        data[first:end] = weight[number[stays]]
+    return sparse.csr_array((data, indices, indptr), shape=numbers.shape)
+
+
+def product(matrix: Any, columns: Array) -> Array:
+    """A matrix in compressed rows times columns, [N, R], on two threads."""
+    rows, ptr = len(columns), matrix.indptr
+    bounds = [0, int(np.searchsorted(ptr, ptr[-1] // 2)), rows]
+    found = np.empty(columns.shape, dtype=np.result_type(matrix.data, columns))
+
+    def work(half: int) -> None:
+        first, last = bounds[half : half + 2]
+        own = slice(ptr[first], ptr[last])
+        parts = matrix.data[own], matrix.indices[own], ptr[first : last + 1] - own.start
+        part = sparse.csr_array(parts, shape=(last - first, matrix.shape[1]))
+        found[first:last] = part @ columns
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(work, range(2)))
+    return found
+
+
+def _parts(length: int) -> Iterator[slice]:
+    return (slice(k, k + AT_ONCE) for k in range(0, length, AT_ONCE))
+
+
+def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Array:
+    """Σ of the values of the edges at each node, [N]; their number without values."""
+    total = np.zeros(num_nodes)
+    # Each time takes a pass over the nodes.
+    at_once = max(AT_ONCE, num_nodes)
+    for first in range(0, ends.shape[1], at_once):
+        part = slice(first, first + at_once)
+        of_part = None if value is None else value[part]
+        for end in ends[:, part]:
+            total += np.bincount(end, weights=of_part, minlength=num_nodes)
+    return total
 
 
 def contains(matrix: Any, row: Array, column: Array) -> Array:
@@ -52,21 +123,10 @@ def contains(matrix: Any, row: Array, column: Array) -> Array:
 
 def entries(matrix: Any, row: Array, column: Array) -> Array:
     """The entries of a matrix at these places, 0 where it has none, [P]."""
-    low, high = (matrix.indptr[row + k].astype(np.int64) for k in (0, 1))
-    end, most = high, max(len(matrix.indices) - 1, 0)
-    if not len(matrix.indices):
-        return np.zeros(len(row))
-    # The columns of a row are sorted: each step halves where an entry may be.
-    while (low < high).any():
-        middle = (low + high) // 2
-        is_below = (low < high) & (matrix.indices[middle.clip(max=most)] < column)
-        low, high = (
-            np.where(is_below, middle + 1, low),
-            np.where(is_below, high, middle),
-        )
-    place = low.clip(max=most)
-    is_there = (low < end) & (matrix.indices[place] == column)
-    return np.where(is_there, matrix.data[place], 0.0)
+    place = find_entries(matrix.indptr, matrix.indices, row, column)
+    found = np.zeros(len(place), dtype=matrix.data.dtype)
+    found[place >= 0] = matrix.data[place[place >= 0]]
+    return found
 
 
 def products(rows: Array) -> Array:

@@ -16,17 +16,21 @@ import torch
 GIB = 1 << 30
 RANK = 64
 """Longest vector of a node in the judge."""
+BLOCKS = 3 << 25
+"""Bytes of the blocks of edges that the judge works on."""
 
 
 def judging_bytes(nodes: int, edges: int, features: int, classes: int) -> int:
     """Bytes that judging adds to the graph and its features.
 
-    `edges` count both directions. Each counts in the signals, the matrices of both
-    rounds and the scores; each node in its vectors, their sums and its beliefs.
+    `edges` count both directions. Each counts in the matrix of the edges, its scores
+    and the verdicts, no signal is stored; each node in its vectors, by features,
+    surroundings and spectrum, and in its beliefs; blocks count once.
     """
     width = min(features, RANK)
-    of_edge = 165 if features else 145
-    return of_edge * edges + (8 * width + 4 * features + 8 * classes) * nodes
+    of_edge = 48 if features else 44
+    of_node = 8 * width + 4 * features + 8 * classes + 280
+    return BLOCKS + of_edge * edges + of_node * nodes
 
 
 def training_bytes(

@@ -11,12 +11,11 @@ So the surroundings of a wrong edge look like those of a pair from its source.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgat.judging.matrices import contains, numbered
+from sgat.judging.matrices import contains, sums_at_ends
 
 Array = np.ndarray[Any, Any]
 
@@ -24,12 +23,12 @@ FEWEST, MOST = 2_000, 60_000
 """Pairs of each source."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Pairs:
-    """Edges first, then swapped pairs, then pairs of any nodes.
+class Pairs(NamedTuple):
+    """Pairs of one kind.
 
     Beside each end stands the neighbour that is left out there, and the edge to it; of
-    pairs of any nodes nothing is left out.
+    pairs of any nodes nothing is left out. Edges come before swapped pairs, and these
+    before pairs of any nodes, in all that is kept for each.
     """
 
     a: Array  # [P] int32, as all numbers of nodes and edges
@@ -38,40 +37,49 @@ class Pairs:
     out_b: Array  # [P]
     edge_a: Array  # number of the edge (a, out_a), [P]
     edge_b: Array  # [P]
-    is_out: Array  # whether anything is left out, 1 or 0, [P] float32
-    edges: slice
-    swapped: slice
-    any: slice
-    numbers: Any  # the matrix of the edges, see `numbered`
+    place: Any  # among all pairs, a slice or numbers
+    is_out: bool = True  # whether anything is left out
 
     @classmethod
-    def of(cls, ends: Array, num_nodes: int, rng: np.random.Generator) -> Pairs:
-        """Draw pairs for undirected edges, [2, E], each once."""
-        count = ends.shape[1]
-        number = min(max(4 * count, FEWEST), MOST)
-        numbers = numbered(ends, num_nodes)
-        one, other = rng.integers(0, count, (2, number))
-        side, back = rng.integers(0, 2, (2, number))
-        a, out_a = ends[side, one], ends[1 - side, one]
-        b, out_b = ends[back, other], ends[1 - back, other]
-        free = (one != other) & (a != b) & ~contains(numbers, a, b)
-        swapped = [part[free] for part in (a, b, out_a, out_b, one, other)]
-        # Nodes without edges, which a table of nodes may be full of, would make any
-        # edge look right beside a pair.
-        linked = np.flatnonzero(np.bincount(ends.ravel(), minlength=num_nodes))
-        c, d = linked[rng.integers(0, len(linked), (2, number))]
-        free = (c != d) & ~contains(numbers, c, d)
-        nothing = np.zeros(int(free.sum()), dtype=np.int64)
-        loose = [c[free], d[free], *(nothing,) * 4]
-        own = np.arange(count)
-        edges = [ends[0], ends[1], ends[1], ends[0], own, own]
-        joined = [
-            np.concatenate(part, dtype=np.int32)
-            for part in zip(edges, swapped, loose, strict=True)
-        ]
-        first, second = count, count + len(swapped[0])
-        is_out = np.ones(len(joined[0]), dtype=np.float32)
-        is_out[second:] = 0
-        a, b, out_a, out_b, edge_a, edge_b = joined
-        bounds = slice(0, first), slice(first, second), slice(second, None)
-        return cls(a, b, out_a, out_b, edge_a, edge_b, is_out, *bounds, numbers)
+    def of_edges(cls, ends: Array, rows: slice | Array) -> Pairs:
+        """Some undirected edges of [2, E] as pairs, each without itself."""
+        a, b = ends[:, rows]
+        if isinstance(rows, slice):
+            edge = np.arange(rows.start, rows.start + len(a), dtype=np.int32)
+        else:
+            edge = rows.astype(np.int32)
+        return cls(a, b, b, a, edge, edge, rows)
+
+    @classmethod
+    def loose(cls, a: Array, b: Array, first: int) -> Pairs:
+        """Pairs of which nothing is left out; `first` is the place of the first one."""
+        nothing = np.zeros(len(a), dtype=np.int32)
+        place = slice(first, first + len(a))
+        return cls(a, b, nothing, nothing, nothing, nothing, place, is_out=False)
+
+
+def draw_pairs(
+    ends: Array, numbers: Any, rng: np.random.Generator
+) -> tuple[Pairs, Pairs]:
+    """Swapped pairs, and pairs of any nodes, for undirected edges, [2, E], each once.
+
+    `numbers` is their `numbered` matrix.
+    """
+    count = ends.shape[1]
+    number = min(max(4 * count, FEWEST), MOST)
+    one, other = rng.integers(0, count, (2, number))
+    side, back = rng.integers(0, 2, (2, number))
+    a, out_a = ends[side, one], ends[1 - side, one]
+    b, out_b = ends[back, other], ends[1 - back, other]
+    free = (one != other) & (a != b) & ~contains(numbers, a, b)
+    a, b, out_a, out_b, edge_a, edge_b = (
+        part[free].astype(np.int32) for part in (a, b, out_a, out_b, one, other)
+    )
+    last = count + len(a)
+    # Nodes without edges, which a table of nodes may be full of, would make any
+    # edge look right beside a pair.
+    linked = np.flatnonzero(sums_at_ends(ends, numbers.shape[0]))
+    c, d = linked[rng.integers(0, len(linked), (2, number))].astype(np.int32)
+    free = (c != d) & ~contains(numbers, c, d)
+    swapped = Pairs(a, b, out_a, out_b, edge_a, edge_b, slice(count, last))
+    return swapped, Pairs.loose(c[free], d[free], last)

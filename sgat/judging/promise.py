@@ -55,6 +55,7 @@ def describe_promise(at_most_wrong: float | None, find_at_least: float | None) -
 def choose_removed(
     probability: Tensor,
     *,
+    count: Tensor | None = None,
     at_most_wrong: float | None = None,
     find_at_least: float | None = None,
 ) -> Removed:
@@ -70,6 +71,7 @@ def choose_removed(
 
     Args:
         probability: P(real) of each edge, [E].
+        count: How many edges each stands for, [E]; None for one.
         at_most_wrong: Expected share of the removed edges that may be right.
         find_at_least: Expected share of the wrong edges that must go.
 
@@ -77,16 +79,23 @@ def choose_removed(
         ValueError: If both are given, or one is not between 0 and 1.
     """
     check_promise(at_most_wrong, find_at_least)
-    ordered = probability.detach().double().sort().values
-    wrong = (1 - ordered).cumsum(0)
+    if count is None or not len(count) or bool((count == count[0]).all()):
+        times = 1 if count is None or not len(count) else int(count[0])
+        ordered = probability.detach().sort().values
+        each = torch.full_like(ordered, times, dtype=torch.int32)
+    else:
+        ordered, order = probability.detach().sort()
+        each = count[order].int()
+        del order
+    ordered = ordered.double()
+    wrong = (1 - ordered).mul_(each).cumsum_(0)
     if at_most_wrong is not None:
-        count = torch.arange(1, len(ordered) + 1, device=ordered.device)
         limit_share = MARGIN * at_most_wrong * (1 + ROUNDING)
-        goes = ordered.cumsum(0) <= limit_share * count
+        goes = (ordered * each).cumsum(0) <= limit_share * each.cumsum(0)
     elif find_at_least is not None:
         # An edge is needed if those before it are not enough.
         needed = find_at_least * wrong[-1:] * (1 - ROUNDING)
-        goes = wrong - (1 - ordered) < needed
+        goes = wrong - (1 - ordered) * each < needed
     else:
         goes = ordered <= USUAL
     number = int(goes.sum())
@@ -95,6 +104,7 @@ def choose_removed(
         last, all_go = ordered[number - 1], find_at_least is not None
         number = int(torch.searchsorted(ordered, last, right=all_go))
     limit = float(ordered[number - 1]) if number else -1.0
-    found, total = (float((1 - ordered[:n]).sum()) for n in (number, len(ordered)))
+    gone = int(each[:number].sum())
+    found, total = (float(wrong[n - 1]) if n else 0.0 for n in (number, len(wrong)))
     share = found / total if total else 1.0
-    return Removed(probability <= limit, limit, number, number - found, found, share)
+    return Removed(probability <= limit, limit, gone, gone - found, found, share)

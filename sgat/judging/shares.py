@@ -31,7 +31,8 @@ from scipy.special import (
     softmax,
 )
 
-from sgat.ops.blocks import by_rows, in_blocks
+from sgat.judging.matrices import sums_at_ends
+from sgat.ops.blocks import by_rows, in_blocks, sum_of_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -80,6 +81,9 @@ follow degree, and from which they tell."""
 AGREE = 1 / 3, 2 / 3
 """Share by pairs of any nodes over that by swapped pairs, where those do not tell:
 below, real edges look like pairs, and above, there are wrong edges."""
+APART = 0.85, 1.05
+"""m of real edges and pairs of any nodes up to which that says nothing, and from which
+it does: where degrees are alike, both kinds of pairs are the same."""
 LEAST_SHARE = 0.003
 """Share that orders the edges of a graph in which nothing seems wrong."""
 HIGHEST_PRIOR = 1.5
@@ -113,9 +117,8 @@ def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
     The sum and the distance of both ends; 0 is as suspect as the average.
     """
     prior, mean = 5.0, float(wrong.mean())
-    degree = np.bincount(ends.ravel(), minlength=num_nodes)
-    both = np.concatenate([wrong, wrong])
-    total = np.bincount(ends.ravel(), weights=both, minlength=num_nodes)
+    degree = sums_at_ends(ends, num_nodes)
+    total = sums_at_ends(ends, num_nodes, wrong)
     found = np.empty((len(wrong), 2), dtype=np.float32)
 
     def work(rows: slice) -> None:
@@ -131,14 +134,14 @@ def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
     return found
 
 
-def fit_prior(score: Array, traits: Array) -> Array:
-    """Log-odds that an edge is wrong by its traits [E, G] alone, [E].
+def fit_prior(score: Array, *traits: Array) -> Array:
+    """Log-odds that an edge is wrong by its traits alone, each [E, some], [E].
 
     Unlike edges (score below the quantile LOW of pairs) are nearly all wrong, and of
     the wrong ones a share of LOW is unlike: a logistic regression of being unlike.
     """
     some = slice(None, None, max(len(score) // EDGES, 1))
-    z = np.column_stack([np.ones(len(score[some])), traits[some]])
+    z = np.column_stack([np.ones(len(score[some])), *(part[some] for part in traits)])
     is_low = score[some] < ndtri(LOW)
 
     def loss(weight: Array) -> tuple[float, Array]:
@@ -152,8 +155,12 @@ def fit_prior(score: Array, traits: Array) -> Array:
         steady = 2 * (log_expit(weight[0]) + log_expit(-weight[0]))
         return -fit - steady + RIDGE * (weight[1:] ** 2).sum(), slope
 
-    found = minimise(loss, np.r_[-2.0, np.zeros(traits.shape[1])])
-    odds: Array = by_rows(lambda part: found[0] + part @ found[1:], traits)
+    found = minimise(loss, np.r_[-2.0, np.zeros(z.shape[1] - 1)])
+
+    def log_odds(*parts: Array) -> Any:
+        return found[0] + np.concatenate(parts, axis=1, dtype=float) @ found[1:]
+
+    odds: Array = by_rows(log_odds, *traits)
     return odds
 
 
@@ -288,7 +295,7 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     is_told = gain > chance and above > LEAST_TOLD
     trust = 1 - float(chance / gain) ** 2 if is_told else 0.0
     by_traits = by_rows(lambda part: expit(found[0] + part @ found[1:-1]), traits)
-    excess = np.zeros(len(score))
+    excess = np.zeros(len(score), dtype=np.float32)
     if traits.shape[1]:
         least = np.quantile(traits[:, -1], CALM)
 
@@ -315,8 +322,10 @@ def excess(score: Array, group: Array) -> Array:
     group, so what a group has more of them is wrong, less one standard error.
     """
     found, half = np.zeros(3), 0.5
-    number = np.bincount(group, minlength=3)
-    low = np.bincount(group, weights=score < 0, minlength=3)
+    number, low = (
+        [np.count_nonzero((group == place) & part) for place in range(3)]
+        for part in (True, score < 0)
+    )
     if number[0] < 200:
         return found
     base = low[0] / number[0] / half
@@ -338,9 +347,8 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
     log_odds, wanted = prior - likely, np.log(max(number, 1e-300))
 
     def missing(shift: float) -> float:
-        return float(
-            np.log(by_rows(lambda o: expit(o + shift), log_odds).sum()) - wanted
-        )
+        total = sum_of_rows(lambda o: expit(o + shift), log_odds)
+        return float(np.log(total) - wanted)
 
     shift = MOST_SHIFT
     if missing(shift) > 0:
@@ -357,7 +365,7 @@ def with_doubt(wrong: Array, number: float) -> Array:
     """
     share = number / len(wrong)
     most = share / (share + ODD)
-    odds = logit(wrong.clip(1e-12, 1 - 1e-12))
-    shift = with_share(-odds, np.zeros(len(odds)), number / most)
-    found: Array = most * expit(odds + shift)
+    odds = by_rows(lambda p: logit(p.astype(float).clip(1e-12, 1 - 1e-12)), wrong)
+    shift = with_share(-odds, 0 * odds, number / most)
+    found: Array = by_rows(lambda odds, shift: most * expit(odds + shift), odds, shift)
     return found

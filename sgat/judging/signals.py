@@ -15,13 +15,14 @@ weights and one 0 added:
 All but classes and degrees, the last five, rise with likeness. All leave out what
 `Pairs` leaves out. Weights that are wrong mislead: `counted` does not know them. A
 spectral vector comes from the edges of all folds but that of the pair.
+
+No signal is stored for each edge but the cosine: they are made again for each use, a
+block of edges at a time.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,16 @@ from scipy import sparse
 from sgat.features import Features
 from sgat.judging.beliefs import class_beliefs, fit_classes
 from sgat.judging.embedding import unit_rows, vectors
-from sgat.judging.matrices import chosen, entries, products, weighted
+from sgat.judging.matrices import (
+    chosen,
+    entries,
+    product,
+    products,
+    sums_at_ends,
+    weighted,
+)
 from sgat.judging.pairs import Pairs
+from sgat.ops.blocks import ROWS
 from sgat.ops.common_neighbours import row_products
 from sgat.ops.pair_products import mean_products, pair_products
 
@@ -40,99 +49,123 @@ Array = np.ndarray[Any, Any]
 
 FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
-PAIRS_AT_ONCE = 1 << 19
+EDGES_AT_ONCE, KEPT = 1 << 17, 1 << 19
+"""Edges whose signals are made together, and up to how many are kept for a next use."""
 NO_DIRECTION = 1e-12
 """Square of the length, over the largest, of a direction that is rounding alone."""
 
 
+class OfEdges:
+    """Signals of edges that are made when they are asked for, [E, F].
+
+    `make` gets a slice or numbers of edges. Those of a small graph are made once.
+    """
+
+    def __init__(self, make: Callable[[Any], Array], number: int) -> None:
+        self.number, self._make = number, make
+        if number <= KEPT:
+            whole = np.concatenate([make(part) for part in edge_blocks(number)])
+            self._make = whole.__getitem__
+
+    def __len__(self) -> int:
+        """Number of edges."""
+        return self.number
+
+    def __getitem__(self, rows: Any) -> Array:
+        """The signals of some edges, [rows, F]."""
+        return self._make(rows)
+
+
+def edge_blocks(number: int) -> Iterator[slice]:
+    """The edges, a block at a time."""
+    for first in range(0, number, EDGES_AT_ONCE):
+        yield slice(first, min(first + EDGES_AT_ONCE, number))
+
+
 class Signals:
-    """The signals of a set of pairs, for any weights of the edges.
+    """The signals of pairs, for any weights of the edges.
 
     The columns of the degrees come last. Without features only the shared neighbours,
     the spectral vectors and the degrees are left.
+
+    Args:
+        ends: Undirected edges, each once, [2, E].
+        numbers: Their `numbered` matrix.
+        x: Node features.
+        drawn: All pairs that are no edges, in the order of their places.
+        label: Class of each node, -1 where it is unknown, [N].
+        seed: Of all that is drawn.
     """
 
     def __init__(
         self,
         ends: Array,
-        num_nodes: int,
+        numbers: Any,
         x: Features | None,
-        pairs: Pairs,
+        drawn: Sequence[Pairs],
         label: Array,
         seed: int,
     ) -> None:
-        self.ends, self.num_nodes, self.seed = ends, num_nodes, seed
-        self.pairs, self._numbers = (
-            dataclasses.replace(pairs, numbers=None),
-            pairs.numbers,
-        )
+        self.ends, self.numbers, self.seed = ends, numbers, seed
         self.vector = None if x is None else vectors(x, seed=seed)
         self.belief = _beliefs(self.vector, label)
         self.has_features, self.has_classes = x is not None, self.belief is not None
-        width = 8 + 5 * self.has_features + 3 * self.has_classes
-        self._found = np.zeros((len(pairs.a), width), dtype=np.float32)
-        degree = np.bincount(ends.ravel(), minlength=num_nodes)
-        log_a, log_b = (
-            np.log1p(degree[end] - pairs.is_out) for end in (pairs.a, pairs.b)
-        )
-        self.degrees = self._found[:, -2:]
-        self.degrees[:, 0], self.degrees[:, 1] = log_a + log_b, np.abs(log_a - log_b)
-        self.content = self._found[:, : 2 * (x is not None)]
-        if x is not None and self.vector is not None:
-            rows, u = unit_rows(x), self.vector
-            if sparse.issparse(rows):
-                one = np.ones((rows.shape[1], 1))
-                self.content[:, 0] = row_products(rows, pairs.a, pairs.b, one)[:, 0]
-            else:
-                self.content[:, 0] = pair_products(rows, rows, pairs.a, pairs.b)
-            self.content[:, 1] = pair_products(u, u, pairs.a, pairs.b)
-        self._is_begun = False
+        self.width = 8 + 5 * self.has_features + 3 * self.has_classes
+        self._degree = sums_at_ends(ends, len(label))
+        self._count = ends.shape[1] + sum(len(pairs.a) for pairs in drawn)
+        self._spectral: list[tuple[Array, Array, Array]] = []
+        if x is not None:
+            rows, self.cosine = unit_rows(x), np.empty(self._count, dtype=np.float32)
+            one = np.ones((rows.shape[1], 1))
+            blocks = edge_blocks(ends.shape[1])
+            for pairs in (*(Pairs.of_edges(ends, part) for part in blocks), *drawn):
+                if sparse.issparse(rows):
+                    found = row_products(rows, pairs.a, pairs.b, one)[:, 0]
+                else:
+                    found = pair_products(rows, rows, pairs.a, pairs.b)
+                self.cosine[pairs.place] = found
 
-    @property
-    def of_content(self) -> Array:
+    def degrees(self, pairs: Pairs) -> Array:
+        """The two signals of the degrees, [P, 2]."""
+        a, b = (np.log1p(self._degree[end] - pairs.is_out) for end in pairs[:2])
+        return np.stack([a + b, np.abs(a - b)], axis=1, dtype=np.float32)
+
+    def of_content(self, pairs: Pairs) -> Array:
         """Content and degrees: no edge has a say in it but by number, [P, 4]."""
-        return np.concatenate([self.content, self.degrees], axis=1)
+        return np.concatenate([*self._content(pairs), self.degrees(pairs)], axis=1)
 
-    def of_all(self, weight: Array) -> Array:
-        """All signals, with weights for the edges, [P, F].
+    def _content(self, pairs: Pairs) -> list[Array]:
+        if (u := self.vector) is None:
+            return []
+        cosine = self.cosine[pairs.place], pair_products(u, u, pairs.a, pairs.b)
+        return [np.stack(cosine, axis=1)]
 
-        The next call writes into the same array.
-        """
-        first = self.shared
-        if not self._is_begun:
-            self._found[:, first + 2 : first + 4] = self._spectra(weight)
-            self._share(np.ones(len(weight)), first + 4)
-            self._is_begun = True
-        strength = self._share(weight, first)
-        for u, place in ((self.vector, 2), (self.belief, first + 6)):
-            if u is None:
-                continue
-            total = weighted(self._numbers, weight.astype(np.float32)) @ u
-            for rows in self._parts():
-                given = u, total, strength, weight, rows
-                self._found[rows, place : place + 3] = self._means(*given)
-            del total, given
-        return self._found
-
-    def _share(self, weight: Array, place: int) -> Array:
-        """Fill in shared neighbours from a column on; returns Σ w of nodes, [N]."""
-        matrix = weighted(self._numbers, weight)
-        strength: Array = matrix.sum(axis=1)
-        for rows in self._parts():
-            found = self._shared(matrix, strength, weight, rows)
-            self._found[rows, place : place + 2] = found
-        return strength
+    def weigh(self, weight: Array) -> None:
+        """Take these weights of the edges from now on, [E]."""
+        if not self._spectral:
+            self._spectral = self._spectra(weight)
+        self._weight = weight
+        self._strength = sums_at_ends(self.ends, len(self._degree), weight)
+        shares = [1 / np.maximum(each, 1) for each in (self._strength, self._degree)]
+        self._value, self._plain = (
+            np.stack([np.ones_like(share), share], axis=1) for share in shares
+        )
+        self._totals = []
+        if self.vector is not None:
+            matrix = weighted(self.numbers, weight.astype(np.float32))
+            both = self.vector, self.belief
+            self._totals = [(u, product(matrix, u)) for u in both if u is not None]
 
     def release(self) -> None:
-        """Let go of what only `of_all` reads: there are no more rounds."""
-        self.vector = self.belief = self._numbers = None
+        """Let go of what signals are made of: there are no more rounds."""
+        vars(self).clear()
 
-    def _parts(self) -> Iterator[slice]:
-        """Parts of the pairs, each of one kind, so that little is held at a time."""
-        for kind in (self.pairs.edges, self.pairs.swapped, self.pairs.any):
-            begin, end, _ = kind.indices(len(self.pairs.a))
-            for first in range(begin, end, PAIRS_AT_ONCE):
-                yield slice(first, min(first + PAIRS_AT_ONCE, end))
+    def of_all(self, pairs: Pairs) -> Array:
+        """All signals, [P, F]."""
+        shared, counted = self._shared(pairs)
+        content, means = self._content(pairs), [*self._means(pairs)]
+        parts = [*content, *means[:1], shared, self._of_spectra(pairs), counted]
+        return np.concatenate([*parts, *means[1:], self.degrees(pairs)], axis=1)
 
     @property
     def shared(self) -> int:
@@ -144,66 +177,85 @@ class Signals:
         """Number of the last columns that may fall with likeness as well."""
         return 5 if self.has_classes else 2
 
-    def _means(
-        self, u: Array, total: Array, strength: Array, weight: Array, rows: slice
-    ) -> Array:
-        pairs = self.pairs
+    def _means(self, pairs: Pairs) -> Iterator[Array]:
         one, other = (
-            (node[rows], gone[rows], pairs.is_out[rows] * weight[edge[rows]])
+            (node, gone, pairs.is_out * self._weight[edge].astype(float))
             for node, gone, edge in (
                 (pairs.a, pairs.out_a, pairs.edge_a),
                 (pairs.b, pairs.out_b, pairs.edge_b),
             )
         )
-        found: Array = mean_products(u, total, strength, one, other)
-        return found
+        for u, total in self._totals:
+            yield mean_products(u, total, self._strength, one, other)
 
-    def _shared(
-        self, matrix: Any, strength: Array, weight: Array, rows: slice
-    ) -> Array:
-        pairs, a, b = self.pairs, self.pairs.a[rows], self.pairs.b[rows]
-        share = 1 / np.maximum(strength, 1)
-        value = np.stack([np.ones_like(share), share], axis=1)
-        total = row_products(matrix, a, b, value)
-        around = strength[a] + strength[b]
+    def _shared(self, pairs: Pairs) -> tuple[Array, Array]:
+        """Shared neighbours by the weights, and with a weight of 1, [P, 2] each."""
+        a, b, weight = pairs.a, pairs.b, self._weight
+        given = self.numbers, a, b, self._value, weight, self._plain
+        total = row_products(*given)
+        both = total[:, :2], total[:, 2:]
+        around = (
+            self._strength[a] + self._strength[b],
+            self._degree[a] + self._degree[b],
+        )
+        # An edge has no end among its common neighbours, a swapped pair may have.
+        is_swapped = pairs.is_out and pairs.out_a is not b
         for end, out, edge in (
-            (b, pairs.out_a[rows], pairs.edge_a[rows]),
-            (a, pairs.out_b[rows], pairs.edge_b[rows]),
+            (b, pairs.out_a, pairs.edge_a),
+            (a, pairs.out_b, pairs.edge_b),
         ):
-            around -= pairs.is_out[rows] * weight[edge]
-            # A neighbour that is left out is no common one.
-            if pairs.swapped.start <= rows.start < pairs.swapped.stop:
-                lost = weight[edge] * entries(matrix, out, end)
-                total -= lost[:, None] * value[out]
-        count, shares = np.maximum(total, 0).T
-        around -= count
-        both = np.stack([shares, count / np.maximum(around, 0.5)], axis=1)
-        found: Array = np.log1p(10 * both)
-        return found
+            if not pairs.is_out:
+                continue
+            own = weight[edge]
+            for of_kind, lost in zip(around, (own, 1), strict=True):
+                of_kind -= lost
+            if is_swapped:
+                # A neighbour that is left out is no common one.
+                number = entries(self.numbers, out, end)
+                there = (number > 0)[:, None]
+                lost = (own * weight[number - 1])[:, None]
+                both[0][:] -= there * lost * self._value[out]
+                both[1][:] -= there * self._plain[out]
+        found = []
+        for sums, ends in zip(both, around, strict=True):
+            count, shares = np.maximum(sums, 0).T
+            parts = shares, count / np.maximum(ends - count, 0.5)
+            found.append(np.log1p(10 * np.stack(parts, axis=1)).astype(np.float32))
+        return found[0], found[1]
 
-    def _spectra(self, weight: Array) -> Array:
+    def _of_spectra(self, pairs: Pairs) -> Array:
         """Product and cosine of spectral vectors that do not know the pair, [P, 2]."""
-        rng = np.random.default_rng(self.seed)
-        fold = rng.integers(0, FOLDS, len(self.pairs.a)).astype(np.uint8)
-        count, number = self.ends.shape[1], self.num_nodes
-        found = np.zeros((len(fold), 2), dtype=np.float32)
-        start = rng.standard_normal((FOLDS, number, min(RANK, number)), np.float32)
-
-        def spectral_vectors(number: int) -> tuple[Array, Array]:
-            kept = fold[:count] != number
-            given = chosen(self._numbers, kept), self.ends[:, kept], weight[kept]
-            return _spectral_vectors(*given, start[number])
-
-        with ThreadPoolExecutor(FOLDS) as threads:
-            of_folds = list(threads.map(spectral_vectors, range(FOLDS)))
-        for number, (vector, sign) in enumerate(of_folds):
-            length = np.sqrt((vector**2).sum(axis=1)).clip(min=1e-9)
-            place = np.flatnonzero(fold == number)
-            a, b = self.pairs.a[place], self.pairs.b[place]
-            found[place, 0] = pair_products(vector * sign, vector, a, b)
-            unit = vector / length[:, None]
-            found[place, 1] = pair_products(unit, unit, a, b)
+        found = np.empty((len(pairs.a), 2), dtype=np.float32)
+        fold = self._fold[pairs.place]
+        for number, (vector, sign, length) in enumerate(self._spectral):
+            here = np.flatnonzero(fold == number)
+            a, b = pairs.a[here], pairs.b[here]
+            found[here, 0] = pair_products(vector, vector, a, b, sign)
+            plain = pair_products(vector, vector, a, b)
+            found[here, 1] = plain / (length[a] * length[b])
         return found
+
+    def _spectra(self, weight: Array) -> list[tuple[Array, Array, Array]]:
+        """Spectral vectors without the edges of each fold, signs and lengths."""
+        rng = np.random.default_rng(self.seed)
+        self._fold = np.empty(self._count, dtype=np.uint8)
+        for part in edge_blocks(self._count):
+            self._fold[part] = rng.integers(0, FOLDS, part.stop - part.start)
+        count, number = self.ends.shape[1], len(self._degree)
+        shape = number, min(RANK, number)
+        start = {n: rng.standard_normal(shape, np.float32) for n in range(FOLDS)}
+
+        def spectral_vectors(number: int) -> tuple[Array, Array, Array]:
+            kept = self._fold[:count] != number
+            kept_weight = (weight * kept).astype(np.float32)
+            strength = sums_at_ends(self.ends, len(self._degree), kept_weight)
+            matrix = chosen(self.numbers, self.ends, kept, kept_weight)
+            del kept, kept_weight
+            vector, sign = _spectral_vectors(matrix, strength, start.pop(number))
+            length = np.sqrt(np.einsum("nr,nr->n", vector, vector)).clip(min=1e-9)
+            return vector, sign, length
+
+        return [spectral_vectors(number) for number in range(FOLDS)]
 
 
 def _beliefs(vector: Array | None, label: Array) -> Array | None:
@@ -219,29 +271,40 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
 
 
 def _spectral_vectors(
-    numbers: Any, ends: Array, weight: Array, basis: Array
+    matrix: Any, strength: Array, basis: Array
 ) -> tuple[Array, Array]:
-    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ."""
-    both = np.concatenate([weight, weight])
-    strength = np.bincount(ends.ravel(), weights=both, minlength=numbers.shape[0])
-    del both
+    """Main eigenvectors of the normalised matrix times √|λ|, and the signs of λ.
+
+    They begin with a basis, [N, R], which is changed.
+    """
     root = 1 / np.sqrt(strength + max(strength.mean(), 1e-9))
-    scaled = (weight * root[ends[0]] * root[ends[1]]).astype(np.float32)
-    matrix = weighted(numbers, scaled)
+    root = root.astype(np.float32)[:, None]
     for _ in range(STEPS):
-        basis = _orthogonal(matrix @ basis)
-    small = basis.T @ (matrix @ basis)
+        basis *= root
+        basis = product(matrix, basis)
+        basis *= root
+        _turn(basis, _orthogonal(basis))
+    basis *= root
+    small = basis.T @ product(matrix, basis)
+    basis /= root
     size, turn = np.linalg.eigh((small + small.T) / 2)
-    return (basis @ turn) * np.sqrt(np.abs(size)), np.sign(size)
+    _turn(basis, turn * np.sqrt(np.abs(size)))
+    return basis, np.sign(size)
+
+
+def _turn(basis: Array, turn: Array) -> None:
+    """Multiply a basis by a small matrix, [R, R], in its place."""
+    for first in range(0, len(basis), ROWS):
+        basis[first : first + ROWS] = basis[first : first + ROWS] @ turn
 
 
 def _orthogonal(basis: Array) -> Array:
-    """A basis of the same space, [N, R], 0 where columns depend on others.
+    """What makes a basis orthonormal, [R, R], with 0 where columns depend on others.
 
     By its products, which takes one pass; QR of so tall a matrix takes many.
     """
     size, turn = np.linalg.eigh(products(basis))
     kept = size > NO_DIRECTION * size[-1]
     scale = np.where(kept, 1 / np.sqrt(np.where(kept, size, 1)), 0)
-    found: Array = basis @ (turn * scale).astype(np.float32)
+    found: Array = (turn * scale).astype(np.float32)
     return found

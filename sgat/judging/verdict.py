@@ -12,9 +12,10 @@ from scipy.special import expit, logit
 from sgat.features import Features
 from sgat.judging import shares
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
-from sgat.judging.pairs import Pairs
-from sgat.judging.signals import Signals
-from sgat.ops.blocks import by_rows
+from sgat.judging.matrices import numbered, sums_at_ends
+from sgat.judging.pairs import Pairs, draw_pairs
+from sgat.judging.signals import OfEdges, Signals, edge_blocks
+from sgat.ops.blocks import by_rows, trim_heap
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[str], None]
@@ -26,8 +27,6 @@ TREES, TREES_OF_CONTENT, TREES_OF_FEW, FEW = 40, 25, 12, 1_000
 AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
 """Part of the share of wrong edges between any nodes that swapped pairs stand for, and
 its limit."""
-LEAST_HEED = 0.02
-"""Weight at least of an edge, next to 1 of a sure one, where trees learn of edges."""
 NOT_TOLD = 0.75, 0.85
 """Share of edges that seem wrong by content, up to which single ones are believed to
 be, and from which features just do not tell."""
@@ -35,10 +34,15 @@ MOST_UNLIKE = 0.5
 """Unlike edges without common neighbours, over pairs that are, for rings to show."""
 LEAST_UNSHARED = 0.1
 """Share of edges without common neighbours that rings of wrong edges show against."""
+ALONE = 0.5, 0.7
+"""Share of the real edges without common neighbours that look like pairs of any nodes,
+and like swapped ones, where there are no features."""
 NOTHING_COUNTED = 0.01
 """Share of wrong edges below which shares say nothing of how to order the edges."""
 SUSPECT_WEIGHT = 0.3
 """Weight of the suspicion against the ends of an edge there, next to 1 of a score."""
+OUTDONE = 0.9
+"""Share of pairs of any nodes that an edge with a telling likeness outdoes."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
 """Edges, each counted once, and pairs with which a graph can be judged at all."""
 
@@ -60,8 +64,8 @@ REASONS = (
 class Assessment:
     """P(wrong) of undirected edges, each once, and the place of its reason."""
 
-    wrong: Array  # [E]
-    reason: Array  # [E] int64
+    wrong: Array  # [E] float32
+    reason: Array  # [E] int8
 
 
 def assess(
@@ -83,33 +87,52 @@ def assess(
     `label` is the class of each node, -1 where it is unknown, [N]: an attack on a
     classifier aims at nodes with a label.
     """
-    say = progress or (lambda stage: None)
+
+    def say(stage: str) -> None:
+        trim_heap()
+        if progress:
+            progress(stage)
+
     count = ends.shape[1]
-    untold = np.full(count, REASONS.index("too few edges to tell"))
-    nothing = Assessment(np.full(count, 1e-3), untold)
+    untold = np.full(count, REASONS.index("too few edges to tell"), dtype=np.int8)
+    nothing = Assessment(np.full(count, 1e-3, dtype=np.float32), untold)
     if count < FEWEST_EDGES:
         return nothing
     rng = np.random.default_rng(seed)
     say("drawing pairs to compare with")
-    pairs = Pairs.of(ends, num_nodes, rng)
-    if min(len(pairs.a[part]) for part in (pairs.swapped, pairs.any)) < FEWEST_PAIRS:
+    numbers = numbered(ends, num_nodes)
+    swapped, anywhere = draw_pairs(ends, numbers, rng)
+    if min(len(swapped.a), len(anywhere.a)) < FEWEST_PAIRS:
         return nothing
-    signals = Signals(ends, num_nodes, x, pairs, label, seed)
-    pairs = signals.pairs
-    degrees = signals.degrees[pairs.edges]
-    centred = degrees - degrees.mean(axis=0)
-    group = (label >= 0)[ends].sum(axis=0, dtype=np.int8)
-    traits = [centred, (group == 1)[:, None], (group == 2)[:, None]]
+    signals = Signals(ends, numbers, x, (swapped, anywhere), label, seed)
+    del numbers
+
+    def of_edges(signals_of: Callable[[Pairs], Array]) -> OfEdges:
+        return OfEdges(lambda rows: signals_of(Pairs.of_edges(ends, rows)), count)
+
+    known = (label >= 0).astype(np.int8)
+    group = known[ends[0]] + known[ends[1]]
+    degrees = np.empty((count, 2), dtype=np.float32)
+    for part in edge_blocks(count):
+        degrees[part] = signals.degrees(Pairs.of_edges(ends, part))
+    usual = degrees.mean(axis=0, dtype=float).astype(np.float32)
+    degrees -= usual
+    # In a list, to let go of them: they take memory.
+    traits = [degrees, (group == 1)[:, None], (group == 2)[:, None]]
+    del degrees
 
     def scores(
-        found: Array, trees: int, num_free: int = 2, heed: Array | None = None
+        signals_of: Callable[[Pairs], Array],
+        trees: int,
+        num_free: int = 2,
+        doubt: Array | None = None,
     ) -> Array:
         trees = trees if count > FEW else TREES_OF_FEW
-        both = found[pairs.edges], found[pairs.swapped]
+        both = of_edges(signals_of), signals_of(swapped)
         return normal_scores_by_degree(
-            *contrast(*both, rng, trees=trees, num_free=num_free, heed=heed),
-            degrees,
-            signals.degrees[pairs.swapped],
+            *contrast(*both, rng, trees=trees, num_free=num_free, doubt=doubt),
+            traits[0],
+            signals.degrees(swapped) - usual,
         )
 
     def posterior(score: Array, prior: Array) -> Array:
@@ -119,54 +142,69 @@ def assess(
 
     def suspect(score: Array) -> tuple[Array, Array]:
         """P(wrong) and its prior log-odds, suspicion against nodes counted."""
-        prior = shares.fit_prior(
-            score, np.concatenate(traits, axis=1, dtype=np.float32)
-        )
+        prior = shares.fit_prior(score, *traits)
         for _ in range(3):
             wrong = posterior(score, prior)
             more = shares.suspicion(ends, num_nodes, wrong)
-            prior = shares.fit_prior(
-                score, np.concatenate([*traits, more], axis=1, dtype=np.float32)
-            )
+            prior = shares.fit_prior(score, *traits, more)
         return posterior(score, prior), prior
 
-    by_content = weight = np.ones(count)
+    by_content = weight = np.ones(count, dtype=np.float32)
     told = 0.0
     first = None
-    doubt = np.zeros(count)
+    doubt = np.zeros(count, dtype=np.float32)
     if x is not None:
         say("comparing features")
         first = scores(signals.of_content, TREES_OF_CONTENT)
-        doubt, _ = suspect(first)
+        doubt = suspect(first)[0]
         told = 1 - shares.between(doubt.mean(), NOT_TOLD)
         by_content = 1 - told * doubt
         weight = _relative(ends, num_nodes, by_content)
-    heed = None
-    for number in range(ROUNDS):
-        say(f"comparing surroundings, round {number + 1} of {ROUNDS}")
-        found = signals.of_all(weight)
-        score = scores(found, TREES, signals.num_free, heed)
+
+    def compare(
+        weight: Array, doubt: Array | None
+    ) -> tuple[Array, Array, Array, shares.LowEnd, Array]:
+        signals.weigh(weight)
+        score = scores(signals.of_all, TREES, signals.num_free, doubt)
         wrong, prior = suspect(score)
         # Where features do not tell and real edges look like swapped pairs, these say
         # nothing of a single edge.
-        low = shares.low_end(score, centred, _unaimed(group))
+        low = shares.low_end(score, traits[0], _unaimed(group))
         doubtful = wrong * max(told, shares.between(low.separation, shares.USEFUL))
-        heed = np.maximum(1 - doubtful, LEAST_HEED)
+        return score, wrong, prior, low, doubtful
+
+    doubtful = None
+    for number in range(1, ROUNDS):
+        say(f"comparing surroundings, round {number} of {ROUNDS}")
+        doubtful = compare(weight, doubtful)[-1]
         weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
-    del by_content, weight
-    signals.release()
+    del by_content
+    say(f"comparing surroundings, round {ROUNDS} of {ROUNDS}")
+    score, wrong, prior, low, doubtful = compare(weight, doubtful)
+    del weight
     say("counting wrong edges")
+    beside = signals.of_all(anywhere)
+    traces = _Traces(signals, beside, count)
     loose = normal_scores(
         *contrast(
-            found[pairs.edges],
-            found[pairs.any],
+            of_edges(traces.keep),
+            beside,
             rng,
             trees=TREES,
             num_free=signals.num_free,
-            heed=heed,
+            doubt=doubtful,
         )
     )
-    shared = found[pairs.edges, signals.shared] > 0
+    pairs_alone = (beside[:, signals.shared] <= 0).mean()
+    signals.release()
+    traits.clear()
+    trim_heap()
+    shared = traces.shared
+    suspicion = shares.suspicion(ends, num_nodes, wrong)[:, 0].copy()
+    ring = np.zeros(count, dtype=np.float32)
+    if first is not None:
+        ring = _in_rings(first, doubt, shared)
+    del doubt, doubtful, wrong
     wrong = _combine(
         first if first is not None else score,
         score,
@@ -174,11 +212,11 @@ def assess(
         prior,
         low,
         group,
-        shares.suspicion(ends, num_nodes, wrong)[:, 0],
-        ring=np.zeros(count) if first is None else _in_rings(first, doubt, shared),
-        least=0.0 if x is not None else 0.5 * float(1 - shared.mean()),
+        suspicion,
+        ring=ring,
+        unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
     )
-    return Assessment(wrong, _reasons(wrong, found, pairs, signals, ends, num_nodes))
+    return Assessment(wrong, _reasons(wrong, traces, ends, num_nodes))
 
 
 def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
@@ -189,14 +227,14 @@ def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
     says which. Where nearly all ends share neighbours, there is nothing to compare, and
     where edges are hardly more alike than pairs, features do not tell.
     """
-    ring = np.zeros(len(first))
+    ring = np.zeros(len(first), dtype=np.float32)
     if 1 - shared.mean() < LEAST_UNSHARED:
         return ring
     if 2 * (first[~shared] < 0).mean() > MOST_UNLIKE:
         return ring
-    share = shares.excess(first, shared.astype(np.int64))[1]
+    share = shares.excess(first, shared.astype(np.int8))[1]
     if share:
-        odds = logit(doubt[shared].clip(1e-9, 1 - 1e-9))
+        odds = logit(doubt[shared].astype(float).clip(1e-9, 1 - 1e-9))
         number = share * shared.sum()
         ring[shared] = expit(odds + shares.with_share(-odds, 0 * odds, number))
     return ring
@@ -211,12 +249,21 @@ def _unaimed(group: Array) -> Array:
     return found if found.mean() > 0.5 else np.ones(len(group), dtype=bool)
 
 
-def _sure(end: shares.LowEnd, useful: float, least: float) -> Array:
+def _sure(end: shares.LowEnd, useful: float, least: float = 0.0) -> Array:
     """Share of wrong edges by their traits as far as it is sure, [E]."""
     share = end.share * end.trust * useful
     if least:
         share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
     return share
+
+
+def _beyond(share: float, part: float, edges: float, pairs: float) -> float:
+    """How much of a share of wrong edges is left without features, at most 1.
+
+    A `part` of the real `edges` without common neighbours, as pairs are, is in it.
+    """
+    wrong = max(0.0, share - part * edges) / (1 - part * pairs)
+    return min(1.0, wrong / max(share, 1e-9))
 
 
 def _combine(
@@ -229,7 +276,7 @@ def _combine(
     suspect: Array,
     *,
     ring: Array,
-    least: float,
+    unshared: tuple[float, float] | None,
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
@@ -238,9 +285,18 @@ def _combine(
     useful = shares.between(by_traits.separation, shares.USEFUL)
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
     any_tail, tail = evenly.tail, by_traits.tail
-    told = max(useful, shares.between(agree, shares.AGREE))
-    any_share = _sure(evenly, told, least).mean()
-    by_degree = _sure(by_traits, useful, least)
+    agree = shares.between(agree, shares.AGREE)
+    told = max(useful, agree * shares.between(evenly.separation, shares.APART))
+    any_share, by_degree = _sure(evenly, told), _sure(by_traits, useful)
+    least = 0.0
+    if unshared:
+        least = ALONE[0] * unshared[0]
+        any_share, most = (
+            found * _beyond(found.mean(), part, *unshared)
+            for found, part in zip((any_share, by_degree), ALONE, strict=True)
+        )
+        by_degree = np.minimum(most, _sure(by_traits, useful, least))
+    any_share = any_share.mean()
     # Hubs are where degrees differ: what is less alike there is wrong, whatever real
     # edges look like.
     usual = shares.USUAL_EXCESS * (1 + shares.FEW_EDGES / count)
@@ -253,12 +309,13 @@ def _combine(
     as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
     least_swapped = max(as_swapped, shares.LEAST_SHARE * max(useful, 1 / 3))
     least_any = max(shares.LEAST_SHARE * (1 - useful), 1e-4)
-    even = np.full(count, logit(max(any_share, least_any)))
-    likely = np.maximum(shares.likelihood(loose, even), np.log(any_tail + 1e-3) + loose)
+    even = np.full(count, logit(max(any_share, least_any)), dtype=np.float32)
+    lowest = float(np.log(any_tail + 1e-3))
+    likely = np.maximum(shares.likelihood(loose, even), lowest + loose)
     number = max(any_share - as_swapped, least_any) * count
     loosely = expit(shares.with_share(likely, even, number) - likely)
     prior = prior.clip(max=shares.HIGHEST_PRIOR)
-    heavier = np.log(tail + 1e-3) + shares.SUSPECT_TAIL * suspect.clip(0, 4)
+    heavier = float(np.log(tail + 1e-3)) + shares.SUSPECT_TAIL * suspect.clip(0, 4)
     numbers = [0.0] * 3
     for _ in range(2):
         likely = np.maximum(shares.likelihood(score, prior), heavier + score)
@@ -275,11 +332,17 @@ def _combine(
             )
     swapped = expit(prior - likely)
     # Edges that both kinds explain would be missing from the number of both.
-    wrong = 1 - (1 - swapped) * (1 - loosely) * (1 - ring)
+    wrong = by_rows(
+        lambda one, other, third: (
+            1 - (1 - one.astype(float)) * (1 - other) * (1 - third)
+        ),
+        *(swapped, loosely, ring),
+    )
+    del even, likely, loosely, swapped, prior, heavier, by_degree
     number = sum(numbers) + ring.sum()
     if number < NOTHING_COUNTED * count:
         order = SUSPECT_WEIGHT * suspect.clip(-4, 6) - score - loose
-        wrong = expit(order + shares.with_share(-order, np.zeros(count), number))
+        wrong = expit(order + shares.with_share(-order, 0 * order, number))
     return shares.with_doubt(wrong, number)
 
 
@@ -289,10 +352,7 @@ def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
     A node all of whose edges are in doubt keeps them, for lack of better ones.
     """
     real = np.maximum(real, 1e-4)
-    both, flat = np.concatenate([real, real]), ends.ravel()
-    total, squares = (
-        np.bincount(flat, weights=part, minlength=num_nodes) for part in (both, both**2)
-    )
+    total, squares = (sums_at_ends(ends, num_nodes, part) for part in (real, real**2))
     usual = squares / np.maximum(total, 1e-9)
     weight: Array = by_rows(
         lambda own, a, b: np.minimum(1, own / np.sqrt(usual[a] * usual[b])), real, *ends
@@ -300,39 +360,41 @@ def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
     return weight
 
 
-def _reasons(
-    wrong: Array,
-    found: Array,
-    pairs: Pairs,
-    signals: Signals,
-    ends: Array,
-    num_nodes: int,
-) -> Array:
+class _Traces:
+    """What single signals of the edges say, of which a reason is made."""
+
+    def __init__(self, signals: Signals, pairs: Array, count: int) -> None:
+        self.signals, self.has_features = signals, signals.has_features
+        self.shared, self.alike, self.alike_around = np.zeros((3, count), dtype=bool)
+        above = int(OUTDONE * len(pairs))
+        self.limits = np.sort(pairs[:, (0, 3)], axis=0)[above]
+
+    def keep(self, pairs: Pairs) -> Array:
+        """All signals of some edges, of which traces are kept."""
+        found, rows = self.signals.of_all(pairs), pairs.place
+        self.shared[rows] = found[:, self.signals.shared] > 0
+        if self.has_features:
+            alike = found[:, (0, 3)] > self.limits
+            self.alike[rows], self.alike_around[rows] = alike.T
+        return found
+
+
+def _reasons(wrong: Array, traces: _Traces, ends: Array, num_nodes: int) -> Array:
     """The place in REASONS of what speaks most for the verdict, [E]."""
-    has_features = signals.has_features
-
-    def rank(column: int) -> Array:
-        """Share of pairs of any nodes that edges outdo; 0 without features."""
-        if not has_features:
-            return np.zeros(len(wrong))
-        pair = np.sort(found[pairs.any, column])
-        value = found[pairs.edges, column]
-        place: Array = by_rows(lambda part: np.searchsorted(pair, part), value)
-        return place / len(pair)
-
-    shared = found[pairs.edges, signals.shared] > 0
+    shared = traces.shared
     suspect = shares.suspicion(ends, num_nodes, wrong)[:, 0] > 1.5
     is_wrong = wrong > 0.5
     unlike = REASONS.index("its ends are unlike")
     choices = [
         (is_wrong & suspect, REASONS.index("many edges at its ends look wrong")),
-        (is_wrong & (not has_features), unlike + 2),
+        (is_wrong & (not traces.has_features), unlike + 2),
         (is_wrong & ~shared, unlike + 1),
         (is_wrong, unlike),
         (shared, REASONS.index("its ends share neighbours")),
-        (rank(0) > 0.9, REASONS.index("its ends are alike")),
-        (rank(3) > 0.9, REASONS.index("the neighbours of its ends are alike")),
+        (traces.alike, REASONS.index("its ends are alike")),
+        (traces.alike_around, REASONS.index("the neighbours of its ends are alike")),
     ]
-    conditions, places = zip(*choices, strict=True)
-    reason: Array = np.select(conditions, places, default=0)
-    return reason.astype(np.int64)
+    reason = np.zeros(len(wrong), dtype=np.int8)
+    for condition, place in reversed(choices):
+        reason[condition] = place
+    return reason

@@ -3,11 +3,11 @@
 from typing import Any
 
 
-def pair_products(left: Any, right: Any, a: Any, b: Any) -> Any:
-    """left_a · right_b of pairs of rows, [P], in the type of the rows. On the CPU."""
+def pair_products(left: Any, right: Any, a: Any, b: Any, scale: Any = 1.0) -> Any:
+    """Σ_k left_ak right_bk scale_k of pairs of rows, [P], in their type. On the CPU."""
     from sgat.ops.cpu.pair_products import pair_products
 
-    return pair_products(left, right, a, b)
+    return pair_products(left, right, a, b, scale)
 
 
 def mean_products(u: Any, total: Any, strength: Any, one: Any, other: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import pyarrow as pa
 
 from sgat.data.files.atomic import is_same_file
-from sgat.data.files.binary_format import opened_parquet
+from sgat.data.files.binary_format import opened_parquet, parquet_files
 from sgat.data.files.columns import is_string
 from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
 from sgat.data.files.source import (
@@ -149,17 +149,9 @@ def _format(path: Path) -> str:
 
 
 def _open_folder(path: Path) -> StoredTable:
-
-    def is_meant(file: Path) -> bool:
-        is_hidden = any(p.startswith((".", "_")) for p in file.relative_to(path).parts)
-        return file.suffix.lower() in (".parquet", ".pq") and not is_hidden
-
-    files = sorted(filter(is_meant, path.rglob("*")))
-    if not files:
-        raise ValueError(f"{path}: the folder holds no Parquet file.")
-    types = _parquet_types(files[0])
-    folders = files[0].relative_to(path).parent.parts
-    partitions = tuple(name.partition("=")[0] for name in folders if "=" in name)
+    files = parquet_files(path)
+    first, found = next(iter(files.items()))
+    types, partitions = _parquet_types(first), tuple(found)
     columns = [*(name for name in types if name not in partitions), *partitions]
     _check_columns(path, columns)
     given = tuple(files), "parquet", tuple(columns), partitions

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgat.data.files.atomic import write_text
-from sgat.judging.judged_edges import JudgedEdges
-from sgat.judging.promise import USUAL, Removed
+from sgat.data.node_data import NodeData
+from sgat.judging.promise import USUAL
 from sgat.judging.verdict import REASONS
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.page import assemble, json_block
@@ -23,6 +23,8 @@ LEVELS = np.linspace(0, 1, 101)
 """Probabilities up to which edges may go."""
 SHOWN_LEVELS = (5, *range(10, 100, 10))
 """Places in LEVELS that have a row in the table."""
+SHARES = LEVELS[::5]
+"""Bounds of the bars that show how probabilities are distributed."""
 
 
 class JudgedPart(NamedTuple):
@@ -70,76 +72,124 @@ class JudgedSection:
     has_several: bool  # graphs
 
 
-def judged_section(parts: Sequence[JudgedPart]) -> JudgedSection | None:
-    """The section on judged edges; None without edges."""
-    probability = np.concatenate([part.probability for part in parts])
-    is_removed = np.concatenate([part.is_removed for part in parts])
-    if not len(probability):
-        return None
-    gone = probability[is_removed]
-    limit = float(gone.max(initial=-1))
-    right = float(gone.sum(dtype=np.float64))
-    removed = Level(limit, len(gone), right, len(gone) - right)
-    mark = Mark(limit, f"up to {limit:.2f} go") if len(gone) else None
-    place = np.searchsorted(LEVELS, probability)
-    count = np.bincount(place, minlength=len(LEVELS)).cumsum()
-    sums = np.bincount(place, probability, len(LEVELS)).cumsum()
-    columns = LEVELS.round(2), count, sums, count - sums
-    levels = list(map(Level, *(column.tolist() for column in columns)))
-    every = levels[-1]
-    edges = LEVELS[::5]
-    sides = {"stays": probability[~is_removed], "goes": gone}
-    spread = histogram(
-        "judged",
-        "Distribution of the probability that an edge is real",
-        edges.tolist(),
-        [(name, np.histogram(p, edges)[0].tolist()) for name, p in sides.items()],
-        x_title="probability that the edge is real",
-        y_title="edges",
-        mark=mark,
-    )
-    found = [level.wrong / every.wrong if every.wrong else 1.0 for level in levels]
-    among = [level.right / level.number if level.number else None for level in levels]
-    trade = line_chart(
-        "trade",
-        "Wrong edges found, and right ones among those that go, by probability",
-        [level.limit for level in levels],
-        [Series("wrong edges found", found), Series("right, of those that go", among)],
-        x_title="edges up to this probability go",
-        y_title="expected share",
-        y_unit="share",
-        with_zero=True,
-        mark=mark,
-    )
-    return JudgedSection(
-        every=every,
-        suspicious=levels[int(np.searchsorted(LEVELS, USUAL))],
-        removed=removed,
-        levels=[levels[place] for place in SHOWN_LEVELS],
-        cards=[
-            Card(spread, "How likely edges are real", "P(real) of each, by the judge."),
-            Card(trade, "What is found, at what cost", "If edges up to there go."),
-        ],
-        suspects=_suspects(parts),
-        has_several=len(parts) > 1,
-    )
+class JudgedTally:
+    """What the section needs of judged edges, which may come in batches."""
 
+    def __init__(self) -> None:
+        self.number, self.right = np.zeros((2, len(LEVELS)))
+        self.spread = {name: np.zeros(len(SHARES) - 1) for name in ("stays", "goes")}
+        self.limit, self.right_gone = -1.0, 0.0
+        self.worst: dict[int, JudgedPart] = {}
 
-def _suspects(parts: Sequence[JudgedPart]) -> list[Suspect]:
-    found: dict[Any, Suspect] = {}
-    for number, part in enumerate(parts):
+    def add(self, part: JudgedPart, graph: int = 0) -> None:
+        """Count more edges of a graph, which is known by its number."""
+        p, goes = part.probability, part.is_removed
+        place = np.searchsorted(LEVELS, p)
+        self.number += np.bincount(place, minlength=len(LEVELS))
+        self.right += np.bincount(place, p, len(LEVELS))
+        for name, some in (("stays", p[~goes]), ("goes", p[goes])):
+            self.spread[name] += np.histogram(some, SHARES)[0]
+        self.limit = float(p[goes].max(initial=self.limit))
+        self.right_gone += float(p[goes].sum(dtype=np.float64))
         # Twice as many as are shown, since both directions of an edge may be there.
-        size = min(2 * MOST_SUSPECTS, len(part.probability))
-        last = np.partition(part.probability, size - 1)[size - 1] if size else -1
-        near = np.flatnonzero(part.probability <= last)
-        order = np.argsort(part.probability[near], kind="stable")[:size]
-        for edge in near[order].tolist():
+        worst = _lowest(part, 2 * MOST_SUSPECTS)
+        if graph in self.worst:
+            worst = _lowest(_joined(self.worst[graph], worst), 2 * MOST_SUSPECTS)
+        self.worst[graph] = worst
+
+    def section(self) -> JudgedSection | None:
+        """The section on all these edges; None without any."""
+        if not self.number.any():
+            return None
+        gone, number = self.spread["goes"].sum(), self.number.cumsum()
+        removed = Level(self.limit, int(gone), self.right_gone, gone - self.right_gone)
+        mark = Mark(self.limit, f"up to {self.limit:.2f} go") if gone else None
+        sums = self.right.cumsum()
+        columns = LEVELS.round(2), number.astype(int), sums, number - sums
+        levels = list(map(Level, *(column.tolist() for column in columns)))
+        every = levels[-1]
+        spread = histogram(
+            "judged",
+            "Distribution of the probability that an edge is real",
+            SHARES.tolist(),
+            [(name, each.astype(int).tolist()) for name, each in self.spread.items()],
+            x_title="probability that the edge is real",
+            y_title="edges",
+            mark=mark,
+        )
+        found = [level.wrong / every.wrong if every.wrong else 1.0 for level in levels]
+        among = [
+            level.right / level.number if level.number else None for level in levels
+        ]
+        trade = line_chart(
+            "trade",
+            "Wrong edges found, and right ones among those that go, by probability",
+            [level.limit for level in levels],
+            [
+                Series("wrong edges found", found),
+                Series("right, of those that go", among),
+            ],
+            x_title="edges up to this probability go",
+            y_title="expected share",
+            y_unit="share",
+            with_zero=True,
+            mark=mark,
+        )
+        return JudgedSection(
+            every=every,
+            suspicious=levels[int(np.searchsorted(LEVELS, USUAL))],
+            removed=removed,
+            levels=[levels[place] for place in SHOWN_LEVELS],
+            cards=[
+                Card(
+                    spread,
+                    "How likely edges are real",
+                    "P(real) of each, by the judge.",
+                ),
+                Card(trade, "What is found, at what cost", "If edges up to there go."),
+            ],
+            suspects=_suspects(self.worst),
+            has_several=len(self.worst) > 1,
+        )
+
+
+def _lowest(part: JudgedPart, size: int) -> JudgedPart:
+    """So many edges with the lowest probabilities, the first of equal ones first."""
+    size = min(size, len(part.probability))
+    last = np.partition(part.probability, size - 1)[size - 1] if size else -1
+    near = np.flatnonzero(part.probability <= last)
+    order = near[np.argsort(part.probability[near], kind="stable")[:size]]
+    columns = [column if column is None else column[order] for column in part[2:]]
+    return _part(part, columns)
+
+
+def _joined(one: JudgedPart, other: JudgedPart) -> JudgedPart:
+    pairs = zip(one[2:], other[2:], strict=True)
+    return _part(one, [None if a is None else np.concatenate([a, b]) for a, b in pairs])
+
+
+def _part(of: JudgedPart, columns: list[Any]) -> JudgedPart:
+    return JudgedPart(of.name, of.ids, *columns)
+
+
+def judged_section(parts: Sequence[JudgedPart]) -> JudgedSection | None:
+    """The section on judged edges, a part for each graph; None without edges."""
+    tally = JudgedTally()
+    for graph, part in enumerate(parts):
+        tally.add(part, graph)
+    return tally.section()
+
+
+def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
+    found: dict[Any, Suspect] = {}
+    for graph, part in worst.items():
+        for edge in range(len(part.probability)):
             ends = [int(part.src[edge]), int(part.dst[edge])]
             src, dst = part.ids[ends].tolist()
             real, goes = float(part.probability[edge]), bool(part.is_removed[edge])
             why = None if part.reason is None else REASONS[part.reason[edge]]
             suspect = Suspect(part.name, src, dst, real, goes, why)
-            found.setdefault((number, *sorted(ends)), suspect)
+            found.setdefault((graph, *sorted(ends)), suspect)
     return sorted(found.values(), key=lambda edge: edge.probability)[:MOST_SUSPECTS]
 
 
@@ -154,15 +204,9 @@ def run_section(scored: Sequence[ScoredGraph]) -> JudgedSection | None:
     return judged_section(parts)
 
 
-def write_judged(judged: JudgedEdges, removed: Removed, why: str, path: Path) -> None:
+def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:
     """Write a page on judged edges, in full or not at all; `why` edges go, in words."""
-    data, graph, stays = judged.data, judged.data.graph, ~judged.is_loop
-    columns = graph.src, graph.dst, judged.edge_probability, judged.edge_reason
-    given = (graph.to_input(column, loop=0) for column in columns)
-    src, dst, real, reason = (column[stays].numpy() for column in given)
-    gone = removed.mask[stays].numpy()
-    part = JudgedPart(data.name, data.ids, src, dst, real, gone, reason)
-    section = judged_section([part])
+    section = tally.section()
     assert section is not None
     charts = json_block("charts", {c.chart.key: c.chart.data for c in section.cards})
     head: dict[str, Any] = {"title": data.name, "nodes": data.num_nodes, "why": why}

@@ -18,7 +18,7 @@ from sgat.data.files.atomic import check_place, scratch_folder
 from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
-from sgat.data.files.read import read_ids, read_table
+from sgat.data.files.read import end_places, read_ids, read_table
 from sgat.data.files.source import SUFFIXES, suffix_of
 from sgat.features import Features
 from sgat.gates import HardConcrete, chosen_gates
@@ -122,7 +122,7 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
     value = numbers(source, "probability")
     bad = ~((value >= 0) & (value <= 1))
     source.refuse(bad, "probability", "must be a number from 0 to 1, got {}.")
-    _, ids = read_ids(source, None, options)
+    _, ids = read_ids(end_places(source, options), None, options)
     return _task(
         request,
         options,

@@ -26,8 +26,8 @@ from sgat.features import Features
 from sgat.graph import Graph
 from sgat.judging import judge
 from sgat.judging.contrast import LEAST_IN_LEAF, LEAVES, LEVELS, RATE
-from sgat.judging.matrices import adjacency
-from sgat.judging.pairs import Pairs
+from sgat.judging.matrices import adjacency, numbered
+from sgat.judging.pairs import Pairs, draw_pairs
 from sgat.judging.signals import Signals
 from sgat.judging.verdict import TREES
 from sgat_lab.attacks.graphs import NoisyGraph
@@ -137,11 +137,14 @@ def likeness(
         label: Class of each training node, -1 for the others, [N].
         seed: Of the pairs that edges are compared with.
     """
-    drawn = Pairs.of(ends, len(label), np.random.default_rng(seed))
-    last = len(drawn.a)
-    signals = Signals(ends, len(label), x, _with(drawn, candidates), label, seed)
-    found = signals.of_all(np.ones(ends.shape[1]))
-    num_edges, free = ends.shape[1], signals.num_free
+    numbers, num_edges = numbered(ends, len(label)), ends.shape[1]
+    drawn = draw_pairs(ends, numbers, np.random.default_rng(seed))
+    last = drawn[-1].place.stop
+    pairs = (*drawn, Pairs.loose(candidates[0], candidates[1], last))
+    signals = Signals(ends, numbers, x, pairs, label, seed)
+    signals.weigh(np.ones(num_edges, dtype=np.float32))
+    every = Pairs.of_edges(ends, slice(0, num_edges)), *pairs
+    found, free = np.concatenate([*map(signals.of_all, every)]), signals.num_free
     trees = HistGradientBoostingClassifier(
         max_iter=TREES,
         max_leaf_nodes=LEAVES,
@@ -159,17 +162,6 @@ def likeness(
 def _preferred(rise: Array, excess: Array) -> Array:
     """Order: pairs that look real by harm; if they are too few, others by likeness."""
     return np.lexsort((-np.where(excess >= 0, rise, excess), excess < 0))
-
-
-def _with(pairs: Pairs, candidates: Array) -> Pairs:
-    """Pairs with candidates at the end, of which nothing is left out."""
-    none = np.zeros(candidates.shape[1], dtype=np.int64)
-    names = ("a", "b", "out_a", "out_b", "edge_a", "edge_b", "is_out")
-    further = zip(names, [*candidates, *(none,) * 5], strict=True)
-    joined: dict[str, Any] = {
-        name: np.hstack([getattr(pairs, name), part]) for name, part in further
-    }
-    return dataclasses.replace(pairs, **joined)
 
 
 def _one_at_each_node(pairs: Array, number: int) -> Array:

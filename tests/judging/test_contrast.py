@@ -113,9 +113,9 @@ def test_edges_that_are_hardly_real_teach_little():
     # The second signal stands out for wrong edges alone.
     edges[wrong, 1] += 2
     gaps = []
-    for heed in (None, np.where(wrong, 0.02, 1.0)):
+    for doubt in (None, wrong.astype(np.float32)):
         scores, _ = contrast(
-            edges, pairs, np.random.default_rng(0), trees=20, num_free=2, heed=heed
+            edges, pairs, np.random.default_rng(0), trees=20, num_free=2, doubt=doubt
         )
         gaps.append(scores[~wrong].mean() - scores[wrong].mean())
     assert gaps[1] > gaps[0] + 0.5

@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
+from torch import Tensor
 
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
@@ -114,3 +115,40 @@ def test_features_that_no_two_nodes_share_are_none():
     assert not torch.equal(
         judge(SMALL.graph, SMALL.x).graph.log_odds, found.graph.log_odds
     )
+
+
+def king_moves(size: int, extra: float) -> tuple[Graph, Tensor]:
+    """A board whose squares are joined to those around them, and any pairs besides."""
+    place = torch.arange(size * size).view(size, size)
+    ends = [
+        (place[:-1], place[1:]),
+        (place[:, :-1], place[:, 1:]),
+        (place[:-1, :-1], place[1:, 1:]),
+        (place[1:, :-1], place[:-1, 1:]),
+    ]
+    real = torch.cat([torch.stack([a.flatten(), b.flatten()]) for a, b in ends], dim=1)
+    number = int(extra * real.shape[1])
+    generator = torch.Generator().manual_seed(0)
+    wrong = torch.randint(size * size, (2, number), generator=generator)
+    both = torch.cat([real, wrong], dim=1)
+    graph = Graph.from_edges(both, size * size, make_undirected=True)
+    step = torch.stack([graph.src // size - graph.dst // size, graph.src % size])
+    step[1] -= graph.dst % size
+    return graph, step.abs().max(dim=0).values > 1
+
+
+@pytest.mark.parametrize("extra", [0.0, 0.1, 0.5, 1.0])
+def test_without_features_wrong_edges_are_not_taken_for_real_ones_that_stand_alone(
+    extra,
+):
+    graph, is_wrong = king_moves(41, extra)
+    share = float(is_wrong.float().mean())
+    assert abs(judge(graph).noise_share - share) < (0.03 if share < 0.1 else 0.05)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_clean_graph_that_looks_like_chance_has_no_wrong_edges(seed):
+    made = contextual_block_model(
+        num_nodes=3000, degree=8.0, noise_rate=0.0, feature_signal=0.5, seed=seed
+    )
+    assert judge(made.data.graph, made.data.x).noise_share < 0.03

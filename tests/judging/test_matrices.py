@@ -2,12 +2,15 @@
 
 import numpy as np
 
+from sgat.judging import matrices
 from sgat.judging.matrices import (
+    EdgeNumbers,
     adjacency,
     chosen,
     contains,
     entries,
     numbered,
+    sums_at_ends,
     weighted,
 )
 
@@ -32,9 +35,29 @@ def test_weights_of_some_edges_need_no_new_order():
     ends = np.array([[0, 0, 2, 1], [3, 1, 4, 4]])
     weight, kept = np.array([2.0, 0.0, 5.0, 7.0]), np.array([True, True, False, True])
     numbers = numbered(ends, 6)
-    for found, part in ((numbers, slice(None)), (chosen(numbers, kept), kept)):
+    some = chosen(numbers, ends, kept, weight)
+    for made, part in ((weighted(numbers, weight), slice(None)), (some, kept)):
         wanted = adjacency(ends[:, part], 6, weight[part])
-        made = weighted(found, weight[part])
         assert made.has_sorted_indices
         assert np.array_equal(made.toarray(), wanted.toarray())
     assert np.shares_memory(weighted(numbers, weight).indices, numbers.indices)
+
+
+def test_sums_at_nodes_are_the_same_in_parts(monkeypatch):
+    ends = np.array([[0, 0, 2, 1], [3, 1, 4, 4]])
+    monkeypatch.setattr(matrices, "AT_ONCE", 3)
+    assert sums_at_ends(ends, 6).tolist() == [2, 2, 1, 1, 2, 0]
+    assert sums_at_ends(ends[:, :2], 2 + 2, np.array([1.5, 4])).tolist() == [
+        *(5.5, 4, 0, 1.5)
+    ]
+
+
+def test_an_edge_is_found_by_its_ends_in_either_order():
+    ends = np.array([[0, 0, 1, 2], [1, 3, 4, 4]])
+    edges = EdgeNumbers.of(ends[0] * 6 + ends[1], 6)
+    assert np.array_equal(edges.ends, ends) and edges.ends.dtype == np.int32
+    assert edges.find(*ends).tolist() == edges.find(*ends[::-1]).tolist() == [*range(4)]
+    a, b = np.array([[0, 5, 4, 1], [2, 0, 5, 0]])
+    assert edges.find(a, b).tolist() == [-1, -1, -1, 0]
+    none = EdgeNumbers.of(np.zeros(0, dtype=np.int64), 2)
+    assert none.find(np.array([0]), np.array([1])).tolist() == [-1]

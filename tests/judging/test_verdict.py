@@ -167,7 +167,7 @@ def test_where_nothing_is_counted_both_scores_and_suspicion_order_the_edges(seed
     wrong = _combine(
         *(score, score, loose, nothing - 3.0, by_traits, group, suspect),
         ring=nothing,
-        least=0.0,
+        unshared=None,
     )
     assert wrong.mean() < NOTHING_COUNTED
     assert roc_auc_score(is_wrong, -loose) < 0.4
@@ -188,7 +188,7 @@ def test_edges_at_hubs_are_counted_where_real_ones_look_like_them(at_hubs: float
     wrong = _combine(
         *(score, score, loose, prior, by_traits, group, nothing),
         ring=nothing,
-        least=0.0,
+        unshared=None,
     )
     assert by_traits.separation < shares.USEFUL[0]
     assert wrong.mean() == pytest.approx(is_wrong.mean(), abs=0.05)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgat.ops.blocks import ROWS, by_rows, in_blocks
+from sgat.ops.blocks import ROWS, by_rows, in_blocks, sum_of_rows
 
 
 @pytest.mark.parametrize("length", [0, 1, ROWS, 3 * ROWS + 7])
@@ -25,4 +25,7 @@ def test_a_failure_in_a_block_is_raised():
 @pytest.mark.parametrize("length", [0, 5, 2 * ROWS + 3])
 def test_a_function_of_rows_is_that_of_all(length: int, seed: int):
     one, other = np.random.default_rng(seed).random((2, length))
-    assert np.array_equal(by_rows(np.hypot, one, other), np.hypot(one, other))
+    wanted = np.hypot(one, other)
+    found = by_rows(np.hypot, one, other)
+    assert found.dtype == np.float32 and np.array_equal(found, wanted.astype("f4"))
+    assert sum_of_rows(np.hypot, one, other) == pytest.approx(wanted.sum())

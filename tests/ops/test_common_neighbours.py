@@ -9,7 +9,7 @@ from support.awkward import GRAPHS, scattered
 from torch import Tensor
 
 from sgat.graph import Graph
-from sgat.ops.common_neighbours import row_products
+from sgat.ops.common_neighbours import find_entries, row_products
 
 
 def plain(graph: Graph) -> nx.Graph:
@@ -87,3 +87,32 @@ def test_entries_count_as_factors(seed: int):
     dense = rows.toarray()
     found = row_products(rows, a, b, value)
     assert np.allclose(found, (dense[a] * dense[b]) @ value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_may_be_numbers_of_weights_and_plain_sums_come_beside(
+    dtype: type, seed: int
+):
+    rng = np.random.default_rng(seed)
+    numbers = scipy.sparse.random_array((29, 29), density=0.3, format="csr", rng=seed)
+    numbers.sort_indices()
+    weight = rng.random(numbers.nnz).astype(dtype)
+    numbers.data = rng.permutation(numbers.nnz).astype(np.int32) + 1
+    a, b = rng.integers(29, size=(2, 97))
+    value, plain = rng.normal(size=(29, 2)), rng.normal(size=(29, 3))
+    there = numbers.toarray()
+    dense = np.where(there > 0, weight[there - 1].astype(float), 0)
+    found = row_products(numbers, a, b, value, weight, plain)
+    both = (there[a] > 0) & (there[b] > 0)
+    expected = [(dense[a] * dense[b]) @ value, both @ plain]
+    assert np.allclose(found, np.concatenate(expected, axis=1))
+
+
+def test_entries_are_found_where_they_are(seed: int):
+    rows = scipy.sparse.random_array((29, 41), density=0.3, format="csr", rng=seed)
+    rows.sort_indices()
+    row, column = np.random.default_rng(seed).integers(0, 29, (2, 997))
+    place = find_entries(rows.indptr, rows.indices, row, column)
+    wanted = rows.toarray()[row, column]
+    assert np.array_equal(np.where(place < 0, 0, rows.data[place]), wanted)
+    assert (place < 0).any() and (place >= 0).any()

@@ -16,7 +16,11 @@ def test_pair_products_are_those_of_the_rows(number: int, dtype: type, seed: int
     found = pair_products(left, right, a, b)
     exact = (left[a].astype(float) * right[b].astype(float)).sum(axis=1)
     assert found.dtype == dtype
-    assert np.allclose(found, exact, atol=1e-4 if dtype == np.float32 else 1e-12)
+    near = 1e-4 if dtype == np.float32 else 1e-12
+    assert np.allclose(found, exact, atol=near)
+    scale = rng.integers(-1, 2, 37)
+    exact = (left[a].astype(float) * right[b].astype(float)) @ scale
+    assert np.allclose(pair_products(left, right, a, b, scale), exact, atol=near)
 
 
 def a_graph(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -19,10 +19,13 @@ from support.prune_tables import (
 )
 from support.spark import need_spark
 
+import sgat
+from sgat.cli import main
 from sgat.pruning import Rules
 from sgat.pruning.engine import start_engine
 from sgat.pruning.prune_table import prune_table
 from sgat.pruning.stored_table import Destination, open_table
+from sgat_lab.synthetic.block_models import contextual_block_model
 
 need_spark(whole_module=True)
 
@@ -187,6 +190,30 @@ def test_the_command_line_hides_what_spark_says(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert (tmp_path / "small.csv").read_text().startswith("src,dst,")
+
+
+@pytest.mark.promise
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_the_judge_keeps_the_same_rows_in_both_and_in_memory(suffix, tmp_path):
+    made = contextual_block_model(num_nodes=300, num_classes=3, noise_rate=0.3)
+    ends = pd.DataFrame(made.data.graph.edge_index.T.numpy(), columns=["src", "dst"])
+    ends = "n" + ends.astype(str)
+    ends = pd.concat([ends, ends[:40], ends[:5].assign(dst=ends["src"][:5])])
+    ends["note"] = [f"row {number}" for number in range(len(ends))]
+    table, judged = (tmp_path / f"{name}{suffix}" for name in "ej")
+    write(ends, table)
+    wanted = sgat.judge(table).remove().to_pandas()
+    assert 0.5 < len(wanted) / len(ends) < 0.9
+    quiet = ["--quiet", "--overwrite"]
+    assert main(["judge", "--edges", str(table), "--out", str(judged), *quiet]) == 0
+    for engine in ("duckdb", "spark"):
+        out = tmp_path / f"{engine}.parquet"
+        how = ["--engine", engine, "--master", "local[2]", "--quiet"]
+        assert main(["prune", "--edges", str(judged), "--out", str(out), *how]) == 0
+        kept = pd.read_parquet(out).set_index("note").loc[wanted["note"]].reset_index()
+        assert len(kept) == pq.read_metadata(out).num_rows
+        pd.testing.assert_frame_equal(kept[wanted.columns], wanted, check_dtype=False)
 
 
 @pytest.mark.slow

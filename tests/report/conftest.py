@@ -9,17 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
+from support.judged_rows import rows_judged, write_page
 from support.settings import request_for
 from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
-from sgat.data.files import read_graph
-from sgat.judging.judged_edges import JudgedEdges
 from sgat.judging.verdict import REASONS
 from sgat.report.build import write_report
-from sgat.report.judged import write_judged
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder
 from sgat.runs.request import start_run
@@ -153,11 +150,9 @@ def judged_page(tmp_path_factory) -> tuple[Path, tuple[str, ...]]:
     folder = tmp_path_factory.mktemp("judged")
     table = pd.DataFrame(np.array(ids, dtype=object)[ends.T], columns=["src", "dst"])
     table.to_csv(folder / "edges.csv", index=False)
-    files = read_graph(folder / "edges.csv")
-    probability = torch.from_numpy(random.random(601)).float()
-    reason = torch.arange(601) % len(REASONS)
-    judged = JudgedEdges(files, files.data, probability, reason)
-    write_judged(judged, judged.choose(), "those", folder / "judged.html")
+    judged = rows_judged(folder / "edges.csv", random.random(601))
+    judged.reason[:] = np.arange(601) % len(REASONS)
+    write_page(judged, folder / "judged.html")
     return folder / "judged.html", ids
 
 

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from support.judged_rows import rows_judged, write_page
 
-from sgat.config import FileOptions
-from sgat.data.files import read_graph
-from sgat.judging.judged_edges import JudgedEdges
 from sgat.judging.promise import choose_removed
 from sgat.judging.verdict import REASONS
 from sgat.report.judged import (
@@ -19,7 +17,6 @@ from sgat.report.judged import (
     JudgedPart,
     judged_section,
     run_section,
-    write_judged,
 )
 from sgat.report.page import is_report
 
@@ -42,17 +39,14 @@ def judged(tmp_path):
     edges = pd.DataFrame([(names[a], names[b]) for a, b in rows])
     edges.columns = ["src", "dst"]
     edges.to_csv(tmp_path / "edges.csv", index=False)
-    files = read_graph(tmp_path / "edges.csv", options=FileOptions())
-    graph = files.data.graph
-    wanted = torch.tensor([0.9, 0.125, 1.0, 0.25, 0.75, 0.5])
-    given, probability = graph.input_edge, torch.empty(graph.num_edges)
-    probability[given[given >= 0]] = wanted[given >= 0]
-    reason = torch.where(probability < 0.2, REASONS.index("its ends are unlike"), 0)
-    return JudgedEdges(files, files.data, probability, reason)
+    wanted = np.array([0.9, 0.125, 1.0, 0.25, 0.75, 0.25])
+    found = rows_judged(tmp_path / "edges.csv", wanted)
+    found.reason[found.probability < 0.2] = REASONS.index("its ends are unlike")
+    return found
 
 
 def text_of(judged, path, why="those", **promise):
-    write_judged(judged, judged.choose(**promise), why, path)
+    write_page(judged, path, why, **promise)
     return path.read_text(encoding="utf-8")
 
 
@@ -89,31 +83,24 @@ def test_expected_numbers_are_sums_of_probabilities():
 
 def test_the_promise_and_the_page_count_the_same(judged, tmp_path):
     gone = judged.choose(find_at_least=0.6)
-    assert (
-        gone.number
-        == choose_removed(judged.probability[~judged.is_loop], find_at_least=0.6).number
-    )
+    of_rows = torch.tensor([0.9, 0.125, 0.25, 0.75, 0.25])
+    assert gone.number == choose_removed(of_rows, find_at_least=0.6).number == 3
     text = text_of(judged, tmp_path / "p.html", find_at_least=0.6)
     said = html.unescape(text)
     assert "3 of the 5 edges look wrong" in said
     assert (
-        "2.5 wrong edges are expected in all (49.5\u00a0%), 2.1 of them among" in said
+        "2.7 wrong edges are expected in all (54.5\u00a0%), 2.4 of them among" in said
     )
-    assert f"To remove: {gone.number} edges, those. Of these, 1.6 are" in said
-    assert "65.7\u00a0% of all wrong edges, and 0.4 right, 18.8\u00a0% of those" in said
+    assert f"To remove: {gone.number} edges, those. Of these, 2.4 are" in said
+    assert "87.2\u00a0% of all wrong edges, and 0.6 right, 20.8\u00a0% of those" in said
 
 
 def test_nothing_to_remove_is_said_in_words(tmp_path, judged):
     text = text_of(judged, tmp_path / "p.html", "as 10% say", at_most_wrong=0.01)
     assert "To remove: none. Asked for: as 10\u00a0% say.</p>" in text
-    real = JudgedEdges(
-        judged.given,
-        judged.data,
-        torch.ones_like(judged.edge_probability),
-        judged.edge_reason,
-    )
+    judged.probability[:] = 1
     assert "None of the 5 edges looks wrong. 0.0 wrong" in text_of(
-        real, tmp_path / "q.html"
+        judged, tmp_path / "q.html"
     )
 
 

@@ -4,7 +4,13 @@ from sgat.config import FileOptions
 from sgat.data.files.data_tables import prediction_table
 from sgat.data.files.encoding import Encoding, FeatureColumn
 from sgat.data.files.export import convert, pruned_table, with_columns, write_pruned
-from sgat.data.files.read import FileGraph, from_node_data, from_tables, read_graph
+from sgat.data.files.read import (
+    FileGraph,
+    from_node_data,
+    from_tables,
+    open_graph,
+    read_graph,
+)
 from sgat.data.files.write import write_graph, write_table
 
 __all__ = [
@@ -15,6 +21,7 @@ __all__ = [
     "convert",
     "from_node_data",
     "from_tables",
+    "open_graph",
     "prediction_table",
     "pruned_table",
     "read_graph",

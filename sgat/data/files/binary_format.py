@@ -6,7 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,38 @@ MISSING = "missing/"
 
 def read_parquet(path: Path) -> Source:
     """Read a table with its types."""
+    check_parquet(path)
+    with opened_parquet(path, memory_map=True) as file:
+        check_names(path, file.schema_arrow.names)
+        table = read_within_bounds(path, file)
+    return Source(table.replace_schema_metadata(None), str(path), "parquet")
+
+
+def check_parquet(path: Path) -> None:
+    """Refuse a file that does not begin and end as a Parquet file does."""
     check_magic(path, PARQUET, "a Parquet file")
     with path.open("rb") as file:
         file.seek(-len(PARQUET), 2)
         if file.read() != PARQUET:
             raise ValueError(f"{path}: the Parquet file is cut short or damaged.")
-    with opened_parquet(path, memory_map=True) as file:
-        check_names(path, file.schema_arrow.names)
-        table = read_within_bounds(path, file)
-    return Source(table.replace_schema_metadata(None), str(path), "parquet")
+
+
+def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
+    """The Parquet files of a folder, with the partition columns of each."""
+
+    def is_meant(file: Path) -> bool:
+        parts = file.relative_to(folder).parts
+        is_hidden = any(part.startswith((".", "_")) for part in parts)
+        return file.suffix.lower() in (".parquet", ".pq") and not is_hidden
+
+    files = sorted(filter(is_meant, folder.rglob("*")))
+    if not files:
+        raise ValueError(f"{folder}: the folder holds no Parquet file.")
+    folders = {file: file.relative_to(folder).parent.parts for file in files}
+    return {
+        file: dict(part.split("=", 1) for part in parts if "=" in part)
+        for file, parts in folders.items()
+    }
 
 
 @contextlib.contextmanager
@@ -60,9 +83,22 @@ def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
         ) from error
 
 
-def write_parquet(table: Any, path: Path) -> None:
-    """Write a table with its types."""
-    pyarrow.parquet.write_table(table, path, compression="zstd")
+@contextlib.contextmanager
+def parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
+    """Writes a table with its types, called with parts of it."""
+    with contextlib.ExitStack() as stack:
+        writer: Any = None
+
+        def write(table: Any) -> None:
+            nonlocal writer
+            if writer is None:
+                made = pyarrow.parquet.ParquetWriter(
+                    path, table.schema, compression="zstd"
+                )
+                writer = stack.enter_context(made)
+            writer.write_table(table)
+
+        yield write
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -132,6 +168,16 @@ def write_npz(table: Any, path: Path) -> None:
 
 def read_within_bounds(path: Path, file: Any, columns: Any = None) -> Any:
     """The table, a few rows at a time where strings may be longer than they look."""
+    batches = [*batches_within_bounds(path, file, columns)]
+    known = batches[0].schema if batches else file.schema_arrow
+    table = pa.Table.from_batches(batches, known)
+    return table if len(batches) < 2 else table.combine_chunks()
+
+
+def batches_within_bounds(
+    path: Path, file: Any, columns: Any = None, at_once: int | None = None
+) -> Iterator[Any]:
+    """The rows of a table, so many of them at once; None for all."""
     size, longest = 0, 1
     for place, kind, values, rows, stored in _chunks(path):
         width = file.schema.column(place).length or WIDTHS.get(kind, CELL)
@@ -140,15 +186,13 @@ def read_within_bounds(path: Path, file: Any, columns: Any = None) -> Any:
             # No string is longer than what all of them are stored in.
             longest = max(longest, stored)
     check_size(path, size, UNPACK)
-    rows = max(1, min(file.metadata.num_rows, largest_size(path) // longest))
-    batches, size = [], 0
+    most = min(at_once or file.metadata.num_rows, file.metadata.num_rows)
+    rows = max(1, min(most, largest_size(path) // longest))
+    size = 0
     for batch in file.iter_batches(rows, columns=columns):
         size += sum(map(_decoded_size, batch.columns))
         check_size(path, size, UNPACK)
-        batches.append(batch)
-    known = batches[0].schema if batches else file.schema_arrow
-    table = pa.Table.from_batches(batches, known)
-    return table if len(batches) < 2 else table.combine_chunks()
+        yield batch
 
 
 def _chunks(path: Path) -> Any:

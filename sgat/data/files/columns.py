@@ -112,21 +112,57 @@ def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
-def typed_text(column: Any) -> Any:
-    """A text column as integers or decimals where nothing is lost by it.
+class TextKind:
+    """What the cells of a text column are, as far as it was looked at."""
 
-    Zeros that a number would not have keep it text: `007` and `1.10`.
-    """
-    if column.null_count == len(column):
-        return column
-    kinds = {CANONICAL_INTEGER: pa.int64(), CANONICAL_DECIMAL: pa.float64()}
-    for pattern, kind in kinds.items():
-        if first(pc.invert(pc.match_substring_regex(column, pattern))) < 0:
+    def __init__(self) -> None:
+        self._has_value, self._fits, self._sure = False, True, False
+        self._kinds = {CANONICAL_INTEGER: pa.int64(), CANONICAL_DECIMAL: pa.float64()}
+        self._has_comma, self._has_numbers = False, True
+
+    def look(self, column: Any) -> None:
+        """Look at more cells."""
+        self._has_value |= column.null_count < len(column)
+        for pattern in tuple(self._kinds):
+            if first(pc.invert(pc.match_substring_regex(column, pattern))) >= 0:
+                del self._kinds[pattern]
+        if CANONICAL_INTEGER in self._kinds:
             try:
-                return column.cast(kind)
+                column.cast(pa.int64())
             except pa.ArrowInvalid:
-                return column
-    return column
+                self._fits = False
+
+    def look_for_commas(self, column: Any) -> None:
+        """Look at more cells for the decimal sign."""
+        self._has_comma |= first(pc.match_substring(column, ",")) >= 0
+        text = words(column)
+        has_comma = pc.match_substring_regex(text, COMMA)
+        is_number = pc.or_(has_comma, pc.match_substring_regex(text, CANONICAL_INTEGER))
+        is_grouped = pc.match_substring_regex(text, THOUSANDS)
+        self._has_numbers &= first(pc.invert(is_number)) < 0
+        self._sure |= first(pc.and_not(has_comma, is_grouped)) >= 0
+
+    @property
+    def type(self) -> Any:
+        """Integers or decimals where nothing is lost by it, else None.
+
+        Zeros that a number would not have keep it text: `007` and `1.10`.
+        """
+        kind = next(iter(self._kinds.values()), None)
+        is_lost = kind == pa.int64() and not self._fits
+        return None if is_lost or not self._has_value else kind
+
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether a comma is the decimal sign without a doubt."""
+        return self._has_comma and self._has_numbers and self._sure
+
+
+def typed_text(column: Any) -> Any:
+    """A text column in the `type` that its cells have."""
+    kind = TextKind()
+    kind.look(column)
+    return column if kind.type is None else column.cast(kind.type)
 
 
 def typed_table(source: Source, known: dict[str, Any]) -> Any:
@@ -165,14 +201,9 @@ def words(column: Any) -> Any:
 def decimal_sign(table: Any) -> str | None:
     """A comma where a column of text leaves no doubt that it is the decimal sign."""
     for column in table.columns:
-        if first(pc.match_substring(column, ",")) < 0:
-            continue
-        text = words(column)
-        has_comma = pc.match_substring_regex(text, COMMA)
-        is_number = pc.or_(has_comma, pc.match_substring_regex(text, CANONICAL_INTEGER))
-        is_grouped = pc.match_substring_regex(text, THOUSANDS)
-        has_doubt = first(pc.and_not(has_comma, is_grouped)) < 0
-        if first(pc.invert(is_number)) < 0 and not has_doubt:
+        kind = TextKind()
+        kind.look_for_commas(column)
+        if kind.has_decimal_commas:
             return ","
     return None
 

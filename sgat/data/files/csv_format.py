@@ -3,9 +3,10 @@
 import codecs
 import contextlib
 import csv
+import dataclasses
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -106,39 +107,64 @@ def read_csv(
     skipped. The last suffix says how the file is compressed. A comma is the decimal
     sign where `decimal` says so, or cells have no comma between and numbers no doubt.
     """
+    source, delimiter = open_csv(
+        path, format=format, delimiter=delimiter, decimal=decimal
+    )
+    if delimiter is None:
+        return source
+    given = path, delimiter, source.table.column_names
+    # Several threads parse what is read as a whole.
+    batches = csv_batches(*given, lambda *how: pyarrow.csv.read_csv(*how).to_batches())
+    table = pa.Table.from_batches(batches, source.table.schema)
+    if decimal is None and delimiter != ",":
+        decimal = decimal_sign(table)
+    return dataclasses.replace(source, table=table, decimal=decimal)
+
+
+def open_csv(
+    path: Text, *, format: str, delimiter: str | None = None, decimal: str | None = None
+) -> tuple[Source, str | None]:
+    """A text table without its rows, and the delimiter; None if there are no rows."""
     has_odd_quotes = _check_text(path)
     header = read_header(path, format, delimiter)
-    delimiter = header.delimiter
     if has_odd_quotes:
-        for _ in _records(path, delimiter):
+        for _ in _records(path, header.delimiter):
             pass
     check_names(path.path, header.names, ", line 1")
     names = frozenset(header.names)
 
     def place(row: int) -> str:
-        return line_name((line for line, _ in _records(path, delimiter)), row + 1)
+        return line_name(
+            (line for line, _ in _records(path, header.delimiter)), row + 1
+        )
 
-    if header.is_all:
-        schema = pa.schema([(name, pa.string()) for name in header.names])
-        return Source(schema.empty_table(), str(path), format, names, decimal, place)
+    schema = pa.schema([(name, pa.string()) for name in header.names])
+    source = Source(schema.empty_table(), str(path), format, names, decimal, place)
+    return source, None if header.is_all else header.delimiter
+
+
+def csv_batches(
+    path: Text,
+    delimiter: str,
+    names: list[str],
+    parsed: Callable[..., Any] = pyarrow.csv.open_csv,
+) -> Iterator[Any]:
+    """The rows of a text table with these columns, a block of the file at a time."""
     read = pyarrow.csv.ReadOptions(block_size=BLOCK_SIZE)
     parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     convert = pyarrow.csv.ConvertOptions(
-        column_types={name: pa.string() for name in ("", *header.names)},
+        column_types={name: pa.string() for name in ("", *names)},
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         null_values=[""],
     )
     try:
-        table = pyarrow.csv.read_csv(path.stream(), read, parse, convert)
-        table = table.rename_columns(header.names)
+        for batch in parsed(path.stream(), read, parse, convert):
+            yield pa.RecordBatch.from_arrays(batch.columns, names=names)
     except pa.ArrowException as error:
-        _check_cells(path, delimiter, len(header.names))
+        _check_cells(path, delimiter, len(names))
         reason = str(error).splitlines()[0]
         raise ValueError(f"{path}: not a readable text table ({reason}).") from error
-    if decimal is None and delimiter != ",":
-        decimal = decimal_sign(table)
-    return Source(table, str(path), format, names, decimal, place)
 
 
 def read_header(path: Text, format: str, delimiter: str | None = None) -> HeaderLine:
@@ -167,10 +193,33 @@ def _header(path: Text, delimiter: str) -> HeaderLine:
     return HeaderLine(names, delimiter, line, next(records, None) is None)
 
 
-def write_csv(
-    table: Any, path: Path, *, format: str, compression: str | None = None
-) -> None:
-    """Write a text table with a header; strings are quoted, null and NaN are empty."""
+@contextlib.contextmanager
+def csv_writer(
+    path: Path, *, format: str, compression: str | None = None
+) -> Iterator[Callable[[Any], None]]:
+    """Writes a text table with a header, called with parts of it.
+
+    Strings are quoted, null and NaN are empty.
+    """
+    options, rows = pyarrow.csv.WriteOptions(delimiter=DELIMITERS[format]), 0
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(pa.output_stream(str(path), compression=compression))
+        writer: Any = None
+
+        def write(table: Any) -> None:
+            nonlocal writer, rows
+            plain = _plain(table, rows)
+            if writer is None:
+                made = pyarrow.csv.CSVWriter(file, plain.schema, write_options=options)
+                writer = stack.enter_context(made)
+            writer.write_table(plain)
+            rows += len(table)
+
+        yield write
+
+
+def _plain(table: Any, first: int) -> Any:
+    """The rows, the first of which has this index, as a text table can hold them."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         column = decoded(column)
@@ -180,14 +229,11 @@ def write_csv(
             row = pc.index(pc.match_substring(column, "\0"), True).as_py()
             if row >= 0:
                 raise ValueError(
-                    f"Column {name!r}, {row_name(row)}: a text table cannot hold"
-                    f" {column[row].as_py()!r}."
+                    f"Column {name!r}, {row_name(first + row)}: a text table cannot"
+                    f" hold {column[row].as_py()!r}."
                 )
         columns.append(column)
-    options = pyarrow.csv.WriteOptions(delimiter=DELIMITERS[format])
-    plain = pa.table(columns, names=table.column_names)
-    with pa.output_stream(str(path), compression=compression) as file:
-        pyarrow.csv.write_csv(plain, file, options)
+    return pa.table(columns, names=table.column_names)
 
 
 def _check_text(path: Text) -> bool:

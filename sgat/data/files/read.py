@@ -15,9 +15,10 @@ from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv, text_file
 from sgat.data.files.data_tables import edge_table
 from sgat.data.files.dates import check_years
-from sgat.data.files.encoding import Encoding, edge_numbers
+from sgat.data.files.encoding import Encoding, FeatureColumn, edge_numbers
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
+    Place,
     check_different,
     common_ids,
     positions,
@@ -27,6 +28,7 @@ from sgat.data.files.ids import (
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
+from sgat.data.files.stored_edges import StoredEdges
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
 from sgat.graph.edge_list import LARGEST_WEIGHT
@@ -56,11 +58,14 @@ class FileGraph:
     edges_path: Path | None = None  # None for tables in memory
     nodes_path: Path | None = None  # None if they came from the edge file or memory
     edges_format: str | None = None  # of the edge file
+    rows: StoredEdges | None = (
+        None  # edges that were not read; `data` and `edges` lack them
+    )
 
     @property
     def ids(self) -> Any:
         """The id of each node, a `pyarrow.Array`."""
-        return pa.array(self.data.node_ids)
+        return pa.array(self.data.ids)
 
     def __repr__(self) -> str:
         """One line: where it came from and what it holds."""
@@ -100,6 +105,42 @@ def read_graph(
     graph = _build(source, node_source, undirected, options, encoding)
     return dataclasses.replace(
         graph, edges_path=path, nodes_path=nodes_path, edges_format=source.format
+    )
+
+
+def open_graph(
+    edges: str | Path,
+    nodes: str | Path | None = None,
+    *,
+    options: FileOptions = FileOptions(),
+) -> FileGraph:
+    """The same, with `rows` in place of edges: of a large file only ids are read."""
+    path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
+    format, node_source, undirected = "parquet", None, False
+    if not path.is_dir():
+        check_file(path)
+        format = format_of(path, options.edges_format, EDGE_FORMATS)
+    if format == "parquet":
+        rows = StoredEdges.of_parquet(path)
+    elif format in ("csv", "tsv"):
+        text = {"delimiter": options.delimiter, "decimal": options.decimal}
+        read_as = text_file(path, options.encoding)
+        rows = StoredEdges.of_csv(read_as, format=format, **text)
+    else:
+        source, node_source, undirected = _read_edge_file(path, options)
+        rows = StoredEdges.of_table(source)
+    if nodes_path is not None:
+        node_source = read_table(nodes_path, options, options.nodes_format)
+    end_places(rows.head, options)
+    _, ids = read_ids(rows.survey(options.src, options.dst), node_source, options)
+    undirected = undirected or options.undirected
+    nothing = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), len(ids))
+    return dataclasses.replace(
+        _described(rows.head, node_source, ids, options, None, nothing, undirected),
+        edges_path=path,
+        nodes_path=nodes_path,
+        edges_format=format,
+        rows=rows,
     )
 
 
@@ -169,13 +210,11 @@ def _build(
 ) -> FileGraph:
     for source in filter(None, (edges, nodes)):
         check_years(source)
-    ends, ids = read_ids(edges, nodes, options)
+    ends, ids = read_ids(end_places(edges, options), nodes, options)
     wanted = options.edge_columns if encoding is None else encoding.edges
     for_gates, attr = edge_numbers(edges, wanted, options)
     undirected = undirected or options.undirected
-    weight = _weight_column(edges, options)
-    known_edges = {options.src: "source", options.dst: "target", weight: "weight"}
-    roles = column_roles(edges, known_edges, for_gates)
+    weight = weight_column(edges, options)
     value = None if weight is None else _edge_weight(edges, weight)
     known = {options.src: ends[0], options.dst: ends[1]}
     if weight in edges.text_columns:
@@ -185,11 +224,37 @@ def _build(
     index = torch.empty(2, len(edges.table), dtype=torch.long)
     for place, name in enumerate((options.src, options.dst)):
         number = positions(ends[place], ids)
-        if len(number) and number.min() < 0:
-            row, listed = int((number < 0).argmax()), nodes or edges
-            problem = f"{ends[place][row].as_py()!r} is not an id of {listed.name}."
-            raise edges.fault(problem, name, row)
+        check_known(edges, name, ends[place], number, nodes or edges)
         index[place] = torch.from_numpy(number)
+    graph = Graph.from_edges(index, len(ids), value, attr, make_undirected=undirected)
+    found = _described(
+        edges, nodes, ids, options, encoding, graph, undirected, for_gates
+    )
+    return dataclasses.replace(found, edges=typed_table(edges, known))
+
+
+def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) -> None:
+    """Refuse ids of a column that no node has, of which the number is below 0."""
+    if len(number) and number.min() < 0:
+        row = int((number < 0).argmax())
+        problem = f"{ids[row].as_py()!r} is not an id of {nodes.name}."
+        raise edges.fault(problem, name, row)
+
+
+def _described(
+    edges: Source,
+    nodes: Source | None,
+    ids: Any,
+    options: FileOptions,
+    encoding: Encoding | None,
+    graph: Graph,
+    undirected: bool,
+    for_gates: tuple[FeatureColumn, ...] = (),
+) -> FileGraph:
+    """The graph with what is known of its nodes; the edge table as it is."""
+    weight = weight_column(edges, options)
+    known_edges = {options.src: "source", options.dst: "target", weight: "weight"}
+    roles = column_roles(edges, known_edges, for_gates)
     if nodes is None:
         plain = Source(pa.table({"id": ids}), edges.name, edges.format)
         columns = read_nodes(plain, FileOptions(), None)
@@ -197,7 +262,7 @@ def _build(
         columns = read_nodes(nodes, options, encoding)
         roles += column_roles(nodes, columns.others, columns.features)
     data = NodeData(
-        Graph.from_edges(index, len(ids), value, attr, make_undirected=undirected),
+        graph,
         columns.x,
         columns.y,
         **columns.roles,
@@ -209,7 +274,7 @@ def _build(
     )
     return FileGraph(
         data,
-        typed_table(edges, known),
+        edges.table,
         None if nodes is None else typed_table(nodes, {options.id: ids}),
         options,
         weight,
@@ -219,14 +284,19 @@ def _build(
     )
 
 
-def read_ids(
-    edges: Source, nodes: Source | None, options: FileOptions
-) -> tuple[list[Any], Any]:
-    """Ids of the ends of each row, and of the nodes in their order."""
+def end_places(edges: Source, options: FileOptions) -> list[Place]:
+    """Where the ids of both ends stand."""
     edges.column(options.src, "the source (`src`)")
     edges.column(options.dst, "the target (`dst`)")
-    places = [(edges, options.src), (edges, options.dst)]
+    return [(edges, options.src), (edges, options.dst)]
+
+
+def read_ids(
+    places: list[Place], nodes: Source | None, options: FileOptions
+) -> tuple[list[Any], Any]:
+    """Ids of the ends at each place, and of the nodes in their order."""
     if nodes is None:
+        edges = places[0][0]
         if not len(edges.table):
             raise edges.fault(
                 "the edge table has no rows, and no node table lists the nodes."
@@ -241,7 +311,7 @@ def read_ids(
     return ends, ids.combine_chunks()
 
 
-def _weight_column(source: Source, options: FileOptions) -> str | None:
+def weight_column(source: Source, options: FileOptions) -> str | None:
     """Name of the column with the weights, None if all are 1."""
     if options.weight is not None:
         source.column(options.weight, "the weight (`weight`)")
@@ -251,12 +321,23 @@ def _weight_column(source: Source, options: FileOptions) -> str | None:
 
 def _edge_weight(source: Source, name: str) -> Tensor:
     """The weight of each row, [M], within the bounds of `Graph`."""
+    value = checked_weight(source, name)
+    check_some_weight(source, name, len(value), bool(value.any()))
+    return torch.tensor(value, dtype=torch.get_default_dtype())
+
+
+def checked_weight(source: Source, name: str) -> Any:
+    """The weight of each row as float64, [M]."""
     value = numbers(source, name)
     # NaN fails the comparison too.
     bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))
     problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
     source.refuse(bad, name, problem)
-    if len(value) and not value.any():
-        problem = f"must be above 0 in some row, got 0 in all {len(value):,}."
+    return value
+
+
+def check_some_weight(source: Source, name: str, rows: int, is_some: bool) -> None:
+    """Refuse weights that are all 0."""
+    if rows and not is_some:
+        problem = f"must be above 0 in some row, got 0 in all {rows:,}."
         raise source.fault(problem, name)
-    return torch.tensor(value, dtype=torch.get_default_dtype())

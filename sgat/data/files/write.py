@@ -1,7 +1,8 @@
 """Tables and graphs to files, each written in full or not at all."""
 
 import logging
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from sgat.data.files.atomic import is_same_file, replacing
-from sgat.data.files.binary_format import write_npz, write_parquet
+from sgat.data.files.binary_format import parquet_writer, write_npz
 from sgat.data.files.columns import flat_table
-from sgat.data.files.csv_format import write_csv
+from sgat.data.files.csv_format import DELIMITERS, csv_writer
 from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
 from sgat.data.files.read import FileGraph
@@ -32,10 +33,22 @@ def write_table(table: Any, path: str | Path, format: str | None = None) -> None
 
     Text ending in .gz or .zst is compressed. An error names the file.
     """
+    with table_writer(path, format) as write:
+        write(table)
+
+
+@contextmanager
+def table_writer(
+    path: str | Path, format: str | None = None
+) -> Iterator[Callable[[Any], None]]:
+    """Writes a table as `write_table` does, called with parts of it, one at least.
+
+    The file is there when all is written. NPZ is held till then.
+    """
     path = Path(path)
     chosen = format_of(path, format, TABLE_FORMATS)
-    with replacing(path) as temporary:
-        _write(table, temporary, chosen, path)
+    with replacing(path) as temporary, _writer(temporary, chosen, path) as write:
+        yield write
 
 
 def write_graph(
@@ -79,14 +92,42 @@ def write_graph(
 
 
 def _write(table: Any, temporary: Path, format: str, path: Path) -> None:
-    try:
+    with _writer(temporary, format, path) as write:
+        write(table)
+
+
+@contextmanager
+def _writer(
+    temporary: Path, format: str, path: Path
+) -> Iterator[Callable[[Any], None]]:
+    """Writes parts of a table that will be at `path`; errors name it."""
+    parts: list[Any] = []
+    with ExitStack() as stack:
         if format == "parquet":
-            write_parquet(table, temporary)
+            write = stack.enter_context(parquet_writer(temporary))
         elif format == "npz":
-            write_npz(table, temporary)
+            write = parts.append
         else:
             how = compression_of(path)
-            write_csv(flat_table(table), temporary, format=format, compression=how)
+            text = csv_writer(temporary, format=format, compression=how)
+            write = stack.enter_context(text)
+        is_text = format in DELIMITERS
+
+        def write_part(table: Any) -> None:
+            with _naming(path, format):
+                write(flat_table(table) if is_text else table)
+
+        yield write_part
+        with _naming(path, format):
+            if format == "npz":
+                write_npz(pa.concat_tables(parts), temporary)
+            stack.close()
+
+
+@contextmanager
+def _naming(path: Path, format: str) -> Iterator[None]:
+    try:
+        yield
     except (ValueError, pa.ArrowException) as error:
         raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
 

@@ -17,8 +17,14 @@ LOOK_UP = 8
 
 
 @compiled
-def row_products_kernel(first, last, ptr, neighbour, entry, small, large, value, total):
-    """total_p = Σ m_sk m_lk value_k over the columns k of both rows, ascending."""
+def row_products_kernel(
+    first, last, ptr, neighbour, entry, weight, small, large, value, plain, total
+):
+    """total_p = Σ (m_sk m_lk value_k, plain_k) over the columns k of both, ascending.
+
+    An entry m is that of the matrix, or the weight of which it is the number.
+    """
+    width = value.shape[1]
     for pair in range(first, last):
         i, i_end = ptr[small[pair]], ptr[small[pair] + 1]
         j, j_end = ptr[large[pair]], ptr[large[pair] + 1]
@@ -31,20 +37,52 @@ def row_products_kernel(first, last, ptr, neighbour, entry, small, large, value,
                 while j < j_end and neighbour[j] < wanted:
                     j += 1
             if j < j_end and neighbour[j] == wanted:
-                product = entry[i] * entry[j]
-                for column in range(value.shape[1]):
+                if weight is None:
+                    product = np.float64(entry[i]) * entry[j]
+                else:
+                    product = np.float64(weight[entry[i] - 1]) * weight[entry[j] - 1]
+                for column in range(width):
                     total[pair, column] += product * value[wanted, column]
+                for column in range(plain.shape[1]):
+                    total[pair, width + column] += plain[wanted, column]
             i += 1
 
 
-def row_products(matrix: Any, a: Array, b: Array, value: Array) -> Array:
+@compiled
+def find_entries_kernel(first, last, ptr, columns, row, column, place):
+    """place_p = that of the column among those of the row, -1 if it has none such."""
+    for pair in range(first, last):
+        begin, end = ptr[row[pair]], ptr[row[pair] + 1]
+        found = begin + np.searchsorted(columns[begin:end], column[pair])
+        is_there = found < end and columns[found] == column[pair]
+        place[pair] = found if is_there else -1
+
+
+def row_products(
+    matrix: Any,
+    a: Array,
+    b: Array,
+    value: Array,
+    weight: Array | None = None,
+    plain: Array | None = None,
+) -> Array:
     """See `sgat.ops.common_neighbours`."""
     ptr, length = matrix.indptr, np.diff(matrix.indptr)
     is_less = length[a] <= length[b]
     small, large = np.where(is_less, a, b), np.where(is_less, b, a)
-    total = np.zeros((len(a), value.shape[1]))
+    value = np.ascontiguousarray(value, dtype=np.float64)
+    if plain is None:
+        plain = np.zeros((len(value), 0))
+    total = np.zeros((len(a), value.shape[1] + plain.shape[1]))
     parts = threads.ranges(np.concatenate([[0], length[small].cumsum()]), LOOK_UP)
-    pairs = (small, large, np.ascontiguousarray(value, dtype=np.float64), total)
-    entries = matrix.indices, matrix.data.astype(np.float64, copy=False)
-    threads.run(row_products_kernel, parts, ptr, *entries, *pairs)
+    given = ptr, matrix.indices, matrix.data, weight, small, large
+    threads.run(row_products_kernel, parts, *given, value, plain, total)
     return total
+
+
+def find_entries(ptr: Array, columns: Array, row: Array, column: Array) -> Array:
+    """See `sgat.ops.common_neighbours`."""
+    place = np.empty(len(row), dtype=np.int64)
+    parts = threads.even_ranges(len(row), LOOK_UP)
+    threads.run(find_entries_kernel, parts, ptr, columns, row, column, place)
+    return place

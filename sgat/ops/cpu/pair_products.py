@@ -18,13 +18,13 @@ NOTHING = 1e-9
 
 
 @compiled
-def pair_products_kernel(first, last, left, right, a, b, found):
-    """found_p = left_a · right_b."""
+def pair_products_kernel(first, last, left, right, scale, a, b, found):
+    """found_p = Σ_k left_ak right_bk scale_k."""
     for pair in range(first, last):
         one, other = left[a[pair]], right[b[pair]]
         total = left.dtype.type(0)
         for k in range(len(one)):
-            total += one[k] * other[k]
+            total += one[k] * other[k] * scale[k]
         found[pair] = total
 
 
@@ -57,12 +57,15 @@ def mean_products_kernel(
         found[pair, 2] = both / max(length, 1e-9)
 
 
-def pair_products(left: Array, right: Array, a: Array, b: Array) -> Array:
-    """left_a · right_b of pairs of rows, [P]."""
+def pair_products(
+    left: Array, right: Array, a: Array, b: Array, scale: Array | float = 1.0
+) -> Array:
+    """Σ_k left_ak right_bk scale_k of pairs of rows, [P]."""
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    scale = np.broadcast_to(np.asarray(scale, left.dtype), left.shape[1:]).copy()
     found = np.empty(len(a), dtype=left.dtype)
     parts = threads.even_ranges(len(a), left.shape[1])
-    threads.run(pair_products_kernel, parts, left, right, a, b, found)
+    threads.run(pair_products_kernel, parts, left, right, scale, a, b, found)
     return found
 
 

@@ -1,0 +1,250 @@
+"""The rows of a file, judged without being held: read, judged, read again, written."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from sgat.data.files import FileGraph
+from sgat.data.files.columns import numbers
+from sgat.data.files.read import check_known, check_some_weight, checked_weight
+from sgat.data.files.source import Source
+from sgat.data.files.stored_edges import IdNumbers, as_ids
+from sgat.data.files.write import table_writer
+from sgat.data.node_data import check_features
+from sgat.graph.edge_list import tell_merged
+from sgat.judging.edge_judge import judge_edges
+from sgat.judging.judged_edges import COLUMNS, LOOP, known_classes, tell_too_few
+from sgat.judging.known_nodes import known_labels
+from sgat.judging.matrices import EdgeNumbers
+from sgat.judging.promise import Removed, choose_removed
+from sgat.judging.verdict import REASONS, Progress
+from sgat.ops.blocks import trim_heap
+
+Array = np.ndarray[Any, Any]
+
+logger = logging.getLogger(__name__)
+
+
+class JudgedBatch(NamedTuple):
+    """Some rows of a table, self-loops among them."""
+
+    table: Any  # as they are written, without what the judge adds
+    src: Array  # number of a node, [rows]
+    dst: Array  # [rows]
+    probability: Array  # that the edge is real, 1 for a self-loop, [rows] float32
+    reason: Array  # place in REASONS, one more for a self-loop, [rows] int8
+    goes: Array  # whether it is removed, [rows] bool
+
+    @property
+    def of_edges(self) -> list[Array]:
+        """All but the table, of the rows that are no self-loops."""
+        is_edge = self.src != self.dst
+        columns = self.src, self.dst, self.probability, self.goes, self.reason
+        return [column[is_edge] for column in columns]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """The verdicts on the edges of files.
+
+    Attributes:
+        files: The graph, with the rows of its edges yet to be read.
+        edges: Its edges, each once and without directions.
+        number: How many rows each edge has, [E].
+        probability: That it is real, [E] float32.
+        reason: Why, a place in REASONS, [E] int8.
+    """
+
+    files: FileGraph
+    edges: EdgeNumbers
+    number: Array
+    probability: Array
+    reason: Array
+
+    @property
+    def num_edges(self) -> int:
+        """Number of rows, self-loops left out."""
+        return int(self.number.sum(dtype=np.int64))
+
+    @property
+    def wrong_share(self) -> float:
+        """Estimated share of wrong edges among the rows."""
+        return 1 - float(self.probability @ self.number.astype(float)) / self.num_edges
+
+    def choose(self, **promise: Any) -> Removed:
+        """The edges that go, by `choose_removed`, where each row counts."""
+        probability, count = map(torch.from_numpy, (self.probability, self.number))
+        return choose_removed(probability, count=count, **promise)
+
+    def batches(self, limit: float) -> Iterator[JudgedBatch]:
+        """All rows in the order of the file; those up to a probability go."""
+        for part in _numbered_rows(self.files):
+            number = self.edges.find(part.src, part.dst)
+            # Self-loops are no edges.
+            is_edge = number >= 0
+            probability = np.where(is_edge, self.probability[number], np.float32(1))
+            reason = np.where(is_edge, self.reason[number], np.int8(len(REASONS)))
+            table = _typed(part.source, self.files, part.ends)
+            goes = (probability <= limit) & is_edge
+            verdicts = probability, reason, goes
+            yield JudgedBatch(table, part.src, part.dst, *verdicts)
+
+    def write(
+        self,
+        out: Path,
+        pruned: Path | None,
+        *,
+        limit: float,
+        with_removed: bool,
+        watch: Callable[[JudgedBatch], None] = lambda batch: None,
+    ) -> None:
+        """Write the judged table and that of the rows that stay, both or none.
+
+        Edges up to the probability `limit` go; `with_removed` says so in a column of
+        the judged table. `watch` sees each batch.
+        """
+        names = COLUMNS if with_removed else COLUMNS[:2]
+        columns = self.files.edges.column_names
+        if replaced := [name for name in names if name in columns]:
+            told = ", ".join(replaced)
+            logger.warning("the columns %s are replaced by new ones.", told)
+        phrases = pa.array([*REASONS, LOOP])
+        with ExitStack() as stack:
+            write = stack.enter_context(table_writer(out))
+            also = None if pruned is None else stack.enter_context(table_writer(pruned))
+            for batch in self.batches(limit):
+                why = phrases.take(pa.array(batch.reason))
+                values = batch.probability, why, batch.goes
+                added = dict(zip(COLUMNS, values, strict=True))
+                write(_with(batch.table, added, names))
+                if also is not None:
+                    stays = _with(batch.table, added, COLUMNS[:2])
+                    also(stays.filter(pa.array(~batch.goes)))
+                watch(batch)
+
+
+def judge_rows(
+    files: FileGraph, *, seed: int = 0, progress: Progress | None = None
+) -> JudgedRows:
+    """Judge the edges of files of which the rows were not read."""
+    data = files.data
+    check_features(data)
+    key, number, num_directed = _edge_keys(files, progress)
+    pa.default_memory_pool().release_unused()
+    trim_heap()
+    if not len(key):
+        raise ValueError(f"{data.name!r} has no edges to judge.")
+    edges = EdgeNumbers.of(key, data.num_nodes)
+    del key
+    given = edges, num_directed, data.x, known_labels(data.graph, *known_classes(data))
+    found = judge_edges(*given, seed=seed, progress=progress)
+    tell_too_few(found.reason)
+    probability = torch.sigmoid(torch.from_numpy(found.log_odds)).numpy()
+    return JudgedRows(files, edges, number, probability, found.reason)
+
+
+class _NumberedRows(NamedTuple):
+    source: Source
+    start: int  # index of the first row
+    ends: list[Any]  # ids in the type of all ids
+    src: Array  # number of a node, [rows]
+    dst: Array
+
+
+def _numbered_rows(files: FileGraph, *columns: str) -> Iterator[_NumberedRows]:
+    """The rows of these columns, or all columns, with the numbers of their nodes."""
+    options, rows = files.options, files.rows
+    assert rows is not None
+    ids = IdNumbers(files.ids)
+    for source, start in rows.batches(*columns):
+        ends = [
+            as_ids(source.table.column(name), ids.ids.type)
+            for name in (options.src, options.dst)
+        ]
+        src, dst = (ids.of(end) for end in ends)
+        yield _NumberedRows(source, start, ends, src, dst)
+
+
+def _edge_keys(files: FileGraph, progress: Progress | None) -> tuple[Array, Array, int]:
+    """Keys low · N + high of the edges, ascending, the rows of each, and directed ones.
+
+    Checks ids and weights, of which the judge knows nothing further.
+    """
+    options, size, weight = files.options, files.data.num_nodes, files.weight
+    rows, listed = files.rows, files.nodes_path
+    assert rows is not None
+    known = dataclasses.replace(rows.head, name=str(listed)) if listed else rows.head
+    columns = [options.src, options.dst, *([] if weight is None else [weight])]
+    found, last, is_some = [], 0, False
+    for part in _numbered_rows(files, *columns):
+        source, last = part.source, part.start + len(part.src)
+        if weight is not None:
+            is_some |= bool(checked_weight(source, weight).any())
+        for name, end, place in zip(
+            columns, part.ends, (part.src, part.dst), strict=False
+        ):
+            check_known(source, name, end, place, known)
+        low, high = np.minimum(part.src, part.dst), np.maximum(part.src, part.dst)
+        # The direction in the last place.
+        key = 2 * (low.astype(np.int64) * size + high) + (part.src > part.dst)
+        found.append(key[low != high])
+    if weight is not None:
+        check_some_weight(rows.head, weight, last, is_some)
+    if progress:
+        progress(f"judging {last:,} rows")
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(0, np.int32), 0
+    key = np.concatenate(found)
+    found.clear()
+    key.sort()
+    num_directed = int(_is_new(key).sum())
+    tell_merged(len(key) - num_directed, weight is not None, files.undirected)
+    key >>= 1
+    first = np.flatnonzero(_is_new(key))
+    number = np.diff(first, append=len(key))
+    number = number.astype(np.int8 if number.max(initial=0) < 128 else np.int32)
+    key = key[first]
+    return key, number, 2 * len(key) if files.undirected else num_directed
+
+
+def _is_new(key: Array) -> Array:
+    """Whether each of ascending numbers is another one than that before it, bool."""
+    found = np.ones(len(key), dtype=bool)
+    np.not_equal(key[1:], key[:-1], out=found[1:])
+    return found
+
+
+def _typed(source: Source, files: FileGraph, ends: list[Any]) -> Any:
+    """Rows as they are written: text columns have the types of all their cells."""
+    options, rows, columns = files.options, files.rows, {}
+    assert rows is not None
+    of_ids = dict(zip((options.src, options.dst), ends, strict=True))
+    for name, column in zip(
+        source.table.column_names, source.table.columns, strict=True
+    ):
+        columns[name] = column
+        if name in source.text_columns:
+            if name in of_ids:
+                columns[name] = of_ids[name]
+            elif name in rows.types:
+                columns[name] = column.cast(rows.types[name])
+            elif name == files.weight:
+                columns[name] = pa.array(numbers(source, name))
+    return pa.table(columns)
+
+
+def _with(table: Any, added: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The table with columns at the end, which replace those of their names."""
+    table = table.drop_columns([name for name in names if name in table.column_names])
+    for name in names:
+        table = table.append_column(name, pa.array(added[name]))
+    return table
