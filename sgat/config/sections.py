@@ -6,6 +6,7 @@ help is that of `sgat fit --help`; a name in backticks is another setting.
 
 import dataclasses
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -40,6 +41,9 @@ RealMetric = Literal[
     "accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"
 ]
 Metric = Literal["auto", RealMetric]
+
+DEEP_KEY = re.compile(r"""(?<![\w'"-])(?:[\w'"-]++\s*+\.\s*+){100}""")
+"""A key of so many parts: `tomllib` takes the square of their number of steps."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,7 +225,10 @@ class Config(Settings):
             ValueError: If it is no TOML, or names a key that does not exist.
         """
         try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            text = Path(path).read_text(encoding="utf-8")
+            if DEEP_KEY.search(text):
+                raise RecursionError
+            content = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}.") from None
         except RecursionError:

@@ -34,6 +34,7 @@ def test_every_default_survives_toml(tmp_path):
         ("[model]\nhiden = 3", "unknown key 'hiden'; did you mean 'hidden'?"),
         ("[modell]", "unknown key 'modell'; did you mean 'model'?"),
         ("[model]\nhidden = 'wide'", "[model]: `hidden` must be a whole number, got"),
+        ("a" + ". 'a'" * 10**5 + " = 1", "lists or tables are nested too deeply."),
         ("a = " + "[" * 10**5, "lists or tables are nested too deeply."),
         ("model = 3", "`model` must be a table, got 3."),
         ("[model]\nhidden = 0", "`hidden` must be from 1 to 1048576, got 0."),

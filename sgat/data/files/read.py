@@ -208,9 +208,9 @@ def _build(
     options: FileOptions,
     encoding: Encoding | None,
 ) -> FileGraph:
+    ends, ids = read_ids(end_places(edges, options), nodes, options)
     for source in filter(None, (edges, nodes)):
         check_years(source)
-    ends, ids = read_ids(end_places(edges, options), nodes, options)
     wanted = options.edge_columns if encoding is None else encoding.edges
     for_gates, attr = edge_numbers(edges, wanted, options)
     undirected = undirected or options.undirected
