@@ -126,7 +126,7 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
             f"{folder.path} holds a run already; choose another `out`, or go on with"
             " `resume`, or replace it with `overwrite`."
         )
-    if request.pruned is not None and request.pruned.exists() and not overwrite:
+    if request.pruned is not None and request.pruned.is_file() and not overwrite:
         raise ValueError(
             f"{request.pruned} exists already; choose another `pruned`, or replace it"
             " with `overwrite`."

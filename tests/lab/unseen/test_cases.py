@@ -29,8 +29,8 @@ def test_uneven_graphs_have_no_noise_and_another_score():
 
 def test_judged_edges_are_some_of_the_edges(root):
     source = Cases(root=str(root))
-    data = source.data(NOISY, 1)
-    judged = source.data(NOISY, 1, is_judged=True)
+    data = source.data(NOISY, 2)
+    judged = source.data(NOISY, 2, is_judged=True)
     assert 0 < judged.graph.num_edges < data.graph.num_edges
     assert torch.isin(judged.graph.keys, data.graph.keys).all()
     assert torch.equal(judged.y, data.y) and torch.equal(judged.train, data.train)
