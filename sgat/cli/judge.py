@@ -61,7 +61,8 @@ def judge(
 ) -> None:
     """Judge how likely each edge is real, without training a network.
 
-    Neither a node file nor labels are needed; both make the judge sharper. Where nodes
+    The edges may be a folder of Parquet files, partitioned or not. Neither a node file
+    nor labels are needed; both make the judge sharper. Where nodes
     have a split, only the classes of training nodes are looked at. The summary has the
     expected numbers of right and wrong edges among those that go.
     """

@@ -72,9 +72,13 @@ class StoredEdges:
         """The rows of a Parquet file, or of a folder of such files."""
         files = parquet_files(path) if path.is_dir() else {path: {}}
         heads = [_empty(file, more) for file, more in files.items()]
+        names, types = heads[0].column_names, heads[0].schema.types
         for file, head in zip(files, heads, strict=True):
-            if head.column_names != heads[0].column_names:
-                raise ValueError(f"{file}: other columns than the files beside it.")
+            if (head.column_names, head.schema.types) != (names, types):
+                raise ValueError(
+                    f"{file}: other columns, or columns of other types, than"
+                    f" {next(iter(files))}; write both alike."
+                )
 
         def read(columns: list[str] | None) -> Iterator[Any]:
             for file, more in files.items():
@@ -85,10 +89,8 @@ class StoredEdges:
                         part = part if columns is None else part.select(columns)
                         yield part.cast(heads[0].select(part.column_names).schema)
 
-        rows = cls(Source(heads[0], str(path), "parquet"), read, path)
-        rows.files = tuple(files)
-        rows._state = rows._look()
-        return rows
+        head = Source(heads[0], str(path), "parquet")
+        return cls(head, read, path, files=tuple(files))
 
     @classmethod
     def of_csv(cls, text: Text, **how: Any) -> StoredEdges:
