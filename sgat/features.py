@@ -70,7 +70,9 @@ class SparseFeatures:
     @classmethod
     def from_scipy(cls, matrix: Any) -> SparseFeatures:
         """Take over any SciPy sparse matrix or array."""
+        check_sparse(matrix, "X")
         rows = matrix.tocsr(copy=True)
+        check_sparse(rows, "X")
         rows.sum_duplicates()
         return cls(
             torch.from_numpy(rows.indptr.astype(np.int64)),
@@ -260,3 +262,36 @@ class FeatureScaling(nn.Module):
     def extra_repr(self) -> str:
         """The kind."""
         return self.how
+
+
+def check_sparse(matrix: Any, name: str) -> None:
+    """Refuse a sparse matrix of SciPy or torch whose index arrays do not fit its shape.
+
+    To use one that was made so by hand is to read and write anywhere in memory.
+    """
+    how: Any = {"check_invariants": True}
+    try:
+        if isinstance(matrix, Tensor) and matrix.layout == torch.sparse_coo:
+            entries = matrix._indices(), matrix._values(), matrix.shape
+            torch.sparse_coo_tensor(*entries, **how)
+        elif isinstance(matrix, Tensor):
+            by_row = matrix.layout in (torch.sparse_csr, torch.sparse_bsr)
+            ptr = matrix.crow_indices() if by_row else matrix.ccol_indices()
+            place = matrix.col_indices() if by_row else matrix.row_indices()
+            how |= {"size": matrix.shape, "layout": matrix.layout}
+            torch.sparse_compressed_tensor(ptr, place, matrix.values(), **how)
+        elif hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        elif getattr(matrix, "format", None) == "coo":
+            for place, size in zip(matrix.coords, matrix.shape, strict=True):
+                if (
+                    len(place) != len(matrix.data)
+                    or ((place < 0) | (place >= size)).any()
+                ):
+                    raise ValueError(f"there are places outside 0 to {size - 1}")
+    except (ValueError, TypeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"`{name}` must be a sparse matrix whose places are within its shape, got"
+            f" others ({reason}); make it anew from its entries."
+        ) from error

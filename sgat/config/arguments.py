@@ -13,17 +13,17 @@ from sgat.config.sections import Config, ModelConfig, TrainConfig
 SECTIONS: dict[str, type[Settings]] = {"model": ModelConfig, "train": TrainConfig}
 
 
-def from_arguments(given: Mapping[str, Any], *, where: str) -> Config:
+def from_arguments(given: Mapping[str, Any]) -> Config:
     """The settings that arguments stand for; None is the default.
 
-    Arguments that are no settings are left alone. Messages begin with `where`.
+    Arguments that are no settings are left alone.
     """
     found: dict[str, Any] = {}
     for name, kind in SECTIONS.items():
         own = {key: given[key] for key in kind.declared() if key in given}
         entries = {**own, **(given[name] or {})}
         chosen = {key: value for key, value in entries.items() if value is not None}
-        found[name] = kind.from_dict(chosen, where=where)
+        found[name] = kind.from_dict(chosen, where="SGATClassifier")
     return Config(**found)
 
 

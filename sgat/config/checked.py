@@ -22,15 +22,19 @@ from msgspec import Meta
 
 MOST = sys.float_info.max
 """The largest finite number; msgspec takes no infinite bounds."""
+LARGEST = 2**63 - 1
+"""The largest bound of a whole number that msgspec takes."""
 
 # The description completes an error: "`hidden` must be at least 1, got 0."
-Count = Annotated[int, Meta(ge=1, description="at least 1")]
+Count = Annotated[int, Meta(ge=1, le=LARGEST, description="at least 1 and below 2**63")]
 Width = Annotated[int, Meta(ge=1, le=2**20, description="from 1 to 1048576")]
 Depth = Annotated[int, Meta(ge=0, le=1000, description="from 0 to 1000")]
-CountOrZero = Annotated[int, Meta(ge=0, description="at least 0")]
+CountOrZero = Annotated[
+    int, Meta(ge=0, le=LARGEST, description="at least 0 and below 2**63")
+]
 Rank = Annotated[int, Meta(ge=1, le=64, description="from 1 to 64")]
 Size = Annotated[int, Meta(ge=0, le=2**40, description="at least 0")]
-Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="in [0, 2**63)")]
+Seed = Annotated[int, Meta(ge=0, le=LARGEST, description="in [0, 2**63)")]
 Share = Annotated[float, Meta(ge=0, le=1, description="in [0, 1]")]
 ShareLeft = Annotated[float, Meta(gt=0, le=1, description="in (0, 1]")]
 ShareDropped = Annotated[float, Meta(ge=0, lt=1, description="in [0, 1)")]
@@ -84,14 +88,16 @@ class Setting(NamedTuple):
             return msgspec.convert(value, self.hint)
         except msgspec.ValidationError:
             wanted = self._wanted(value)
-            raise ValueError(f"`{name}` must be {wanted}, got {value!r}.") from None
+            raise ValueError(
+                f"`{name}` must be {wanted}, got {_shown(value)}."
+            ) from None
 
     def _section(self, name: str, value: Any) -> Any:
         """A group within a group, which may come as a table."""
         if isinstance(value, self.kind):
             return value
         if not isinstance(value, Mapping):
-            raise ValueError(f"`{name}` must be a table, got {value!r}.")
+            raise ValueError(f"`{name}` must be a table, got {_shown(value)}.")
         return self.kind.from_dict(value, where=f"[{name}]")
 
     def _wanted(self, value: Any) -> str:
@@ -149,6 +155,14 @@ class Settings:
             return cls(**content)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        # Python writes no number of more than some thousand digits.
+        return "a number of too many digits"
 
 
 def _unknown(key: str, known: list[str]) -> str:

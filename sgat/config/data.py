@@ -116,9 +116,10 @@ class DataConfig(Settings):
         normalise_features: Divide each row of a data set's features by its sum. By
             default for the citation graphs and Actor.
         largest_component: Keep only the largest component of a data set.
-        edges: Your edge file: CSV, TSV (also as .gz or .zst), Parquet, NPZ, Matrix
-            Market or GraphML.
-        nodes: Your node file: CSV, TSV (also as .gz or .zst), Parquet or NPZ.
+        edges: Your edge file: CSV, TSV (also as .gz or .zst), Parquet (also a folder
+            of files), NPZ, Matrix Market or GraphML.
+        nodes: Your node file: CSV, TSV (also as .gz or .zst), Parquet (also a folder
+            of files) or NPZ.
     """
 
     name: str | None = None

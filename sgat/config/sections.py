@@ -224,6 +224,8 @@ class Config(Settings):
         Raises:
             ValueError: If it is no TOML, or names a key that does not exist.
         """
+        if Path(path).exists() and not Path(path).is_file():
+            raise ValueError(f"{path}: must be a file, not a pipe, device or folder.")
         try:
             text = Path(path).read_text(encoding="utf-8")
             if DEEP_KEY.search(text):
@@ -231,6 +233,8 @@ class Config(Settings):
             content = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}.") from None
+        except ValueError:
+            raise ValueError(f"{path}: a number has too many digits.") from None
         except RecursionError:
             raise ValueError(
                 f"{path}: lists or tables are nested too deeply."

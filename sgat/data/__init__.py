@@ -42,13 +42,9 @@ def load(
         root: Folder with the files, laid out as `torch_geometric.datasets` does; it is
             only written to when a missing file was downloaded. None takes the
             environment variable SGAT_DATA, else the user's cache folder.
-        split: Roles of the nodes; None for the data set's own. "public" (citation
-            graphs, Reddit), "geom-gcn" (WebKB and Actor: fixed file number `seed` mod
-            10) or "geom-gcn-3", "random-20" (20 per class, 500, 1,000),
-            "random-60-20-20" (per class), "stratified-A-B-C" and "uniform-A-B-C" (per
-            cent, per class or over all), "by-graph" or "by-graph:train=DE+FR,val=ES";
-            a mapping from "train", "val" and "test" to names of graphs; a `Split`; or
-            a file .npz whose array `split` has the role of each node, in words.
+        split: Roles of the nodes: a name of docs/datasets.md, None for the data set's
+            own; a mapping from "train", "val" and "test" to names of graphs; a `Split`;
+            or a file .npz whose array `split` has the role of each node, in words.
         seed: Chooses the random split or the fixed file.
         normalise_features: Whether each row of the features is divided by its sum; None
             does so for the citation graphs and Actor.

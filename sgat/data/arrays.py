@@ -12,7 +12,7 @@ from sgat.data.given_edges import read_edges
 from sgat.data.node_data import NodeData, are_numbers, labelled
 from sgat.data.prepare import compact
 from sgat.data.splits import random_fractions, stratified_fractions
-from sgat.features import Features, SparseFeatures
+from sgat.features import Features, SparseFeatures, check_sparse
 from sgat.graph import Graph
 
 
@@ -121,6 +121,7 @@ def as_features(x: Any, num_nodes: int) -> Features:
     if hasattr(x, "tocsr"):
         return SparseFeatures.from_scipy(x)
     if isinstance(x, Tensor) and x.layout != torch.strided:
+        check_sparse(x, "X")
         x = x.to_dense()
     if hasattr(x, "columns") and hasattr(x, "iloc"):
         for column, kind in x.dtypes.items():

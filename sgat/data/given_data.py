@@ -124,26 +124,23 @@ class GivenData:
             return dataclasses.replace(data, graph=smaller)
         if not graph.has_directions:
             mask, factor = map(graph.graph.larger_direction, (mask, factor))
+        stays = graph.graph.to_input(mask.cpu(), loop=True)
+        weight = graph.graph.to_input(factor.cpu(), loop=1.0)
         if _is_pyg(data):
-            return prune_pyg(data, graph.graph, mask, factor)
+            return prune_pyg(data, stays, weight, edge_attr=graph.graph.edge_attr)
         if _is_networkx(data):
             name = self.options.get("weight", "weight")
-            return prune_networkx(data, graph, mask, factor, weight=name)
-        return self._pruned_arrays(graph, mask, factor)
+            return prune_networkx(data, stays, weight, name=name)
+        given = self.edge_weight
+        if given is None:
+            given = read_edges(self.edges, data)[1]
+        if given is not None:
+            weight = weight * torch.as_tensor(np.asarray(given)).to(weight)
+        return kept_edges(self.edges, stays, weight)
 
     def one_or_all(self, results: list[Any]) -> Any:
         """The result for a graph; for a list of graphs, the list of results."""
         return results if self.is_list or len(results) > 1 else results[0]
-
-    def _pruned_arrays(self, data: NodeData, mask: Tensor, factor: Tensor) -> Any:
-        kept = data.graph.to_input(mask, loop=True)
-        weight = data.graph.to_input(factor, loop=1.0)
-        given = self.edge_weight
-        if given is None:
-            given = read_edges(self.edges, self.data)[1]
-        if given is not None:
-            weight = weight * torch.as_tensor(np.asarray(given)).to(weight)
-        return kept_edges(self.edges, kept, weight)
 
 
 def _is_pyg(data: Any) -> bool:

@@ -7,6 +7,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from sgat.features import check_sparse
+
 ENDS = ("src", "dst")
 
 
@@ -97,12 +99,15 @@ def _is_table(value: Any) -> bool:
 def _as_coo(edges: Any) -> Any:
     """A sparse matrix as entries that are not 0, each once; None for anything else."""
     if isinstance(edges, Tensor) and edges.layout != torch.strided:
+        check_sparse(edges, "edges")
         entries = edges.cpu().to_sparse_coo().coalesce()
         ends = tuple(entries.indices().numpy())
         edges = sparse.coo_array((entries.values().numpy(), ends), shape=edges.shape)
     if not hasattr(edges, "tocsr"):
         return None
+    check_sparse(edges, "edges")
     rows = sparse.csr_array(edges, copy=True)
+    check_sparse(rows, "edges")
     rows.eliminate_zeros()
     return rows.tocoo()
 
@@ -128,7 +133,8 @@ def _index_of_table(table: Any, ids: Any) -> Tensor:
             row = int((place < 0).argmax())
             raise ValueError(
                 f"The column {name} of `edges` names {table[name].iloc[row]!r} in row"
-                f" {row}, which the index of `X` does not have; add its row to `X`."
+                f" {row}, which the index of `X` does not have; make the ids the"
+                " index of `X`, or add its row."
             )
         places.append(place)
     return torch.from_numpy(np.stack(places).astype(np.int64))

@@ -96,20 +96,18 @@ def _check_spelling(
 
 
 def prune_networkx(
-    graph: Any, data: NodeData, mask: Tensor, factor: Tensor, *, weight: str = "weight"
+    graph: Any, kept: Tensor, factor: Tensor, *, name: str = "weight"
 ) -> Any:
-    """The graph with only the edges of the mask, weights multiplied by the factor.
+    """The graph with only the kept edges, weights multiplied by the factor.
 
-    Attributes stay. Both directions of an undirected edge have the same values.
+    Attributes stay; that of the weight is called `name`.
     """
-    kept = data.graph.to_input(mask.cpu(), loop=True)
-    factor = data.graph.to_input(factor.cpu(), loop=1.0)
     small = graph.copy()
     edges = list(graph.edges(keys=True) if graph.is_multigraph() else graph.edges())
     for edge, is_kept, value in zip(edges, kept.tolist(), factor.tolist(), strict=True):
         if is_kept:
             attributes = small.edges[edge]
-            attributes[weight] = float(attributes.get(weight, 1.0)) * value
+            attributes[name] = float(attributes.get(name, 1.0)) * value
         else:
             small.remove_edge(*edge)
     return small

@@ -42,16 +42,16 @@ def from_pyg(
     return found.with_split(*(_mask(data, name, split_index) for name in ROLES))
 
 
-def prune_pyg(data: Any, graph: Graph, mask: Tensor, factor: Tensor) -> Any:
-    """The `Data` with only the edges of the mask, weights multiplied by the factor.
+def prune_pyg(
+    data: Any, kept: Tensor, factor: Tensor, *, edge_attr: Tensor | None = None
+) -> Any:
+    """The `Data` with only the kept edges, weights multiplied by the factor.
 
     Everything else is as it was; attributes with one row per edge lose the rows of the
     removed edges. The weights are in `edge_weight`.
     """
     matrix, data = getattr(data, "adj_t", None), with_edge_index(data)
-    kept = graph.to_input(mask.cpu(), loop=True)
-    factor = graph.to_input(factor.cpu(), loop=1.0)
-    weight = _weight(data, graph.edge_attr)
+    weight = _weight(data, edge_attr)
     small = copy.copy(data)
     position = kept.nonzero().squeeze(1)
     for key, value in data.to_dict().items():

@@ -16,7 +16,7 @@ from sgat.data.splits import (
     stratified_fractions,
 )
 
-SplitLike = str | os.PathLike[str] | Split | Sequence[Split] | GraphRoles | None
+SplitLike = str | os.PathLike[str] | Split | GraphRoles | None
 """The kinds of `split` that `load` takes."""
 
 
@@ -33,19 +33,15 @@ def choose_split(
     if isinstance(split, Mapping):
         return by_graph(graphs, split)
     if isinstance(split, Split):
-        return _applied([split], graphs)
-    if isinstance(split, os.PathLike):
-        return read_split(split, graphs)
-    if not isinstance(split, str):
         return _applied(split, graphs)
-    if split.endswith(".npz"):
+    if isinstance(split, os.PathLike) or split.endswith(".npz"):
         return read_split(split, graphs)
     if split.startswith("by-graph") and benchmark.default_split == "by-graph":
         return by_graph(graphs, parse_roles(split)) if ":" in split else graphs
     if published and split == benchmark.default_split:
-        return _applied([published[seed % len(published)]], graphs)
+        return _applied(published[seed % len(published)], graphs)
     if len(published) > 1 and (own := re.fullmatch(r"geom-gcn-(\d)", split)):
-        return _applied([published[int(own[1])]], graphs)
+        return _applied(published[int(own[1])], graphs)
     names = [benchmark.default_split]
     if len(graphs) == 1:
         return [draw_split(split, graphs[0], seed, own=names)]
@@ -69,12 +65,10 @@ def parse_roles(text: str) -> dict[str, list[str]]:
     return roles
 
 
-def _applied(splits: Sequence[Split], graphs: list[NodeData]) -> list[NodeData]:
-    if len(splits) != len(graphs):
-        raise ValueError(
-            f"`split` must be for {len(graphs)} graphs, got one for {len(splits)}."
-        )
-    return [part.apply(data) for part, data in zip(splits, graphs, strict=True)]
+def _applied(split: Split, graphs: list[NodeData]) -> list[NodeData]:
+    if len(graphs) > 1:
+        raise ValueError(f"`split` must be for {len(graphs)} graphs, got one for 1.")
+    return [split.apply(graphs[0])]
 
 
 def read_split(

@@ -18,7 +18,8 @@ from sgat.data.node_data import NodeData
 from sgat.estimator.nodes import at_nodes, given_graph, with_labels
 from sgat.estimator.plots import plot_node, plot_removal
 from sgat.estimator.searched import searched
-from sgat.pruning import Rules, apply_rules
+from sgat.pruning import Rules
+from sgat.pruning.choice import apply_rules
 from sgat.scored import ScoredGraph, edge_table, node_score, score_graphs
 from sgat.training import saved_model
 from sgat.training.files import read_parquet, read_records
@@ -170,7 +171,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             The classifier; after Ctrl-C with the best model so far, and a warning.
         """
         settings = {**self.get_params(deep=False), "device": str(self.device)}
-        config = from_arguments(settings, where="SGATClassifier")
+        config = from_arguments(settings)
         roles = {"train": train, "val": val, "test": test}
         how: dict[str, Any] = {"validation": self.validation, "seed": self.seed}
         if self.graph is None:
@@ -204,8 +205,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         arguments = to_arguments(saved.config, cls._get_param_names())
         arguments["device"] = saved_model.usable_device(saved.config.train.device)
         classifier = cls(**arguments)
-        history = read_records(folder / saved_model.METRICS)
-        edges = read_parquet(folder / saved_model.EDGES).to_pandas()
+        history = read_records(saved_model.place_of(folder, saved_model.METRICS))
+        table = saved_model.place_of(folder, saved_model.EDGES)
+        edges = read_parquet(table).to_pandas()
         classifier._set_fitted(saved, history, edges)
         classifier._folder = folder
         return classifier
@@ -324,7 +326,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             The data, of the same type, with the kept edges only and A_ij z_ij as
             weight; for plain arrays what `kept_edges` of `sgat.data.given_edges` says.
             An edge that the model would not keep has the gate z_ij of
-            `sgat.pruning.chosen_scores`.
+            `sgat.pruning.choice.chosen_scores`.
         """
         rules = Rules(keep, threshold, symmetric, min_degree, keep_connected)
         given, scored = self._scored(data, edges, options)

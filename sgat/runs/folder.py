@@ -22,7 +22,7 @@ from sgat.data.files.atomic import (
 )
 from sgat.report.page import is_report
 from sgat.training.choosing import LEDGER
-from sgat.training.saved_model import is_model
+from sgat.training.saved_model import finish_save, is_model
 
 
 class _File:
@@ -124,6 +124,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Hold the folder against other processes; what killed ones left goes."""
         with locked(self.path):
+            finish_save(self.path)
             clear_scratch(self.path)
             clear_scratch(self.draft.path)
             if self.is_finished:
@@ -148,7 +149,11 @@ class RunFolder:
         """
         self.drop_draft()
         self.draft.path.mkdir(parents=True, exist_ok=True)
-        write_text(self.draft.config, config.to_toml())
+        try:
+            write_text(self.draft.config, config.to_toml())
+        except OSError:
+            _remove_empty(self.draft.path)
+            raise
 
     def drop_draft(self) -> None:
         """Remove the run under way.

@@ -24,8 +24,8 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sgat.data.files.atomic import replacing, write_text
-from sgat.data.files.binary_format import read_within_bounds
-from sgat.data.files.bounds import CELL, check_size
+from sgat.data.files.binary_format import batches_within_bounds
+from sgat.data.files.bounds import CELL, check_size, is_out_of_memory
 from sgat.training.result import EpochRecord, Snapshot
 
 MODEL_FORMAT = 5
@@ -33,7 +33,9 @@ MODEL_FORMAT = 5
 since 5, models have a temperature of their class scores."""
 
 
-def _damaged(path: Path, error: Exception) -> ValueError:
+def _damaged(path: Path, error: Exception) -> Exception:
+    if is_out_of_memory(error):
+        return MemoryError(f"Memory ran out while reading {path}; free some of it.")
     detail = " ".join(str(error).split()).rstrip(".")
     return ValueError(f"{path} is damaged or was not written by sgat: {detail}.")
 
@@ -120,7 +122,9 @@ def check_scores(path: Path) -> None:
 def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
     """A table of a run, or some of its columns, as a `pyarrow.Table`."""
     with opened_parquet(path) as file:
-        return read_within_bounds(path, file, columns)
+        batches = [*batches_within_bounds(path, file, columns)]
+        known = batches[0].schema if batches else file.schema_arrow
+        return pa.Table.from_batches(batches, known).combine_chunks()
 
 
 def arrow_table(table: Any) -> Any:

@@ -43,10 +43,11 @@ def snapshot_epochs(config: TrainConfig) -> set[int]:
     """Epochs at which to keep scores, closer together at the start."""
     if config.snapshots <= 0:
         return set()
-    if config.snapshots == 1:
+    # Twice as many as there are epochs are all of them.
+    last = min(config.snapshots, 2 * config.epochs) - 1
+    if last == 0:
         return {config.epochs}
-    steps = range(config.snapshots)
-    last = config.snapshots - 1
+    steps = range(last + 1)
     return {1 + round((config.epochs - 1) * (k / last) ** 1.5) for k in steps}
 
 

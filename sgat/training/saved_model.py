@@ -7,6 +7,7 @@ them too: the settings, the weights, the records of the epochs and the scored ed
 import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
@@ -18,7 +19,7 @@ from sgat.committee import Committee
 from sgat.config import Config, ModelConfig
 from sgat.config.checked import Size
 from sgat.data.files import FeatureColumn
-from sgat.data.files.atomic import check_plain, locked, replacing
+from sgat.data.files.atomic import check_plain, locked, replacing, write_text
 from sgat.data.node_data import NodeData, check_features
 from sgat.models import SGAT
 from sgat.training import files
@@ -29,6 +30,8 @@ from sgat.training.loop import chosen_device
 CONFIG, MODEL = "config.toml", "model.safetensors"
 METRICS, EDGES = "metrics.jsonl", "edges.parquet"
 NAMES = CONFIG, MODEL, METRICS, EDGES
+SAVED = ".sgat-save"
+"""Folder in which `write_model` has the four files before they take their places."""
 LARGEST_HEADER = 100_000_000
 """Bytes of a header beyond which safetensors refuses a file."""
 
@@ -119,17 +122,33 @@ def is_model(path: Path) -> bool:
         return False
 
 
+def place_of(folder: Path, name: str) -> Path:
+    """Where a file of a folder is: not yet at its place if a save was cut off."""
+    saved = folder / SAVED
+    check_plain([saved, saved / name, folder / name])
+    return saved / name if (saved / name).exists() else folder / name
+
+
+def finish_save(folder: Path) -> None:
+    """Put the files of a save that was cut off in their places."""
+    check_plain([folder / SAVED])
+    for name in NAMES:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.replace(folder / SAVED / name, folder / name)
+    with contextlib.suppress(OSError):
+        (folder / SAVED).rmdir()
+
+
 def read_model(folder: Path) -> SavedModel:
     """Read the network of a folder."""
-    check_plain(folder / name for name in NAMES)
     for name in (CONFIG, MODEL):
-        if not (folder / name).exists():
+        if not place_of(folder, name).exists():
             raise ValueError(
                 f"{folder} is not a finished run: {name} is missing; write one with"
                 " `sgat fit` or `SGATClassifier.save`."
             )
-    config = Config.from_toml(folder / CONFIG)
-    path = folder / MODEL
+    config = Config.from_toml(place_of(folder, CONFIG))
+    path = place_of(folder, MODEL)
     header = files.load_state(path)
     files.check_format(header.get("format"), path, "train it again")
     files.parsed(header, ModelHeader, path)
@@ -169,15 +188,15 @@ def write_model(folder: Path, saved: SavedModel, history: Any, edges: Any) -> No
                 "Classes must be strings, numbers or booleans to be saved, got"
                 f" {name!r}; name them otherwise before `fit`."
             )
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(locked(folder))
-        config, model, metrics, table = (
-            stack.enter_context(replacing(folder / name)) for name in NAMES
-        )
-        config.write_text(saved.config.to_toml(), encoding="utf-8")
-        files.save_tensors(model, saved.model.state_dict(), saved.header)
-        write_records(metrics, history.to_dict("records"))
-        write_parquet(table, edges)
+    with locked(folder):
+        finish_save(folder)
+        with replacing(folder / SAVED, is_folder=True) as new:
+            new.mkdir()
+            write_text(new / CONFIG, saved.config.to_toml())
+            files.save_tensors(new / MODEL, saved.model.state_dict(), saved.header)
+            write_records(new / METRICS, history.to_dict("records"))
+            write_parquet(new / EDGES, edges)
+        finish_save(folder)
 
 
 def _check_free(folder: Path) -> None:
@@ -186,11 +205,11 @@ def _check_free(folder: Path) -> None:
     check_plain(folder / name for name in (*NAMES, "checkpoint"))
     if (folder / "checkpoint" / CONFIG).exists():
         raise ValueError(f"{folder} holds an unfinished run; choose another folder.")
-    names = [name for name in NAMES if (folder / name).exists()]
-    is_own = (folder / CONFIG).exists() and is_model(folder / MODEL)
-    if names and not is_own:
+    found = [path for name in NAMES if (path := place_of(folder, name)).exists()]
+    is_own = place_of(folder, CONFIG).exists() and is_model(place_of(folder, MODEL))
+    if found and not is_own:
         raise ValueError(
-            f"{folder / names[0]} was not written by `save` and would be replaced;"
+            f"{found[0]} was not written by `save` and would be replaced;"
             " choose another folder."
         )
     if (folder / "summary.json").exists():

@@ -11,7 +11,7 @@ NAMES = ("hidden", "keep", "lr", "device", "model", "train")
 
 
 def config_of(**arguments):
-    return from_arguments({"model": None, "train": None, **arguments}, where="here")
+    return from_arguments({"model": None, "train": None, **arguments})
 
 
 def test_arguments_become_settings_and_settings_arguments():
@@ -38,7 +38,7 @@ def test_none_is_the_default_and_others_are_left_alone():
 def test_the_arguments_of_the_classifier_have_the_defaults_of_the_settings():
     parameters = inspect.signature(SGATClassifier).parameters
     arguments = {name: parameter.default for name, parameter in parameters.items()}
-    assert from_arguments(arguments, where="here") == Config()
+    assert from_arguments(arguments) == Config()
     known = {*ModelConfig.declared(), *TrainConfig.declared()}
     others = {"validation", "model", "train", "graph", "verbose"}
     assert arguments.keys() - known == others
@@ -47,10 +47,13 @@ def test_the_arguments_of_the_classifier_have_the_defaults_of_the_settings():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"hidden": "8"}, "here: `hidden` must be a whole number, got '8'."),
-        ({"keep": "0.3"}, "here: `keep` must be a number, got '0.3'."),
-        ({"keep": 1.2}, "here: `keep` must be in (0, 1], got 1.2."),
-        ({"train": {"epoch": 3}}, "here: unknown key 'epoch'; did you mean 'epochs'?"),
+        ({"hidden": "8"}, "SGATClassifier: `hidden` must be a whole number, got '8'."),
+        ({"keep": "0.3"}, "SGATClassifier: `keep` must be a number, got '0.3'."),
+        ({"keep": 1.2}, "SGATClassifier: `keep` must be in (0, 1], got 1.2."),
+        (
+            {"train": {"epoch": 3}},
+            "SGATClassifier: unknown key 'epoch'; did you mean 'epochs'?",
+        ),
     ],
 )
 def test_bad_settings_are_one_sentence(arguments, message):

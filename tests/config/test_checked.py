@@ -38,7 +38,19 @@ class Outer(Settings):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"count": 0}, "`count` must be at least 1, got 0."),
+        ({"count": 0}, "`count` must be at least 1 and below 2**63, got 0."),
+        (
+            {"count": 10**30},
+            f"`count` must be at least 1 and below 2**63, got {10**30}.",
+        ),
+        (
+            {"count": 10**100_000},
+            "`count` must be at least 1 and below 2**63, got a number of too many"
+            " digits.",
+        ),
+        ({"seed": -(10**5000)}, "`seed` must be in [0, 2**63), got a number of too"),
+        ({"text": [10**5000]}, "`text` must be a string, got a number of too many"),
+        ({"inner": 10**5000}, "`inner` must be a table, got a number of too many"),
         ({"count": "many"}, "`count` must be a whole number, got 'many'."),
         ({"count": 2.0}, "`count` must be a whole number, got 2.0."),
         ({"count": True}, "`count` must be a whole number, got True."),
@@ -70,9 +82,13 @@ def test_a_bad_value_is_refused_with_a_sentence(values, message):
 
 
 def test_the_constructor_and_replace_check_too():
-    with pytest.raises(ValueError, match=r"^`count` must be at least 1, got 0\.$"):
+    with pytest.raises(
+        ValueError, match=r"^`count` must be at least 1 and below 2\*\*63, got 0\.$"
+    ):
         Outer(count=0)
-    with pytest.raises(ValueError, match=r"^`count` must be at least 1, got 0\.$"):
+    with pytest.raises(
+        ValueError, match=r"^`count` must be at least 1 and below 2\*\*63, got 0\.$"
+    ):
         dataclasses.replace(Outer(), count=0)
 
 
@@ -93,7 +109,7 @@ def test_a_type_is_taken_apart():
     declared = Outer.declared()
     assert list(declared) == [field.name for field in dataclasses.fields(Outer)]
     found = declared["count"]
-    assert (found.kind, found.bounds) == (int, "at least 1")
+    assert (found.kind, found.bounds) == (int, "at least 1 and below 2**63")
     assert found.help == "How many there are, which takes a whole line and some more."
     maybe = declared["maybe"]
     assert (maybe.kind, maybe.choices, maybe.help) == (str, ("a",), "Perhaps.")

@@ -18,7 +18,10 @@ def test_documentation_names_every_option_of_files():
     ("options", "message"),
     [
         ({"max_categories": "a"}, "`max_categories` must be a whole number, got 'a'."),
-        ({"max_categories": 0}, "`max_categories` must be at least 1, got 0."),
+        (
+            {"max_categories": 0},
+            "`max_categories` must be at least 1 and below 2**63, got 0.",
+        ),
         ({"drop": 3}, "`drop` must be a list of strings, got 3."),
         ({"drop": [3]}, "`drop` must be a list of strings, got [3]."),
         ({"features": "f1"}, "`features` must be a list of strings, got 'f1'."),

@@ -1,4 +1,6 @@
+import os
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -50,7 +52,7 @@ def test_every_default_survives_toml(tmp_path):
         ("[model]\ndropout = 1.0", "`dropout` must be in [0, 1), got 1.0."),
         ("[train]\nkeep = 0", "`keep` must be in (0, 1], got 0."),
         ("[train]\nkeep = 1.01", "`keep` must be in (0, 1], got 1.01."),
-        ("[train]\nepochs = 0", "`epochs` must be at least 1, got 0."),
+        ("[train]\nepochs = 0", "`epochs` must be at least 1 and below 2**63, got 0."),
         ("[train]\nlr = nan", "`lr` must be positive and finite, got nan."),
         ("[model]\nzeta = nan", "`zeta` must be finite, got nan."),
         ("[model]\ninit_gain = inf", "`init_gain` must be finite, got inf."),
@@ -60,7 +62,11 @@ def test_every_default_survives_toml(tmp_path):
         ),
         ("[train]\nseed = -1", "`seed` must be in [0, 2**63), got -1."),
         ("[train]\nwarmup = 200", "`warmup` must be at least 0 and below `epochs`"),
-        ("[train]\npatience = -1", "`patience` must be at least 0, got -1."),
+        (
+            "[train]\npatience = -1",
+            "`patience` must be at least 0 and below 2**63, got -1.",
+        ),
+        ("[train]\nepochs = " + "1" * 10**5, "a number has too many digits."),
         ("not toml", "is not a TOML file"),
     ],
 )
@@ -70,6 +76,14 @@ def test_bad_settings_are_refused_with_a_sentence(tmp_path, text, message):
     with pytest.raises(ValueError) as error:
         Config.from_toml(path)
     assert str(path) in str(error.value) and message in str(error.value)
+
+
+def test_settings_are_read_from_nothing_but_a_file(tmp_path):
+    pipe = tmp_path / "c.toml"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        with pytest.raises(ValueError, match="must be a file, not a pipe, device or"):
+            Config.from_toml(path)
 
 
 def test_beliefs_need_no_layer():

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from sgat.data.given_data import GivenData
-from sgat.data.networkx_graph import from_networkx, prune_networkx
+from sgat.data.networkx_graph import from_networkx
 
 
 def test_names_of_any_kind_weights_and_missing_labels():
@@ -32,10 +32,10 @@ def test_an_undirected_edge_is_as_open_as_its_more_open_direction(factor, kept):
 
 def test_directed_edges_stay_or_go_alone():
     graph = nx.DiGraph([(0, 1), (1, 0), (1, 1)])
-    data = from_networkx(graph)
+    given = GivenData(graph)
     # Edges by (dst, src): 1→0 stays, 0→1 goes; the loop always stays.
     factor = torch.tensor([1.0, 0.0])
-    small = prune_networkx(graph, data, factor > 0, factor)
+    small = given.pruned(given.read(), [factor > 0], [factor])
     assert set(small.edges) == {(1, 0), (1, 1)}
 
 

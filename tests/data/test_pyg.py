@@ -2,7 +2,8 @@ import pytest
 import torch
 from support.small_data import block_graph
 
-from sgat.data.pyg import from_pyg, prune_pyg
+from sgat.data.given_data import GivenData
+from sgat.data.pyg import from_pyg
 from sgat.data.splits import with_role
 
 
@@ -16,10 +17,10 @@ EDGES = torch.tensor([[2, 0, 1, 1, 0], [0, 1, 1, 2, 1]])
 
 def test_order_loops_and_duplicates_survive_pruning(make):
     data = make(x=torch.eye(3), edge_index=EDGES, edge_weight=torch.arange(5.0) + 1)
-    node_data = from_pyg(data)
+    given = GivenData(data)
     # Edges of the graph by (dst, src): 2→0, 0→1 (twice given), 1→2.
     factor = torch.tensor([1.0, 0.0, 1.0])
-    small = prune_pyg(data, node_data.graph, factor > 0, factor)
+    small = given.pruned(given.read(), [factor > 0], [factor])
     assert small.edge_index.tolist() == [[2, 1, 1], [0, 1, 2]]
     assert small.edge_weight.tolist() == [1.0, 3.0, 4.0]
 

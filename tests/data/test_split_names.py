@@ -5,6 +5,7 @@ import torch
 from sgat.data import load
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.split_names import choose_split
+from sgat.data.splits import Split
 
 
 def test_the_seed_chooses_the_fixed_file_and_a_number_overrides_it(benchmarks):
@@ -100,6 +101,13 @@ def test_malformed_roles_are_refused(tmp_path, write_ppi):
     for split in ("by-graph:train", "by-graph:train=", "by-graph:test=a,test=b"):
         with pytest.raises(ValueError, match="`split` must read like 'by-graph:train="):
             load("ppi", root=tmp_path, split=split)
+
+
+def test_one_split_is_not_for_several_graphs():
+    (club,) = load("karate")
+    split = Split.from_masks(club.train, club.val, club.test)
+    with pytest.raises(ValueError, match="must be for 2 graphs, got one for 1"):
+        choose_split(CATALOGUE["twitch"], [club, club], [], split, 0)
 
 
 def test_several_graphs_are_split_differently_by_one_seed():

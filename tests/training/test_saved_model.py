@@ -1,10 +1,14 @@
+import contextlib
 import copy
 import dataclasses
+import os
+import shutil
 from datetime import date
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from support.faults import faults, tree
 from support.small_data import block_graph
 from support.small_run import content, finished
 
@@ -12,7 +16,7 @@ import sgat
 from sgat.config import Config
 from sgat.runs.folder import RunFolder
 from sgat.training import files
-from sgat.training.saved_model import check_fits, model_header
+from sgat.training.saved_model import NAMES, check_fits, model_header
 
 
 def small_graph():
@@ -105,6 +109,49 @@ def test_saving_twice_replaces_what_was_saved(classifier, tmp_path):
     ]
     classifier.save(tmp_path / "s")
     assert content(tmp_path / "s") == first
+
+
+def test_a_save_that_is_killed_leaves_one_classifier(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda number: None)
+    other = copy.copy(classifier)
+    other.edges_ = classifier.edges_.assign(log_alpha=7.0)
+    other.history_ = classifier.history_.assign(loss=7.0)
+    other.config_ = classifier.config_.replace(train={"lr": 0.007})
+
+    def found(place):
+        read = sgat.load(place)
+        return {
+            read.config_.train.lr,
+            *read.history_["loss"],
+            *read.edges_["log_alpha"],
+        }
+
+    start, place = tmp_path / "start", tmp_path / "place"
+    classifier.save(start / "s")
+    (start / "s" / "notes.txt").write_text("mine")
+    shutil.copytree(start, place)
+    with faults(place) as begun:
+        other.save(place / "s")
+    before, after, outcomes = found(start / "s"), tree(place), []
+    for number in range(1, len(begun) + 1, 2):
+        shutil.rmtree(place)
+        shutil.copytree(start, place)
+        with faults(place, number), contextlib.suppress(OSError):
+            other.save(place / "s")
+        outcomes.append(found(place / "s") == {0.007, 7.0})
+        if not outcomes[-1]:
+            assert found(place / "s") == before, begun[number - 1]
+        other.save(place / "s")
+        assert tree(place) == after, begun[number - 1]
+    assert sorted(outcomes) == outcomes and {*outcomes} == {True, False}
+
+
+@pytest.mark.parametrize("killed", range(1, 60, 3))
+def test_a_first_save_that_is_killed_can_be_made_again(classifier, tmp_path, killed):
+    with faults(tmp_path, killed), contextlib.suppress(OSError):
+        classifier.save(tmp_path / "s")
+    classifier.save(tmp_path / "s")
+    assert sorted(content(tmp_path / "s")) == sorted(NAMES)
 
 
 def test_a_run_is_not_mixed_with_what_is_saved(classifier, tmp_path):

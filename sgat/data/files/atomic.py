@@ -19,6 +19,8 @@ LONGEST = 200
 """Bytes of a name beyond which its scratch folder is named by a hash."""
 PATIENCE = 5.0
 """Seconds to wait for another process that writes the same file."""
+ATTEMPTS = 100
+"""Times to make a folder that other processes remove."""
 
 
 def check_place(path: Path, argument: str) -> None:
@@ -40,6 +42,26 @@ def check_new_file(path: Path, argument: str) -> None:
         raise ValueError(f"`{argument}` must be a file, got the {what} {path}.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"`{argument}` must be in a folder that exists, got {path}.")
+
+
+def check_new_folder(path: Path, argument: str) -> None:
+    """Refuse to replace a folder with other files than those of a table."""
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"`{argument}` must be in a folder that exists, got {path}.")
+    for file in path.rglob("*") if path.is_dir() else ():
+        if file.is_file() and file.suffix not in (".parquet", ".pq"):
+            raise ValueError(
+                f"`overwrite` replaces a folder of Parquet files, and {path} holds"
+                f" {file.name}; choose another `{argument}`."
+            )
+
+
+def overlaps(one: Path, other: Path) -> bool:
+    """Whether two paths are the same file, or one is in the folder of the other."""
+    if is_same_file(one, other):
+        return True
+    first, second = (Path(os.path.realpath(path)) for path in (one, other))
+    return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 def check_plain(paths: Iterable[Path]) -> None:
@@ -77,9 +99,16 @@ def locked(folder: Path, what: Path | None = None, wait: float = 0) -> Iterator[
     file = folder / LOCK
     lock = FileLock(file)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         try:
-            lock.acquire(timeout=wait)
+            for left in reversed(range(ATTEMPTS)):
+                try:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    lock.acquire(timeout=wait)
+                    break
+                except (FileNotFoundError, FileExistsError):
+                    # Another process has just removed the folder as it was done.
+                    if not left:
+                        raise
         except Timeout:
             raise ValueError(
                 f"{what or folder} is in use by another process; wait until that is"

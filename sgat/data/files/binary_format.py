@@ -29,17 +29,10 @@ DAMAGE = (
     *(LookupError, OSError, OverflowError, RuntimeError),
 )
 """Errors that opening or unpacking a damaged archive can raise."""
+PART = 1 << 22
+"""Rows of a Parquet file in a folder of them, about."""
 MISSING = "missing/"
 """Prefix of the array that marks the missing values of a column without NaN."""
-
-
-def read_parquet(path: Path) -> Source:
-    """Read a table with its types."""
-    check_parquet(path)
-    with opened_parquet(path, memory_map=True) as file:
-        check_names(path, file.schema_arrow.names)
-        table = read_within_bounds(path, file)
-    return Source(table.replace_schema_metadata(None), str(path), "parquet")
 
 
 def check_parquet(path: Path) -> None:
@@ -61,7 +54,10 @@ def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
 
     files = sorted(filter(is_meant, folder.rglob("*")))
     if not files:
-        raise ValueError(f"{folder}: the folder holds no Parquet file.")
+        raise ValueError(
+            f"{folder}: the folder holds no Parquet file; give one file, or a folder of"
+            " Parquet files."
+        )
     folders = {file: file.relative_to(folder).parent.parts for file in files}
     return {
         file: dict(part.split("=", 1) for part in parts if "=" in part)
@@ -97,6 +93,25 @@ def parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
                 )
                 writer = stack.enter_context(made)
             writer.write_table(table)
+
+        yield write
+
+
+@contextlib.contextmanager
+def parts_writer(folder: Path) -> Iterator[Callable[[Any], None]]:
+    """Writes a table as Parquet files in a new folder, called with parts of it."""
+    folder.mkdir()
+    with contextlib.ExitStack() as stack:
+        number, rows, write_part = 0, 0, None
+
+        def write(table: Any) -> None:
+            nonlocal number, rows, write_part
+            if write_part is None or rows >= PART:
+                stack.close()
+                part = parquet_writer(folder / f"part-{number:05}.parquet")
+                number, rows, write_part = number + 1, 0, stack.enter_context(part)
+            write_part(table)
+            rows += len(table)
 
         yield write
 
@@ -166,18 +181,10 @@ def write_npz(table: Any, path: Path) -> None:
                     np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def read_within_bounds(path: Path, file: Any, columns: Any = None) -> Any:
-    """The table, a few rows at a time where strings may be longer than they look."""
-    batches = [*batches_within_bounds(path, file, columns)]
-    known = batches[0].schema if batches else file.schema_arrow
-    table = pa.Table.from_batches(batches, known)
-    return table if len(batches) < 2 else table.combine_chunks()
-
-
 def batches_within_bounds(
     path: Path, file: Any, columns: Any = None, at_once: int | None = None
 ) -> Iterator[Any]:
-    """The rows of a table, so many of them at once; None for all."""
+    """The rows of a table, so many at once; None for all. Fewer if strings are long."""
     size, longest = 0, 1
     for place, kind, values, rows, stored in _chunks(path):
         width = file.schema.column(place).length or WIDTHS.get(kind, CELL)
@@ -190,6 +197,7 @@ def batches_within_bounds(
     rows = max(1, min(most, largest_size(path) // longest))
     size = 0
     for batch in file.iter_batches(rows, columns=columns):
+        batch.validate(full=True)  # text that is no UTF-8, indices out of range
         size += sum(map(_decoded_size, batch.columns))
         check_size(path, size, UNPACK)
         yield batch

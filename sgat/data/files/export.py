@@ -121,15 +121,23 @@ def convert(
     options: FileOptions = FileOptions(),
     format: str | None = None,
     columns: Sequence[str] | None = None,
+    overwrite: bool = True,
 ) -> FileGraph:
     """Read a graph, check its ids and weights, and write it in another format.
 
-    `columns` of the edge table are kept besides ids and weight; None keeps all. Returns
-    the graph that was read. See `read_graph` and `write_graph` for the rest.
+    `columns` of the edge table are kept besides ids and weight; None keeps all. Files
+    that are there already are replaced with `overwrite`. Returns the graph that was
+    read. See `read_graph` and `write_graph` for the rest.
     """
     for one, other in product((edges, nodes), (out, nodes_out)):
         if one and other and is_same_file(Path(one), Path(other)):
             raise ValueError(f"{other}: must not be a file that is read.")
+    for path in (out, nodes_out):
+        if path and Path(path).is_file() and not overwrite:
+            raise ValueError(
+                f"{path} exists already; choose another name, or replace it with"
+                " `overwrite`."
+            )
     # Columns that were not asked for pass through as they are, gaps and all.
     passive = dataclasses.replace(
         options,

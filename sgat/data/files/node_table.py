@@ -98,6 +98,8 @@ def _warn_of_units(
     source: Source, features: Sequence[FeatureColumn], x: Tensor
 ) -> None:
     """Say so where a column spreads so far that a network would see little else."""
+    if not x.numel():
+        return  # vectors of no numbers
     names = [each.name for each in features for _ in range(each.width)]
     spread, place = x.double().std(dim=0, correction=0).max(dim=0)
     if float(spread) > MOST_SPREAD:
@@ -221,8 +223,9 @@ def read_roles(source: Source, name: str | None) -> dict[str, Tensor]:
             raise source.fault(
                 f"must hold train, val, test or nothing, got {column.type}.", name
             )
-        text = pc.fill_null(column.cast(pa.string()), "")
-        text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+        if not is_string(column.type):
+            column = pa.nulls(len(column), pa.string())
+        text = pc.utf8_lower(pc.utf8_trim_whitespace(pc.fill_null(column, "")))
         found = pc.index_in(text, value_set=pa.array(ROLE_WORDS))
         problem = "must be train, val, test or nothing, got {}."
         source.refuse(pc.is_null(found), name, problem)

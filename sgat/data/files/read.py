@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 import torch
-from torch import Tensor
 
 from sgat.config import FileOptions
-from sgat.data.files.binary_format import read_npz, read_parquet, split_edge_index
+from sgat.data.files.binary_format import read_npz, split_edge_index
+from sgat.data.files.bounds import within_memory
 from sgat.data.files.column_roles import ColumnRole, column_roles
 from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv, text_file
@@ -72,6 +72,7 @@ class FileGraph:
         return f"FileGraph({str(self.edges_path)!r}, {self.data!r})"
 
 
+@within_memory
 def read_graph(
     edges: str | Path,
     nodes: str | Path | None = None,
@@ -108,6 +109,7 @@ def read_graph(
     )
 
 
+@within_memory
 def open_graph(
     edges: str | Path,
     nodes: str | Path | None = None,
@@ -165,11 +167,16 @@ def from_tables(
 
 
 def read_table(path: Path, options: FileOptions, format: str | None = None) -> Source:
-    """Read a table of one of the `TABLE_FORMATS`; None goes by the suffix."""
-    check_file(path)
-    chosen = format_of(path, format, TABLE_FORMATS)
+    """Read a table of one of the `TABLE_FORMATS`; None goes by the suffix.
+
+    A folder of Parquet files is one table.
+    """
+    chosen = "parquet"
+    if not path.is_dir():
+        check_file(path)
+        chosen = format_of(path, format, TABLE_FORMATS)
     if chosen == "parquet":
-        return read_parquet(path)
+        return StoredEdges.of_parquet(path).all_rows()
     if chosen == "npz":
         return read_npz(path)
     text = {"delimiter": options.delimiter, "decimal": options.decimal}
@@ -187,6 +194,8 @@ def _read_edge_file(
     path: Path, options: FileOptions
 ) -> tuple[Source, Source | None, bool]:
     """The edges, the nodes where the file lists them, and whether it is undirected."""
+    if path.is_dir():
+        return read_table(path, options), None, False
     check_file(path)
     format = format_of(path, options.edges_format, EDGE_FORMATS)
     names = {"src": options.src, "dst": options.dst}
@@ -215,7 +224,11 @@ def _build(
     for_gates, attr = edge_numbers(edges, wanted, options)
     undirected = undirected or options.undirected
     weight = weight_column(edges, options)
-    value = None if weight is None else _edge_weight(edges, weight)
+    value = None
+    if weight is not None:
+        given = checked_weight(edges, weight)
+        check_some_weight(edges, weight, len(given), bool(given.any()))
+        value = torch.tensor(given, dtype=torch.get_default_dtype())
     known = {options.src: ends[0], options.dst: ends[1]}
     if weight in edges.text_columns:
         typed = typed_text(edges.table.column(weight))
@@ -319,15 +332,8 @@ def weight_column(source: Source, options: FileOptions) -> str | None:
     return source.untaken("weight", (options.src, options.dst, *options.drop))
 
 
-def _edge_weight(source: Source, name: str) -> Tensor:
-    """The weight of each row, [M], within the bounds of `Graph`."""
-    value = checked_weight(source, name)
-    check_some_weight(source, name, len(value), bool(value.any()))
-    return torch.tensor(value, dtype=torch.get_default_dtype())
-
-
 def checked_weight(source: Source, name: str) -> Any:
-    """The weight of each row as float64, [M]."""
+    """The weight of each row as float64, within the bounds of `Graph`, [M]."""
     value = numbers(source, name)
     # NaN fails the comparison too.
     bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))

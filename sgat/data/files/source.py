@@ -36,6 +36,15 @@ def suffix_of(path: str | Path) -> str:
     return inner if suffix in COMPRESSIONS and inner in (".csv", ".tsv") else suffix
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a table at this path is a folder of Parquet files.
+
+    Without a suffix it is, and as a folder that is there, but not as `edges.csv`.
+    """
+    is_parquet = SUFFIXES.get(suffix_of(path), "parquet") == "parquet"
+    return path.suffix == "" or (is_parquet and path.is_dir())
+
+
 def compression_of(path: Path) -> str | None:
     """How a file is compressed, by its name."""
     return COMPRESSIONS.get(path.suffix.lower())

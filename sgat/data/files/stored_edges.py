@@ -43,6 +43,7 @@ class StoredEdges:
         read: Reads the rows, columns by name or all.
         path: The file, or the folder of `files`; None for a table in memory.
         types: Of text columns that hold numbers, by name, once `survey` was called.
+        number: Of rows, once all were read; None before.
     """
 
     head: Source
@@ -50,6 +51,7 @@ class StoredEdges:
     path: Path | None = None
     types: dict[str, Any] = dataclasses.field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    number: int | None = None
     _state: Any = None
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class StoredEdges:
             return (table.slice(k, ROWS) for k in range(0, len(table), ROWS))
 
         empty = dataclasses.replace(source, table=source.table.slice(0, 0))
-        return cls(empty, read)
+        return cls(empty, read, number=len(source.table))
 
     @classmethod
     def of_parquet(cls, path: Path) -> StoredEdges:
@@ -111,6 +113,12 @@ class StoredEdges:
     may_have_commas = False
     """Whether a comma may be the decimal sign of this text table."""
 
+    def all_rows(self) -> Source:
+        """The whole table, read at once."""
+        return dataclasses.replace(
+            self.head, table=pa.concat_tables([self.head.table, *self.read(None)])
+        )
+
     def batches(self, *columns: str) -> Iterator[tuple[Source, int]]:
         """The rows in parts, each with the index of its first row; all columns if none.
 
@@ -124,6 +132,7 @@ class StoredEdges:
             yield dataclasses.replace(self.head, table=part, locate=where), start
             start += len(part)
         self._check()
+        self.number = start
 
     def _look(self) -> Any:
         files = self.files or ((self.path,) if self.path else ())

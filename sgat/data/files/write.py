@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgat.data.files.atomic import is_same_file, replacing
-from sgat.data.files.binary_format import parquet_writer, write_npz
-from sgat.data.files.columns import flat_table
+from sgat.data.files.atomic import check_new_folder, is_same_file, replacing
+from sgat.data.files.binary_format import parquet_writer, parts_writer, write_npz
+from sgat.data.files.columns import flat_table, numbers
 from sgat.data.files.csv_format import DELIMITERS, csv_writer
 from sgat.data.files.ids import positions
 from sgat.data.files.matrix_market import write_matrix_market
 from sgat.data.files.read import FileGraph
-from sgat.data.files.source import TABLE_FORMATS, compression_of, format_of
+from sgat.data.files.source import (
+    TABLE_FORMATS,
+    Source,
+    compression_of,
+    format_of,
+    is_folder,
+)
 from sgat.data.files.xml_writers import DrawnGraph, write_gexf, write_graphml
 
 GRAPH_FORMATS = (*TABLE_FORMATS, "mtx", "graphml", "gexf")
@@ -43,9 +49,15 @@ def table_writer(
 ) -> Iterator[Callable[[Any], None]]:
     """Writes a table as `write_table` does, called with parts of it, one at least.
 
-    The file is there when all is written. NPZ is held till then.
+    The file is there when all is written. NPZ is held till then. A path without a
+    suffix, or of a folder, is a folder of Parquet files, which replaces no other files.
     """
     path = Path(path)
+    if format is None and is_folder(path):
+        check_new_folder(path, "path")
+        with replacing(path, is_folder=True) as folder, parts_writer(folder) as write:
+            yield write
+        return
     chosen = format_of(path, format, TABLE_FORMATS)
     with replacing(path) as temporary, _writer(temporary, chosen, path) as write:
         yield write
@@ -161,7 +173,9 @@ def _write_mtx(graph: FileGraph, edges: Any, weight: str | None, path: Path) -> 
     ids, value = graph.ids, None
     src, dst = (positions(edges.column(n), ids) for n in (options.src, options.dst))
     if weight is not None:
-        value = np.asarray(edges.column(weight).to_numpy())
+        value = edges.column(weight).to_numpy()
+        if value.dtype == object:  # numbers as text, or some are missing
+            value = numbers(Source(edges, str(graph.edges_path), "table"), weight)
     names, symmetric = ids.to_pylist(), graph.undirected
     write_matrix_market(path, src, dst, value, names, is_symmetric=symmetric)
 

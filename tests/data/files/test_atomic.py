@@ -1,5 +1,6 @@
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,18 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_file(through, tmp_path):
         write_text(path, "new")
     assert pipe.is_fifo()
     assert {p.name for p in tmp_path.iterdir()} == {"o.csv", pipe.name}
+
+
+def test_many_write_one_file_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda number: None)
+    path = tmp_path / "f.txt"
+
+    def write(number):
+        for _ in range(25):
+            write_text(path, str(number) * 1000)
+
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(write, number) for number in range(4)]:
+            future.result()
+    assert path.read_text() in [str(number) * 1000 for number in range(4)]
+    assert list(tmp_path.iterdir()) == [path]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
+import pytest
 import torch
 from support.tables import WEIGHTED
 
@@ -43,3 +45,12 @@ def test_equal_tables_are_equal_npz_files(tmp_path: Path) -> None:
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     with np.load(io.BytesIO((tmp_path / "a.npz").read_bytes())) as arrays:
         assert sorted(arrays) == ["dst", "src", "weight"]
+
+
+def test_text_of_parquet_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    ends = [None, pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"an\xff")]
+    ids = pa.Array.from_buffers(pa.string(), 2, ends)
+    table = pa.table({"src": ids, "dst": ids})
+    pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match=r"e\.parquet: the Parquet file .* UTF8"):
+        read_graph(tmp_path / "e.parquet")

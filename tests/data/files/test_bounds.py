@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from sgat.data.files.bounds import LARGEST_RATIO, SMALL_SIZE, largest_size
+from sgat.cli import main
+from sgat.data.files import binary_format, read_graph, write_table
+from sgat.data.files.bounds import (
+    LARGEST_RATIO,
+    SMALL_SIZE,
+    is_out_of_memory,
+    largest_size,
+)
 
 PEAK = """
 import resource, sys
@@ -65,3 +74,45 @@ def test_large_file_may_take_more_memory_than_a_small_one(tmp_path: Path) -> Non
     assert largest_size(path) == SMALL_SIZE
     path.write_bytes(bytes(SMALL_SIZE // 100))
     assert largest_size(path) == SMALL_SIZE // 100 * LARGEST_RATIO
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the size")
+@pytest.mark.parametrize(
+    ("suffix", "error"),
+    [
+        ("npz", MemoryError()),
+        ("parquet", pa.ArrowMemoryError("malloc of size 32000000 failed")),
+    ],
+)
+def test_a_file_is_not_blamed_where_memory_runs_out(
+    suffix: str,
+    error: Exception,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Under a real limit native code now and then ends the process instead.
+    path = tmp_path / f"e.{suffix}"
+    write_table(pa.table({"src": [1, 2], "dst": [2, 3]}), path)
+    reader = {"npz": "_read_array", "parquet": "_decoded_size"}[suffix]
+
+    def fails(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(binary_format, reader, fails)
+    assert main(["data", "info", "--edges", str(path), "--quiet"]) == 1
+    assert capsys.readouterr().err == (
+        f"error: Memory ran out while reading {path}; free some, or leave out"
+        " columns or rows.\n"
+    )
+
+
+def test_what_a_file_says_of_memory_is_no_lack_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("src,dst,weight\na,b,out of memory\n")
+    with pytest.raises(ValueError, match="must be a number, got 'out of memory'"):
+        read_graph(path)
+    try:
+        raise OSError(errno.ENOENT, "No such file", "out of memory.csv")
+    except OSError as error:
+        assert not is_out_of_memory(error)

@@ -91,6 +91,19 @@ def test_same_file_for_edges_and_nodes_is_refused(files: Path) -> None:
         run(files / "e.csv", files / "x.csv", "--nodes-out", files / "x.csv")
 
 
+def test_a_file_is_replaced_where_that_is_asked_for(files: Path) -> None:
+    (files / "x.csv").write_text("mine")
+    command = files / "e.csv", files / "y.parquet", "--nodes-out", files / "x.csv"
+    with pytest.raises(ValueError, match=r"x\.csv exists already; choose another name"):
+        run(*command)
+    assert (files / "x.csv").read_text() == "mine" and not (
+        files / "y.parquet"
+    ).exists()
+    run(*command, "--overwrite")
+    run(*command, "--overwrite")
+    assert (files / "x.csv").read_text() != "mine"
+
+
 @pytest.mark.parametrize("name", ["e.csv", "n.csv", "hard.csv", "soft.csv"])
 def test_nothing_that_is_read_is_replaced(name: str, files: Path) -> None:
     (files / "hard.csv").hardlink_to(files / "n.csv")

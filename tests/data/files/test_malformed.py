@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import gzip
 import io
@@ -828,9 +829,8 @@ def test_malformed_input_is_not_converted(case: Case, tmp_path: Path) -> None:
 
 def test_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "e.csv").mkdir()
-    with pytest.raises(IsADirectoryError) as found:
+    with pytest.raises(ValueError, match=r"e\.csv: the folder holds no Parquet file"):
         read_graph(tmp_path / "e.csv")
-    assert found.value.filename == str(tmp_path / "e.csv")
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.parquet", "e.npz", "e.graphml"])
@@ -856,3 +856,51 @@ def test_malformed_id_comment_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(f"{HEADER}% sgat node id: {text}\n1 1 0\n")
     with pytest.raises(ValueError, match="line 2: a node id must be an integer or"):
         read_graph(path)
+
+
+def test_a_parquet_string_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path, ends = (
+        tmp_path / "e.parquet",
+        pa.array([b"a", b"b", b"\xff\xfe"], pa.binary()),
+    )
+    broken = pa.Array.from_buffers(pa.string(), 3, ends.buffers())
+    table = pa.table({"src": broken, "dst": ["b", "c", "a"]})
+    pyarrow.parquet.write_table(table, path)
+    with pytest.raises(ValueError, match=r"e\.parquet: .*Invalid UTF8 sequence"):
+        read_graph(path)
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_an_encrypted_parquet_file_is_refused(is_plain: bool, tmp_path: Path) -> None:
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class Keys(encryption.KmsClient):  # type: ignore[misc, name-defined]
+        def __init__(self, config: Any) -> None:
+            super().__init__()
+
+        def wrap_key(self, key: bytes, name: str) -> bytes:
+            return base64.b64encode(key)
+
+    factory = encryption.CryptoFactory(Keys)
+    how = encryption.EncryptionConfiguration(
+        footer_key="k", column_keys={"c": ["src"]}, plaintext_footer=is_plain
+    )
+    secret = factory.file_encryption_properties(encryption.KmsConnectionConfig(), how)
+    path, table = tmp_path / "e.parquet", pa.table({"src": [1, 2], "dst": [2, 1]})
+    pyarrow.parquet.write_table(table, path, encryption_properties=secret)
+    with pytest.raises(ValueError, match=r"Parquet file is cut|not a Parquet file"):
+        read_graph(path)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_what_follows_a_compressed_table_is_not_dropped(
+    suffix: str, tmp_path: Path
+) -> None:
+    path, text = tmp_path / f"e.csv.{suffix}", b"src,dst\n" + b"a,b\nb,c\n" * 99
+    with pa.output_stream(str(path)) as file:
+        file.write(text)
+    content = path.read_bytes()
+    for more in (b"garbage", bytes(512), content[: len(content) // 2]):
+        path.write_bytes(content + more)
+        with pytest.raises(ValueError, match="or one that is cut short"):
+            read_graph(path)

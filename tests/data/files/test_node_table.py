@@ -98,7 +98,18 @@ def test_several_label_columns_make_a_multi_label_matrix(tmp_path: Path) -> None
     assert [each.name for each in graph.encoding.features] == ["f"]
 
 
+@pytest.mark.parametrize("kind", [pa.null(), pa.int64(), pa.list_(pa.int64(), 2)])
+def test_a_split_column_without_values_gives_no_roles(kind: pa.DataType) -> None:
+    data = nodes({"fold": pa.nulls(3, kind)}, split_column="fold").data
+    assert not (data.train | data.val | data.test).any()
+
+
 def test_split_words_may_be_spelled_differently() -> None:
     data = nodes({"fold": ["Train", " validation ", "test"]}, split_column="fold").data
     masks = torch.stack([data.train, data.val, data.test])
     assert torch.equal(masks, torch.eye(3, dtype=torch.bool))
+
+
+def test_vectors_of_no_numbers_are_features_of_none() -> None:
+    nothing = pa.array([[], [], []], pa.list_(pa.float64(), 0))
+    assert nodes({"v": nothing}).data.x.shape == (3, 0)

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from support.tables import read_text, text_nodes
 
-from sgat.data.files import FileOptions, from_tables
+from sgat.data.files import FileOptions, from_tables, read_graph
 from sgat.features import SparseFeatures
 
 
@@ -37,6 +39,39 @@ def test_readme_example_trains_on_string_ids(tmp_path: Path) -> None:
     assert graph.data.val.tolist() == [True, False, False]
     assert not graph.data.test.any()
     assert graph.data.x.tolist() == [[3], [1], [2]]
+
+
+def test_a_folder_of_empty_parquet_files_is_refused_as_an_empty_file_is(
+    tmp_path: Path,
+) -> None:
+    none = pa.array([], pa.int64())
+    empty = pa.table({"src": none, "dst": none})
+    (tmp_path / "edges").mkdir()
+    for place in (tmp_path / "edges.parquet", tmp_path / "edges" / "part.parquet"):
+        pq.write_table(empty, place)
+    for path in (tmp_path / "edges.parquet", tmp_path / "edges"):
+        with pytest.raises(ValueError, match="the edge table has no rows"):
+            read_graph(path)
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
+    edges = pd.DataFrame(
+        {"src": list("abcd"), "dst": list("bcda"), "year": [1, 1, 2, 2]}
+    )
+    nodes = pd.DataFrame({"id": list("abcd"), "f": [1.0, 2.0, 3.0, 4.0]})
+    edges.to_parquet(tmp_path / "edges", partition_cols=["year"])
+    (tmp_path / "nodes").mkdir()
+    for part, rows in enumerate((nodes[:3], nodes[3:])):
+        rows.to_parquet(tmp_path / "nodes" / f"{part}.parquet")
+    found = read_graph(tmp_path / "edges", tmp_path / "nodes")
+    assert found.data.graph.edge_index.tolist() == [[3, 0, 1, 2], [0, 1, 2, 3]]
+    assert found.edges.column("year").to_pylist() == ["1", "1", "2", "2"]
+    assert found.data.x.tolist() == [[1], [2], [3], [4]]
+    with pytest.raises(
+        ValueError, match=r"no Parquet file; give one file, or a folder"
+    ):
+        (tmp_path / "none").mkdir()
+        read_graph(tmp_path / "none")
 
 
 def test_given_types_stay_in_the_edge_table() -> None:

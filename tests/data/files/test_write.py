@@ -7,6 +7,7 @@ import pytest
 from support.tables import WEIGHTED
 
 from sgat.data.files import (
+    FileOptions,
     from_tables,
     read_graph,
     write_graph,
@@ -23,6 +24,14 @@ def test_nan_and_infinity_survive(tmp_path: Path, format: str) -> None:
         [float("inf"), "None", "None"],
         [float("inf"), "nan", "nan"],
     )
+
+
+def test_weights_that_are_text_are_numbers_in_matrix_market(tmp_path: Path) -> None:
+    edges = pa.table({"src": [1, 2], "dst": [2, 1], "weight": ["0.5", "2"]})
+    graph = from_tables(edges, options=FileOptions(undirected=True))
+    write_graph(graph, tmp_path / "e.mtx")
+    back = read_graph(tmp_path / "e.mtx").edges
+    assert back.column("weight").to_pylist() == [2.0]
 
 
 @pytest.mark.parametrize("format", ["xlsx", "pt", "graphml"])
@@ -52,6 +61,15 @@ def test_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
             write_table(WEIGHTED, path)
         assert found.value.filename == str(path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["folder.csv"]
+
+
+def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"papers holds thesis\.txt; choose another"):
+        write_table(WEIGHTED, folder)
+    assert [file.name for file in folder.iterdir()] == ["thesis.txt"]
 
 
 def test_link_is_followed_when_written(tmp_path: Path) -> None:
