@@ -11,7 +11,7 @@ from sgat.judging.assortativity import (
 )
 from sgat.judging.edge_judge import EdgeJudge, JudgedGraph, judge
 from sgat.judging.known_nodes import Example
-from sgat.judging.verdict import REASONS
+from sgat.judging.reasons import REASONS
 
 __all__ = [
     "REASONS",

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sgat.judging.signals import OfEdges, edge_blocks
-from sgat.ops.blocks import in_blocks
+from sgat.ops.blocks import empty, in_blocks
 from sgat.ops.tree_scores import tree_scores
 
 Array = np.ndarray[Any, Any]
@@ -54,14 +54,15 @@ def contrast(
     from threadpoolctl import threadpool_limits
 
     number, width = len(edges), pairs.shape[1]
-    half = np.empty(number + len(pairs), dtype=np.uint8)
+    half = empty(number + len(pairs), np.uint8)
     for part in edge_blocks(len(half)):
         half[part] = rng.integers(0, 2, part.stop - part.start)
-    learns = np.arange(number)
     if number > MOST_EDGES:
         blocks = ((p.start, rng.random(p.stop - p.start)) for p in edge_blocks(number))
         few = [np.flatnonzero(r < MOST_EDGES / number) + first for first, r in blocks]
         learns = np.concatenate(few)
+    else:
+        learns = np.arange(number)
     signals = np.concatenate([edges[learns], pairs])
     of_edges = signals[: len(learns)]
     free = slice(width - num_free, width - 2)
@@ -88,10 +89,12 @@ def contrast(
         halves = zip(*threads.map(grow, range(2)), strict=True)
     grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
-    found = np.empty(number)
+    found = empty(number, float)
+    of_all = edges.blocks if isinstance(edges, OfEdges) else edge_blocks(number)
+    for rows in of_all:
+        found[rows] = tree_scores(edges[rows], half[rows], *grown)
     for part in edge_blocks(number):
-        noise = 1e-6 * rng.standard_normal(part.stop - part.start)
-        found[part] = tree_scores(edges[part], half[part], *grown) + noise
+        found[part] += 1e-6 * rng.standard_normal(part.stop - part.start)
     noise = 1e-6 * rng.standard_normal(len(pairs))
     return found, tree_scores(pairs, half[number:], *grown) + noise
 
@@ -214,7 +217,7 @@ def _scores_in_bins(
     """Normal scores among the pairs of the bin of each edge, [E]."""
     ordered = [np.sort(part) for part in pairs]
     scores = [ndtri((np.arange(len(p) + 1) + 0.5) / (len(p) + 1)) for p in pairs]
-    found = np.empty(len(edges), dtype=np.float32)
+    found = empty(len(edges), np.float32)
 
     def work(rows: slice) -> None:
         here, result = edges[rows], found[rows]

@@ -19,7 +19,7 @@ from sgat.features import Features, SparseFeatures, concatenate, rows
 from sgat.graph import Graph
 from sgat.judging.known_nodes import Example, KnownNodes, known_labels
 from sgat.judging.matrices import EdgeNumbers
-from sgat.judging.memory import check_judging
+from sgat.judging.memory import RANK, check_judging
 from sgat.judging.signals import edge_blocks
 from sgat.judging.verdict import Progress, assess
 from sgat.ops.blocks import by_rows
@@ -62,12 +62,22 @@ class Verdicts(NamedTuple):
     reason: Array  # place in REASONS, [E] int8
 
 
-def _says_something(x: Features | None) -> bool:
-    """Whether two nodes can have a feature in common."""
+def telling(x: Features | None) -> Features | None:
+    """The features, None if no two nodes can have one in common."""
     if isinstance(x, SparseFeatures):
         used = torch.bincount(x.column[x.value != 0], minlength=1)
-        return int(used.max()) > 1
-    return x is not None and x.shape[1] > 0
+        return x if int(used.max()) > 1 else None
+    return x if x is not None and x.shape[1] else None
+
+
+def sizes(x: Features | None, label: Tensor) -> dict[str, int]:
+    """The numbers of nodes, features and classes, by which memory is estimated."""
+    width = 0 if x is None else x.shape[1]
+    if isinstance(x, SparseFeatures):
+        # An entry that is stored takes as much as four numbers.
+        width = min(width, RANK + 4 * len(x.value) // max(len(label), 1))
+    classes = int(label.max()) + 1 if len(label) else 0
+    return {"nodes": len(label), "features": width, "classes": classes}
 
 
 def _judged(
@@ -109,16 +119,23 @@ def judge_edges(
     *,
     seed: int,
     progress: Progress | None = None,
+    memory: int | None = None,
+    on_disk: bool = False,
 ) -> Verdicts:
-    """Judge undirected edges; `num_edges`, with both directions, is for messages."""
-    classes = int(label.max()) + 1 if len(label) else 0
-    check_judging(len(label), num_edges, 0 if x is None else x.shape[1], classes)
+    """Judge undirected edges; `num_edges`, with both directions, is for messages.
+
+    What does not fit in `memory` bytes, or in those that are free, is refused: without
+    the edges if arrays of them are `on_disk`.
+    """
+    x = telling(x)
+    given = sizes(x, label)
+    check_judging(edges=num_edges, **given, most=memory, on_disk=on_disk)
     # Most matrices are so small that the threads of BLAS would mostly wait.
     with threadpool_limits(1, user_api="blas"):
         found = assess(
             edges.ends,
             len(label),
-            x if _says_something(x) else None,
+            x,
             label.cpu().numpy(),
             seed=seed,
             progress=progress,

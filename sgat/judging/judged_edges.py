@@ -17,7 +17,7 @@ from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData, check_features
 from sgat.judging import edge_judge
 from sgat.judging.promise import Removed, choose_removed
-from sgat.judging.verdict import REASONS
+from sgat.judging.reasons import REASONS
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -85,8 +85,8 @@ class JudgedEdges:
     def remove(self, **promise: float | None) -> Any:
         """The data without the edges that go, of the same type as it was given.
 
-        Arrays come back as a pair of edges and weights, files as a `pyarrow.Table` of
-        the rows that stay.
+        Arrays come back as a pair of edges and weights, files and tables as a
+        `pyarrow.Table` of the rows that stay.
 
         Args:
             promise: `at_most_wrong`, the expected share of right edges among those that
@@ -109,7 +109,9 @@ class JudgedEdges:
         from sgat.data.files import with_columns
 
         if isinstance(self.given, GivenData):
-            raise ValueError("`data` must be files for a table of their rows.")
+            raise ValueError(
+                "`data` must be files or tables for a table of their rows."
+            )
         values = [self.edge_probability, self.edge_reason]
         loops = [1.0, len(REASONS), False]
         if removed is not None:
@@ -155,7 +157,7 @@ def judge(
     y: Any = None,
     *,
     train: Any = None,
-    nodes: str | Path | None = None,
+    nodes: Any = None,
     seed: int = 0,
     **options: Any,
 ) -> JudgedEdges:
@@ -165,15 +167,16 @@ def judge(
     says which nodes train, the classes of the others are not looked at.
 
     Args:
-        data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), or
-            features X, [N, K], with `edges`; None for `edges` alone.
+        data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), an edge
+            table of pandas or pyarrow, or features X, [N, K], with `edges`; None for
+            `edges` alone.
         edges: Edges of plain arrays, a table or a matrix, as in `SGATClassifier.fit`.
         y: Class of each node with plain arrays, as in `SGATClassifier.fit`.
         train: With plain arrays, the nodes whose class may be looked at; None for all.
-        nodes: The node file, where `data` is a path.
+        nodes: The node file, where `data` is a path, or the node table.
         seed: Of all that is drawn.
-        options: The `FileOptions` of files; else those of `SGATClassifier.fit`, such as
-            `label` of a networkx graph.
+        options: The `FileOptions` of files and tables; else those of
+            `SGATClassifier.fit`, such as `label` of a networkx graph.
 
     Raises:
         ValueError: If the data is not as described.
@@ -181,23 +184,39 @@ def judge(
     """
     if options.get("edge_columns"):
         raise ValueError("`edge_columns` are for gates that learn; the judge has none.")
-    if isinstance(data, str | Path):
+    is_table = edges is None and hasattr(data, "columns")
+    if is_table or isinstance(data, str | Path):
         for name, value in {"edges": edges, "y": y, "train": train}.items():
             if value is not None:
-                raise ValueError(f"`{name}` goes with plain arrays, not with a file.")
+                raise ValueError(
+                    f"`{name}` goes with plain arrays, not with files and tables."
+                )
         columns = FileOptions.from_dict(options, where="judge")
+        if is_table:
+            return _of_tables(data, nodes, columns, seed)
         node_file = None if nodes is None else str(nodes)
         asked = DataConfig(edges=str(data), nodes=node_file, files=columns)
         files = load_configured(asked, for_training=False).files
         assert files is not None
         return _judged(files, files.data, seed)
     if nodes is not None:
-        raise ValueError("`nodes` goes with an edge file as `data`.")
+        raise ValueError("`nodes` goes with an edge file or table as `data`.")
     given = GivenData(data, edges, options=options)
     graphs = given.read(y, train=train, validation=0.0, seed=seed)
     if len(graphs) != 1:
         raise ValueError(f"`data` must be one graph, got {len(graphs)}.")
     return _judged(given, graphs[0], seed)
+
+
+def _of_tables(edges: Any, nodes: Any, options: FileOptions, seed: int) -> JudgedEdges:
+    from sgat.data.files import from_tables
+
+    if nodes is not None and not hasattr(nodes, "columns"):
+        raise ValueError("`nodes` must be a table, as `data` is.")
+    if nodes is None and (options.label or options.labels):
+        raise ValueError("`label` needs `nodes`, the table with that column.")
+    files = from_tables(edges, nodes, options=options)
+    return _judged(files, files.data, seed)
 
 
 def known_classes(data: NodeData) -> tuple[Tensor | None, Tensor | None]:

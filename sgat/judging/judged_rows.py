@@ -21,16 +21,28 @@ from sgat.data.files.stored_edges import IdNumbers, as_ids
 from sgat.data.files.write import table_writer
 from sgat.data.node_data import check_features
 from sgat.graph.edge_list import tell_merged
-from sgat.judging.edge_judge import judge_edges
+from sgat.judging.edge_judge import judge_edges, sizes, telling
 from sgat.judging.judged_edges import COLUMNS, LOOP, known_classes, tell_too_few
 from sgat.judging.known_nodes import known_labels
-from sgat.judging.matrices import EdgeNumbers
+from sgat.judging.matrices import EdgeNumbers, parts
+from sgat.judging.memory import check_disk, fits, judging_bytes
 from sgat.judging.promise import Removed, choose_removed
-from sgat.judging.verdict import REASONS, Progress
-from sgat.ops.blocks import trim_heap
+from sgat.judging.reasons import REASONS
+from sgat.judging.verdict import Progress
+from sgat.ops.blocks import (
+    by_rows,
+    empty,
+    on_disk,
+    sum_of_rows,
+    trim_heap,
+)
 
 Array = np.ndarray[Any, Any]
 
+ON_DISK = (
+    "the numbers of %s edges do not fit in memory: they go to the disk of %s"
+    " meanwhile, which takes longer."
+)
 logger = logging.getLogger(__name__)
 
 
@@ -62,6 +74,7 @@ class JudgedRows:
         number: How many rows each edge has, [E].
         probability: That it is real, [E] float32.
         reason: Why, a place in REASONS, [E] int8.
+        folder: Where arrays of edges lie; None in memory.
     """
 
     files: FileGraph
@@ -69,6 +82,7 @@ class JudgedRows:
     number: Array
     probability: Array
     reason: Array
+    folder: Path | None = None
 
     @property
     def num_edges(self) -> int:
@@ -78,12 +92,16 @@ class JudgedRows:
     @property
     def wrong_share(self) -> float:
         """Estimated share of wrong edges among the rows."""
-        return 1 - float(self.probability @ self.number.astype(float)) / self.num_edges
+        given = self.probability, self.number
+        return (
+            1 - sum_of_rows(lambda p, n: p.astype(float) * n, *given) / self.num_edges
+        )
 
     def choose(self, **promise: Any) -> Removed:
         """The edges that go, by `choose_removed`, where each row counts."""
         probability, count = map(torch.from_numpy, (self.probability, self.number))
-        return choose_removed(probability, count=count, **promise)
+        with on_disk(self.folder):
+            return choose_removed(probability, count=count, **promise)
 
     def batches(self, limit: float) -> Iterator[JudgedBatch]:
         """All rows in the order of the file; those up to a probability go."""
@@ -133,23 +151,52 @@ class JudgedRows:
 
 
 def judge_rows(
-    files: FileGraph, *, seed: int = 0, progress: Progress | None = None
+    files: FileGraph,
+    folder: Path,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    memory: int | None = None,
 ) -> JudgedRows:
-    """Judge the edges of files of which the rows were not read."""
-    data = files.data
+    """Judge the edges of files of which the rows were not read.
+
+    Arrays of edges lie in the `folder` if they do not fit in `memory`: a number of
+    bytes, or what is free.
+    """
+    data, rows = files.data, files.rows
     check_features(data)
-    key, number, num_directed = _edge_keys(files, progress)
+    label = known_labels(data.graph, *known_classes(data))
+    given = sizes(telling(data.x), label)
+    assert rows is not None and rows.number is not None
+
+    def place_of(edges: int) -> Path | None:
+        """The folder if so many edges do not fit in memory."""
+        if fits(judging_bytes(edges=edges, **given), memory):
+            return None
+        check_disk(edges, folder)
+        logger.warning(ON_DISK, f"{edges:,}", folder)
+        return folder
+
+    # A row stands for one direction or for both.
+    place = place_of(rows.number)
+    with on_disk(place):
+        key, number, num_directed = _edge_keys(files, progress)
     pa.default_memory_pool().release_unused()
     trim_heap()
     if not len(key):
         raise ValueError(f"{data.name!r} has no edges to judge.")
-    edges = EdgeNumbers.of(key, data.num_nodes)
-    del key
-    given = edges, num_directed, data.x, known_labels(data.graph, *known_classes(data))
-    found = judge_edges(*given, seed=seed, progress=progress)
-    tell_too_few(found.reason)
-    probability = torch.sigmoid(torch.from_numpy(found.log_odds)).numpy()
-    return JudgedRows(files, edges, number, probability, found.reason)
+    place = place or place_of(2 * len(key))
+    how: dict[str, Any] = {"seed": seed, "progress": progress, "memory": memory}
+    with on_disk(place):
+        edges = EdgeNumbers.of(key, data.num_nodes)
+        del key
+        how["on_disk"] = place is not None
+        found = judge_edges(edges, num_directed, data.x, label, **how)
+        tell_too_few(found.reason)
+        probability = by_rows(
+            lambda odds: torch.sigmoid(torch.from_numpy(odds)).numpy(), found.log_odds
+        )
+    return JudgedRows(files, edges, number, probability, found.reason, place)
 
 
 class _NumberedRows(NamedTuple):
@@ -184,7 +231,8 @@ def _edge_keys(files: FileGraph, progress: Progress | None) -> tuple[Array, Arra
     assert rows is not None
     known = dataclasses.replace(rows.head, name=str(listed)) if listed else rows.head
     columns = [options.src, options.dst, *([] if weight is None else [weight])]
-    found, last, is_some = [], 0, False
+    assert rows.number is not None
+    key, count, last, is_some = empty(rows.number, np.int64), 0, 0, False
     for part in _numbered_rows(files, *columns):
         source, last = part.source, part.start + len(part.src)
         if weight is not None:
@@ -195,32 +243,42 @@ def _edge_keys(files: FileGraph, progress: Progress | None) -> tuple[Array, Arra
             check_known(source, name, end, place, known)
         low, high = np.minimum(part.src, part.dst), np.maximum(part.src, part.dst)
         # The direction in the last place.
-        key = 2 * (low.astype(np.int64) * size + high) + (part.src > part.dst)
-        found.append(key[low != high])
+        own = 2 * (low.astype(np.int64) * size + high) + (part.src > part.dst)
+        own = own[low != high]
+        first, count = count, count + len(own)
+        key[first:count] = own
     if weight is not None:
         check_some_weight(rows.head, weight, last, is_some)
     if progress:
         progress(f"judging {last:,} rows")
-    if not found:
-        return np.zeros(0, np.int64), np.zeros(0, np.int32), 0
-    key = np.concatenate(found)
-    found.clear()
+    key = key[:count]
     key.sort()
-    num_directed = int(_is_new(key).sum())
-    tell_merged(len(key) - num_directed, weight is not None, files.undirected)
-    key >>= 1
-    first = np.flatnonzero(_is_new(key))
-    number = np.diff(first, append=len(key))
-    number = number.astype(np.int8 if number.max(initial=0) < 128 else np.int32)
-    key = key[first]
+    number, num_directed = _merged(key)
+    tell_merged(count - num_directed, weight is not None, files.undirected)
+    key = key[: len(number)]
     return key, number, 2 * len(key) if files.undirected else num_directed
 
 
-def _is_new(key: Array) -> Array:
-    """Whether each of ascending numbers is another one than that before it, bool."""
-    found = np.ones(len(key), dtype=bool)
-    np.not_equal(key[1:], key[:-1], out=found[1:])
-    return found
+def _merged(key: Array) -> tuple[Array, int]:
+    """How many ascending keys each edge has, and how many of all keys differ.
+
+    The edges take the places of the first keys.
+    """
+    number, count, num_different, before = empty(len(key), np.int32), 0, 0, -1
+    for part in parts(len(key)):
+        num_different += int(np.count_nonzero(np.diff(key[part], prepend=before)))
+        edge = key[part] >> 1
+        first = np.flatnonzero(np.diff(edge, prepend=before >> 1))
+        before = int(key[part][-1])
+        if count:
+            # Keys before the first new edge are of the last one.
+            number[count - 1] += first[0] if len(first) else len(edge)
+        start, count = count, count + len(first)
+        key[start:count] = edge[first]
+        number[start:count] = np.diff(first, append=len(edge))
+    number = number[:count]
+    kind = np.int8 if number.max(initial=0) < 128 else np.int32
+    return by_rows(np.copy, number, dtype=kind), num_different
 
 
 def _typed(source: Source, files: FileGraph, ends: list[Any]) -> Any:

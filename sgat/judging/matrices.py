@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from sgat.ops.blocks import ROWS
-from sgat.ops.common_neighbours import find_entries
+from sgat.ops.blocks import ROWS, empty
+from sgat.ops.common_neighbours import fill_rows, find_entries
 
 Array = np.ndarray[Any, Any]
 
@@ -27,11 +27,10 @@ class EdgeNumbers(NamedTuple):
     @classmethod
     def of(cls, key: Array, num_nodes: int) -> Self:
         """The edges with different, ascending keys low · N + high."""
-        ends = np.empty((2, len(key)), dtype=np.int32)
-        for part in _parts(len(key)):
+        ends = empty((2, len(key)), np.int32)
+        for part in parts(len(key)):
             ends[:, part] = np.divmod(key[part], max(num_nodes, 1))
-        count = np.bincount(ends[0], minlength=num_nodes)
-        return cls(ends, np.concatenate([[0], count.cumsum()]))
+        return cls(ends, _row_ptr(ends[:1], num_nodes))
 
     def find(self, a: Array, b: Array) -> Array:
         """The number of the edge between nodes, -1 if there is none, [P]."""
@@ -42,16 +41,27 @@ class EdgeNumbers(NamedTuple):
 
 def adjacency(ends: Array, num_nodes: int, weight: Array) -> Any:
     """The symmetric matrix of undirected edges, [2, E], with sorted columns."""
-    low, high = ends
-    # Ordered edges are then in order within each row already.
-    rows, columns = np.concatenate([high, low]), np.concatenate([low, high])
-    entries = np.concatenate([weight, weight]), (rows, columns)
-    return sparse.csr_array(entries, shape=(num_nodes, num_nodes))
+    return weighted(numbered(ends, num_nodes), weight)
 
 
 def numbered(ends: Array, num_nodes: int) -> Any:
     """The matrix whose entries are the numbers of the edges, from 1, in int32."""
-    return adjacency(ends, num_nodes, np.arange(1, ends.shape[1] + 1, dtype=np.int32))
+    ptr = _row_ptr(ends, num_nodes)
+    columns, number = (empty(int(ptr[-1]), np.int32) for _ in range(2))
+    fill_rows(ends[0], ends[1], ptr, columns, number)
+    if ptr[-1] < 1 << 31:
+        # SciPy would make longer columns, too, in memory.
+        ptr = ptr.astype(np.int32)
+    matrix = sparse.csr_array((number, columns, ptr), shape=(num_nodes, num_nodes))
+    # Edges in order need no sorting, and this takes one look.
+    matrix.sort_indices()
+    return matrix
+
+
+def _row_ptr(ends: Array, num_nodes: int) -> Array:
+    """Where the entries of each node begin, and where the last ones end, [N + 1]."""
+    count = sums_at_ends(ends, num_nodes).astype(np.int64)
+    return np.concatenate([[0], count.cumsum()])
 
 
 def weighted(numbers: Any, weight: Array) -> Any:
@@ -59,8 +69,8 @@ def weighted(numbers: Any, weight: Array) -> Any:
 
     So the edges are put in order once, which takes more time and memory than any use.
     """
-    data = np.empty(len(numbers.data), dtype=weight.dtype)
-    for part in _parts(len(data)):
+    data = empty(len(numbers.data), weight.dtype)
+    for part in parts(len(data)):
         data[part] = weight[numbers.data[part] - 1]
     return sparse.csr_array((data, numbers.indices, numbers.indptr), numbers.shape)
 
@@ -69,9 +79,9 @@ def chosen(numbers: Any, ends: Array, kept: Array, weight: Array) -> Any:
     """The matrix of some edges of a `numbered` one alone, [E] bool, with weights."""
     count = sums_at_ends(ends, numbers.shape[0], kept).astype(numbers.indptr.dtype)
     indptr = np.concatenate([[0], count.cumsum(dtype=count.dtype)])
-    data = np.empty(indptr[-1], dtype=weight.dtype)
-    indices, end = np.empty(len(data), dtype=numbers.indices.dtype), 0
-    for part in _parts(len(numbers.data)):
+    data = empty(int(indptr[-1]), weight.dtype)
+    indices, end = empty(len(data), numbers.indices.dtype), 0
+    for part in parts(len(numbers.data)):
         number = numbers.data[part] - 1
         stays = kept[number]
         first, end = end, end + int(stays.sum())
@@ -89,8 +99,8 @@ def product(matrix: Any, columns: Array) -> Array:
     def work(half: int) -> None:
         first, last = bounds[half : half + 2]
         own = slice(ptr[first], ptr[last])
-        parts = matrix.data[own], matrix.indices[own], ptr[first : last + 1] - own.start
-        part = sparse.csr_array(parts, shape=(last - first, matrix.shape[1]))
+        entry = matrix.data[own], matrix.indices[own], ptr[first : last + 1] - own.start
+        part = sparse.csr_array(entry, shape=(last - first, matrix.shape[1]))
         found[first:last] = part @ columns
 
     with ThreadPoolExecutor(2) as threads:
@@ -98,7 +108,8 @@ def product(matrix: Any, columns: Array) -> Array:
     return found
 
 
-def _parts(length: int) -> Iterator[slice]:
+def parts(length: int) -> Iterator[slice]:
+    """Rows, some at a time."""
     return (slice(k, k + AT_ONCE) for k in range(0, length, AT_ONCE))
 
 

@@ -9,6 +9,7 @@ Tested by tests/judging/test_memory.py.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import torch
@@ -16,6 +17,8 @@ import torch
 GIB = 1 << 30
 RANK = 64
 """Longest vector of a node in the judge."""
+OF_EDGE = 48
+"""Bytes of an edge in the judge, in memory or on disk."""
 BLOCKS = 3 << 25
 """Bytes of the blocks of edges that the judge works on."""
 
@@ -28,9 +31,25 @@ def judging_bytes(nodes: int, edges: int, features: int, classes: int) -> int:
     surroundings and spectrum, and in its beliefs; blocks count once.
     """
     width = min(features, RANK)
-    of_edge = 48 if features else 44
+    of_edge = OF_EDGE if features else OF_EDGE - 4
     of_node = 8 * width + 4 * features + 8 * classes + 280
     return BLOCKS + of_edge * edges + of_node * nodes
+
+
+def fits(needed: int, most: int | None = None) -> bool:
+    """Whether so many bytes are free, and no more than `most`."""
+    return needed <= min(n for n in (available(), most, needed) if n is not None)
+
+
+def check_disk(edges: int, folder: Path) -> None:
+    """Refuse to put the arrays of edges where there is no room for them."""
+    needed, left = OF_EDGE * edges, shutil.disk_usage(folder).free
+    if needed > left:
+        raise ValueError(
+            f"Judging {edges:,} edges takes about {needed / GIB:.1f} GiB on the disk of"
+            f" {folder}, and {left / GIB:.1f} GiB are free; write `out` to a disk with"
+            " more room, or let it take more `memory`."
+        )
 
 
 def training_bytes(
@@ -103,14 +122,17 @@ def check_memory(
     doing: str,
     instead: str,
     device: str | torch.device = "cpu",
+    memory: int | None = None,
 ) -> None:
     """Refuse what surely does not fit, and say how many edges would.
 
     Of the bytes `needed`, `of_nodes` do not depend on the edges. `doing` begins the
-    sentence and `instead` ends it.
+    sentence and `instead` ends it. At most `memory` bytes count as free.
     """
-    left = available(device)
-    if left is None or needed <= left:
+    left = min(
+        (n for n in (available(device), memory) if n is not None), default=needed
+    )
+    if needed <= left:
         return
     most = edges * max(left - of_nodes, 0) // max(needed - of_nodes, 1)
     fits = (
@@ -123,13 +145,26 @@ def check_memory(
     )
 
 
-def check_judging(nodes: int, edges: int, features: int, classes: int) -> None:
-    """Refuse to judge a graph that does not fit in the memory that is free."""
+def check_judging(
+    nodes: int,
+    edges: int,
+    features: int,
+    classes: int,
+    *,
+    most: int | None = None,
+    on_disk: bool = False,
+) -> None:
+    """Refuse to judge a graph that does not fit in the memory that is free.
+
+    That is, `most` bytes of it, and without the edges if their arrays are `on_disk`.
+    """
+    of_nodes = judging_bytes(nodes, 0, features, classes)
     check_memory(
         nodes,
         edges,
-        judging_bytes(nodes, 0, features, classes),
-        judging_bytes(nodes, edges, features, classes),
+        of_nodes,
+        of_nodes if on_disk else judging_bytes(nodes, edges, features, classes),
+        memory=most,
         doing="Judging",
         instead="judge a part of the graph, leave out feature columns, take a machine"
         " with more memory, or train with `scorer` additive, which judges nothing",

@@ -5,10 +5,16 @@ numbers of edges. They are as good as the probabilities are: these are a little 
 a third of the share that a promise allows is set aside.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from sgat.ops.blocks import by_rows
+
+Array = np.ndarray[Any, Any]
 
 USUAL = 0.5
 """The usual threshold: an edge stays if it is more likely real than wrong."""
@@ -16,6 +22,9 @@ MARGIN = 2 / 3
 """Part of a promised share that may be used up: probabilities are a little off."""
 ROUNDING = 1e-12
 """Relative error of a sum that does not break a promise."""
+
+SHIFT = np.int64(1 << 32)
+"""More than any count of an edge."""
 
 
 class Removed(NamedTuple):
@@ -79,32 +88,50 @@ def choose_removed(
         ValueError: If both are given, or one is not between 0 and 1.
     """
     check_promise(at_most_wrong, find_at_least)
-    if count is None or not len(count) or bool((count == count[0]).all()):
-        times = 1 if count is None or not len(count) else int(count[0])
-        ordered = probability.detach().sort().values
-        each = torch.full_like(ordered, times, dtype=torch.int32)
+    p = probability.detach().float().cpu().numpy()
+    n = np.ones(1, np.int32) if count is None else count.cpu().numpy()
+    if not len(n) or n.min() == n.max():
+        ordered, each = by_rows(np.copy, p), np.broadcast_to(n[:1], len(p))
+        ordered.sort()
     else:
-        ordered, order = probability.detach().sort()
-        each = count[order].int()
-        del order
-    ordered = ordered.double()
-    wrong = (1 - ordered).mul_(each).cumsum_(0)
+        # As whole numbers, probabilities have the same order; counts come behind.
+        both = by_rows(lambda p, n: p.view(np.int32) * SHIFT + n, p, n, dtype=np.int64)
+        both.sort()
+        ordered = by_rows(
+            lambda k: (k // SHIFT).astype(np.int32).view(np.float32), both
+        )
+        each = by_rows(lambda k: k % SHIFT, both, dtype=np.int32)
+    wrong = _sums(lambda p, n: (1 - p.astype(float)) * n, ordered, each)
     if at_most_wrong is not None:
-        limit_share = MARGIN * at_most_wrong * (1 + ROUNDING)
-        goes = (ordered * each).cumsum(0) <= limit_share * each.cumsum(0)
+        share = MARGIN * at_most_wrong * (1 + ROUNDING)
+        right = _sums(lambda p, n: p.astype(float) * n, ordered, each)
+        rows = _sums(lambda n: n, each)
+        goes = by_rows(lambda p, n: p <= share * n, right, rows, dtype=bool)
     elif find_at_least is not None:
         # An edge is needed if those before it are not enough.
         needed = find_at_least * wrong[-1:] * (1 - ROUNDING)
-        goes = wrong - (1 - ordered) * each < needed
+        goes = by_rows(
+            lambda found, p, n: found - (1 - p.astype(float)) * n < needed,
+            *(wrong, ordered, each),
+            dtype=bool,
+        )
     else:
-        goes = ordered <= USUAL
+        goes = by_rows(lambda p: p <= USUAL, ordered, dtype=bool)
     number = int(goes.sum())
     # Edges as likely as the last one go with it, or the last ones stay with them.
     if 0 < number < len(ordered) and ordered[number] == ordered[number - 1]:
-        last, all_go = ordered[number - 1], find_at_least is not None
-        number = int(torch.searchsorted(ordered, last, right=all_go))
+        side: Any = "right" if find_at_least is not None else "left"
+        number = int(np.searchsorted(ordered, ordered[number - 1], side=side))
     limit = float(ordered[number - 1]) if number else -1.0
-    gone = int(each[:number].sum())
+    gone = int(each[:number].sum(dtype=np.int64))
     found, total = (float(wrong[n - 1]) if n else 0.0 for n in (number, len(wrong)))
     share = found / total if total else 1.0
-    return Removed(probability <= limit, limit, gone, gone - found, found, share)
+    mask = torch.from_numpy(by_rows(lambda part: part <= limit, p, dtype=bool))
+    mask = mask.to(probability.device)
+    return Removed(mask, limit, gone, gone - found, found, share)
+
+
+def _sums(function: Callable[..., Any], *columns: Array) -> Array:
+    """The sums of a function of the rows up to each, one added after the other, [E]."""
+    found = by_rows(function, *columns, dtype=float)
+    return np.cumsum(found, out=found)

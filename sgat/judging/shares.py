@@ -32,7 +32,7 @@ from scipy.special import (
 )
 
 from sgat.judging.matrices import sums_at_ends
-from sgat.ops.blocks import by_rows, in_blocks, sum_of_rows
+from sgat.ops.blocks import ROWS, by_rows, empty, in_blocks, sum_of_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -57,8 +57,9 @@ BY_CHANCE, BY_TRAITS = 2.0, 4.0
 share for all edges, and with shares by traits, as real edges differ by traits too."""
 FEW_EDGES = 1000
 """With so many edges the likelihood must gain twice as much: few edges prove little."""
-LEAST_TOLD = 0.6
-"""Share of the pairs that an edge outdoes on average; below it nothing is known."""
+TOLD = 0.55, 0.6
+"""Share of the pairs that an edge outdoes on average, up to which nothing is known, and
+from which shares are trusted in full."""
 NO_SHARE = -12.0
 """Log-odds of ρ where no edge is wrong."""
 SHAPE_EDGES = 700
@@ -119,7 +120,7 @@ def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
     prior, mean = 5.0, float(wrong.mean())
     degree = sums_at_ends(ends, num_nodes)
     total = sums_at_ends(ends, num_nodes, wrong)
-    found = np.empty((len(wrong), 2), dtype=np.float32)
+    found = empty((len(wrong), 2), np.float32)
 
     def work(rows: slice) -> None:
         own, sides = wrong[rows], []
@@ -160,8 +161,7 @@ def fit_prior(score: Array, *traits: Array) -> Array:
     def log_odds(*parts: Array) -> Any:
         return found[0] + np.concatenate(parts, axis=1, dtype=float) @ found[1:]
 
-    odds: Array = by_rows(log_odds, *traits)
-    return odds
+    return by_rows(log_odds, *traits)
 
 
 def likelihood(score: Array, prior: Array) -> Array:
@@ -197,8 +197,7 @@ def likelihood(score: Array, prior: Array) -> Array:
     rise = np.logaddexp(0, minimise(loss, np.full(len(KNOTS) + 1, 0.5)))
     bends = np.array([LOWEST, *KNOTS, HIGHEST])
     height = _bent(bends) @ rise - logsumexp(normal + bent_grid @ rise)
-    found: Array = by_rows(lambda part: np.interp(part, bends, height), score)
-    return found
+    return by_rows(lambda part: np.interp(part, bends, height), score)
 
 
 def _middles(low: float, high: float, number: int) -> Array:
@@ -241,7 +240,7 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     (`USUAL_TAIL`). The more the likelihood gains by ρ, beside what it gains by chance,
     the more ρ is trusted.
     """
-    place = np.flatnonzero(among)[:: max(int(among.sum()) // EDGES, 1)]
+    place = _some(among, max(int(among.sum()) // EDGES, 1))
     z, is_low = np.column_stack([np.ones(len(place)), traits[place]]), score[place] < 0
     rising = np.exp(score[place][is_low].clip(min=-4))
     above = float(ndtr(score[place]).mean())
@@ -292,12 +291,13 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     none = minimise(functools.partial(without, around=around), np.array([around]))
     gain = 2 * (fit(found, around)[0] + without(none, around)[0])
     chance = (BY_TRAITS if traits.shape[1] else BY_CHANCE) * (1 + FEW_EDGES / number)
-    is_told = gain > chance and above > LEAST_TOLD
-    trust = 1 - float(chance / gain) ** 2 if is_told else 0.0
+    trust = 1 - float(chance / gain) ** 2 if gain > chance else 0.0
+    trust *= between(above, TOLD)
     by_traits = by_rows(lambda part: expit(found[0] + part @ found[1:-1]), traits)
-    excess = np.zeros(len(score), dtype=np.float32)
+    excess = np.broadcast_to(np.float32(0), len(score))
     if traits.shape[1]:
-        least = np.quantile(traits[:, -1], CALM)
+        own = by_rows(lambda part: part, traits[:, -1])
+        least = np.quantile(own, CALM, overwrite_input=True)
 
         def beyond(part: Array, share: Array) -> Array:
             more = found[-2] * (part[:, -1] - least)
@@ -307,6 +307,16 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
 
         excess = by_rows(beyond, traits, by_traits)
     return LowEnd(by_traits, excess, float(np.exp(found[-1])), trust, separation)
+
+
+def _some(mask: Array, step: int) -> Array:
+    """Where a mask is true, the first of each so many places."""
+    found, seen = [], 0
+    for first in range(0, len(mask), ROWS):
+        place = np.flatnonzero(mask[first : first + ROWS])
+        found.append(place[-seen % step :: step] + first)
+        seen += len(place)
+    return np.concatenate([np.zeros(0, dtype=int), *found])
 
 
 def between(value: float, bounds: tuple[float, float]) -> float:
@@ -322,10 +332,11 @@ def excess(score: Array, group: Array) -> Array:
     group, so what a group has more of them is wrong, less one standard error.
     """
     found, half = np.zeros(3), 0.5
-    number, low = (
-        [np.count_nonzero((group == place) & part) for place in range(3)]
-        for part in (True, score < 0)
-    )
+    counts = np.zeros(6, dtype=int)
+    for first in range(0, len(score), ROWS):
+        rows = slice(first, first + ROWS)
+        counts += np.bincount(group[rows] + 3 * (score[rows] < 0), minlength=6)
+    number, low = counts[:3] + counts[3:], counts[3:]
     if number[0] < 200:
         return found
     base = low[0] / number[0] / half
@@ -342,12 +353,13 @@ def excess(score: Array, group: Array) -> Array:
     return found
 
 
-def with_share(likely: Array, prior: Array, number: float) -> Array:
+def with_share(likely: Array | float, prior: Array, number: float) -> Array:
     """The prior, shifted so that this number of edges is expected to be wrong, [E]."""
-    log_odds, wanted = prior - likely, np.log(max(number, 1e-300))
+    likely = np.broadcast_to(np.asarray(likely, dtype=prior.dtype), prior.shape)
+    wanted = np.log(max(number, 1e-300))
 
     def missing(shift: float) -> float:
-        total = sum_of_rows(lambda o: expit(o + shift), log_odds)
+        total = sum_of_rows(lambda p, q: expit(p - q + shift), prior, likely)
         return float(np.log(total) - wanted)
 
     shift = MOST_SHIFT
@@ -355,7 +367,7 @@ def with_share(likely: Array, prior: Array, number: float) -> Array:
         shift = -MOST_SHIFT
         if missing(shift) < 0:
             shift = brentq(missing, -MOST_SHIFT, MOST_SHIFT, xtol=1e-9)
-    return prior + shift
+    return by_rows(lambda part: part + shift, prior, dtype=None)
 
 
 def with_doubt(wrong: Array, number: float) -> Array:
@@ -366,6 +378,5 @@ def with_doubt(wrong: Array, number: float) -> Array:
     share = number / len(wrong)
     most = share / (share + ODD)
     odds = by_rows(lambda p: logit(p.astype(float).clip(1e-12, 1 - 1e-12)), wrong)
-    shift = with_share(-odds, 0 * odds, number / most)
-    found: Array = by_rows(lambda odds, shift: most * expit(odds + shift), odds, shift)
-    return found
+    odds = with_share(0.0, odds, number / most)
+    return by_rows(lambda part: most * expit(part), odds)

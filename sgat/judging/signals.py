@@ -17,12 +17,14 @@ All but classes and degrees, the last five, rise with likeness. All leave out wh
 spectral vector comes from the edges of all folds but that of the pair.
 
 No signal is stored for each edge but the cosine: they are made again for each use, a
-block of edges at a time.
+block of edges at a time. In a large graph these are edges between two parts of the
+nodes: then rows of two parts of the adjacency are read, and not here and there in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,7 @@ from sgat.judging.matrices import (
     weighted,
 )
 from sgat.judging.pairs import Pairs
-from sgat.ops.blocks import ROWS
+from sgat.ops.blocks import ROWS, by_rows, empty
 from sgat.ops.common_neighbours import row_products
 from sgat.ops.pair_products import mean_products, pair_products
 
@@ -51,6 +53,8 @@ FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
 EDGES_AT_ONCE, KEPT = 1 << 17, 1 << 19
 """Edges whose signals are made together, and up to how many are kept for a next use."""
+PART = 1 << 25
+"""Entries of the adjacency in a part of the nodes: 256 MiB of it."""
 NO_DIRECTION = 1e-12
 """Square of the length, over the largest, of a direction that is rounding alone."""
 
@@ -59,10 +63,13 @@ class OfEdges:
     """Signals of edges that are made when they are asked for, [E, F].
 
     `make` gets a slice or numbers of edges. Those of a small graph are made once.
+    `blocks` are such, in the order in which it is best to make all signals.
     """
 
-    def __init__(self, make: Callable[[Any], Array], number: int) -> None:
-        self.number, self._make = number, make
+    def __init__(
+        self, make: Callable[[Any], Array], number: int, blocks: Iterable[Any]
+    ) -> None:
+        self.number, self._make, self.blocks = number, make, blocks
         if number <= KEPT:
             whole = np.concatenate([make(part) for part in edge_blocks(number)])
             self._make = whole.__getitem__
@@ -115,7 +122,7 @@ class Signals:
         self._count = ends.shape[1] + sum(len(pairs.a) for pairs in drawn)
         self._spectral: list[tuple[Array, Array, Array]] = []
         if x is not None:
-            rows, self.cosine = unit_rows(x), np.empty(self._count, dtype=np.float32)
+            rows, self.cosine = unit_rows(x), empty(self._count, np.float32)
             one = np.ones((rows.shape[1], 1))
             blocks = edge_blocks(ends.shape[1])
             for pairs in (*(Pairs.of_edges(ends, part) for part in blocks), *drawn):
@@ -124,6 +131,27 @@ class Signals:
                 else:
                     found = pair_products(rows, rows, pairs.a, pairs.b)
                 self.cosine[pairs.place] = found
+
+    def blocks(self) -> Iterator[Any]:
+        """All edges, as slices or numbers: those between two parts come together."""
+        ptr, count = self.numbers.indptr, self.ends.shape[1]
+        bounds = np.unique(np.searchsorted(ptr, np.arange(PART, ptr[-1], PART)))
+        if not len(bounds):
+            yield from edge_blocks(count)
+            return
+        firsts = np.searchsorted(self.ends[0], bounds)
+        for first, last in itertools.pairwise([0, *firsts.tolist(), count]):
+            high = self.ends[1, first:last]
+            part = by_rows(
+                lambda b: np.searchsorted(bounds, b, side="right"), high, dtype=np.int16
+            )
+            at_once = EDGES_AT_ONCE * (len(bounds) + 1)
+            for place, start in itertools.product(
+                range(len(bounds) + 1), range(0, last - first, at_once)
+            ):
+                rows = np.flatnonzero(part[start : start + at_once] == place)
+                rows += first + start
+                yield from (rows[block] for block in edge_blocks(len(rows)))
 
     def degrees(self, pairs: Pairs) -> Array:
         """The two signals of the degrees, [P, 2]."""
@@ -152,7 +180,7 @@ class Signals:
         )
         self._totals = []
         if self.vector is not None:
-            matrix = weighted(self.numbers, weight.astype(np.float32))
+            matrix = weighted(self.numbers, weight.astype(np.float32, copy=False))
             both = self.vector, self.belief
             self._totals = [(u, product(matrix, u)) for u in both if u is not None]
 
@@ -238,7 +266,7 @@ class Signals:
     def _spectra(self, weight: Array) -> list[tuple[Array, Array, Array]]:
         """Spectral vectors without the edges of each fold, signs and lengths."""
         rng = np.random.default_rng(self.seed)
-        self._fold = np.empty(self._count, dtype=np.uint8)
+        self._fold = empty(self._count, np.uint8)
         for part in edge_blocks(self._count):
             self._fold[part] = rng.integers(0, FOLDS, part.stop - part.start)
         count, number = self.ends.shape[1], len(self._degree)
@@ -246,8 +274,9 @@ class Signals:
         start = {n: rng.standard_normal(shape, np.float32) for n in range(FOLDS)}
 
         def spectral_vectors(number: int) -> tuple[Array, Array, Array]:
-            kept = self._fold[:count] != number
-            kept_weight = (weight * kept).astype(np.float32)
+            fold = self._fold[:count]
+            kept = by_rows(lambda own: own != number, fold, dtype=bool)
+            kept_weight = by_rows(np.multiply, weight, kept)
             strength = sums_at_ends(self.ends, len(self._degree), kept_weight)
             matrix = chosen(self.numbers, self.ends, kept, kept_weight)
             del kept, kept_weight

@@ -14,8 +14,9 @@ from sgat.judging import shares
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
 from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
+from sgat.judging.reasons import REASONS, Traces, find_reasons
 from sgat.judging.signals import OfEdges, Signals, edge_blocks
-from sgat.ops.blocks import by_rows, trim_heap
+from sgat.ops.blocks import by_rows, empty, trim_heap, where
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[str], None]
@@ -41,23 +42,8 @@ NOTHING_COUNTED = 0.01
 """Share of wrong edges below which shares say nothing of how to order the edges."""
 SUSPECT_WEIGHT = 0.3
 """Weight of the suspicion against the ends of an edge there, next to 1 of a score."""
-OUTDONE = 0.9
-"""Share of pairs of any nodes that an edge with a telling likeness outdoes."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
 """Edges, each counted once, and pairs with which a graph can be judged at all."""
-
-REASONS = (
-    "nothing speaks against it",
-    "its ends are alike",
-    "its ends share neighbours",
-    "the neighbours of its ends are alike",
-    "its ends are unlike",
-    "its ends are unlike and share no neighbour",
-    "the neighbours of its ends are unlike",
-    "many edges at its ends look wrong",
-    "too few edges to tell",
-)
-"""Reasons for a verdict, the most telling for each edge."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,31 +80,32 @@ def assess(
             progress(stage)
 
     count = ends.shape[1]
-    untold = np.full(count, REASONS.index("too few edges to tell"), dtype=np.int8)
-    nothing = Assessment(np.full(count, 1e-3, dtype=np.float32), untold)
     if count < FEWEST_EDGES:
-        return nothing
+        return _untold(count)
     rng = np.random.default_rng(seed)
     say("drawing pairs to compare with")
     numbers = numbered(ends, num_nodes)
     swapped, anywhere = draw_pairs(ends, numbers, rng)
     if min(len(swapped.a), len(anywhere.a)) < FEWEST_PAIRS:
-        return nothing
+        return _untold(count)
     signals = Signals(ends, numbers, x, (swapped, anywhere), label, seed)
     del numbers
 
     def of_edges(signals_of: Callable[[Pairs], Array]) -> OfEdges:
-        return OfEdges(lambda rows: signals_of(Pairs.of_edges(ends, rows)), count)
+        def make(rows: Any) -> Array:
+            return signals_of(Pairs.of_edges(ends, rows))
+
+        return OfEdges(make, count, signals.blocks())
 
     known = (label >= 0).astype(np.int8)
-    group = known[ends[0]] + known[ends[1]]
-    degrees = np.empty((count, 2), dtype=np.float32)
+    group = by_rows(lambda a, b: known[a] + known[b], *ends, dtype=np.int8)
+    degrees = empty((count, 2), np.float32)
     for part in edge_blocks(count):
         degrees[part] = signals.degrees(Pairs.of_edges(ends, part))
     usual = degrees.mean(axis=0, dtype=float).astype(np.float32)
     degrees -= usual
     # In a list, to let go of them: they take memory.
-    traits = [degrees, (group == 1)[:, None], (group == 2)[:, None]]
+    traits = [degrees, *(_where(group, place)[:, None] for place in (1, 2))]
     del degrees
 
     def scores(
@@ -137,8 +124,7 @@ def assess(
 
     def posterior(score: Array, prior: Array) -> Array:
         likely = shares.likelihood(score, prior)
-        found: Array = by_rows(lambda odds, real: expit(odds - real), prior, likely)
-        return found
+        return by_rows(lambda odds, real: expit(odds - real), prior, likely)
 
     def suspect(score: Array) -> tuple[Array, Array]:
         """P(wrong) and its prior log-odds, suspicion against nodes counted."""
@@ -149,16 +135,16 @@ def assess(
             prior = shares.fit_prior(score, *traits, more)
         return posterior(score, prior), prior
 
-    by_content = weight = np.ones(count, dtype=np.float32)
+    by_content = weight = by_rows(np.ones_like, group)
     told = 0.0
     first = None
-    doubt = np.zeros(count, dtype=np.float32)
+    doubt = np.broadcast_to(np.float32(0), count)
     if x is not None:
         say("comparing features")
         first = scores(signals.of_content, TREES_OF_CONTENT)
         doubt = suspect(first)[0]
         told = 1 - shares.between(doubt.mean(), NOT_TOLD)
-        by_content = 1 - told * doubt
+        by_content = by_rows(lambda part: 1 - told * part, doubt)
         weight = _relative(ends, num_nodes, by_content)
 
     def compare(
@@ -170,21 +156,23 @@ def assess(
         # Where features do not tell and real edges look like swapped pairs, these say
         # nothing of a single edge.
         low = shares.low_end(score, traits[0], _unaimed(group))
-        doubtful = wrong * max(told, shares.between(low.separation, shares.USEFUL))
+        sure = max(told, shares.between(low.separation, shares.USEFUL))
+        doubtful = by_rows(lambda part: part * sure, wrong)
         return score, wrong, prior, low, doubtful
 
     doubtful = None
     for number in range(1, ROUNDS):
         say(f"comparing surroundings, round {number} of {ROUNDS}")
         doubtful = compare(weight, doubtful)[-1]
-        weight = _relative(ends, num_nodes, (1 - doubtful) * by_content)
-    del by_content
+        real = by_rows(lambda part, own: (1 - part) * own, doubtful, by_content)
+        weight = _relative(ends, num_nodes, real)
+    del by_content, real
     say(f"comparing surroundings, round {ROUNDS} of {ROUNDS}")
     score, wrong, prior, low, doubtful = compare(weight, doubtful)
     del weight
     say("counting wrong edges")
     beside = signals.of_all(anywhere)
-    traces = _Traces(signals, beside, count)
+    traces = Traces(signals, beside, count)
     loose = normal_scores(
         *contrast(
             of_edges(traces.keep),
@@ -200,10 +188,12 @@ def assess(
     traits.clear()
     trim_heap()
     shared = traces.shared
-    suspicion = shares.suspicion(ends, num_nodes, wrong)[:, 0].copy()
-    ring = np.zeros(count, dtype=np.float32)
+    more = shares.suspicion(ends, num_nodes, wrong)
+    suspicion = by_rows(lambda part: part[:, 0], more)
+    ring = np.broadcast_to(np.float32(0), count)
     if first is not None:
         ring = _in_rings(first, doubt, shared)
+    del more
     del doubt, doubtful, wrong
     wrong = _combine(
         first if first is not None else score,
@@ -216,7 +206,7 @@ def assess(
         ring=ring,
         unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
     )
-    return Assessment(wrong, _reasons(wrong, traces, ends, num_nodes))
+    return Assessment(wrong, find_reasons(wrong, traces, ends, num_nodes))
 
 
 def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
@@ -227,16 +217,21 @@ def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:
     says which. Where nearly all ends share neighbours, there is nothing to compare, and
     where edges are hardly more alike than pairs, features do not tell.
     """
-    ring = np.zeros(len(first), dtype=np.float32)
+    ring = by_rows(np.zeros_like, first)
     if 1 - shared.mean() < LEAST_UNSHARED:
         return ring
-    if 2 * (first[~shared] < 0).mean() > MOST_UNLIKE:
+    unlike = by_rows(lambda score, own: (score < 0) & ~own, first, shared, dtype=bool)
+    if 2 * (unlike.sum() / (len(shared) - shared.sum())) > MOST_UNLIKE:
         return ring
-    share = shares.excess(first, shared.astype(np.int8))[1]
+    share = shares.excess(first, shared.view(np.int8))[1]
     if share:
-        odds = logit(doubt[shared].astype(float).clip(1e-9, 1 - 1e-9))
-        number = share * shared.sum()
-        ring[shared] = expit(odds + shares.with_share(-odds, 0 * odds, number))
+        odds = by_rows(
+            lambda own: logit(own.astype(float).clip(1e-9, 1 - 1e-9)),
+            where(shared, doubt),
+            dtype=float,
+        )
+        odds = shares.with_share(0.0, odds, share * shared.sum())
+        ring[shared] = by_rows(expit, odds)
     return ring
 
 
@@ -245,25 +240,32 @@ def _unaimed(group: Array) -> Array:
 
     Attacks aim at labelled nodes: those are counted apart.
     """
-    found: Array = group == 0
-    return found if found.mean() > 0.5 else np.ones(len(group), dtype=bool)
+    found = _where(group, 0)
+    return found if found.mean() > 0.5 else np.broadcast_to(True, len(group))
+
+
+def _where(group: Array, place: int) -> Array:
+    """Whether each edge is in a group, [E] bool."""
+    return by_rows(lambda own: own == place, group, dtype=bool)
 
 
 def _sure(end: shares.LowEnd, useful: float, least: float = 0.0) -> Array:
     """Share of wrong edges by their traits as far as it is sure, [E]."""
-    share = end.share * end.trust * useful
+    share = by_rows(lambda part: part * end.trust * useful, end.share)
     if least:
         share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
     return share
 
 
-def _beyond(share: float, part: float, edges: float, pairs: float) -> float:
-    """How much of a share of wrong edges is left without features, at most 1.
+def _reduced(share: Array, part: float, edges: float, pairs: float) -> Array:
+    """What is left of shares of wrong edges without features, [E].
 
-    A `part` of the real `edges` without common neighbours, as pairs are, is in it.
+    A `part` of the real `edges` without common neighbours, as pairs are, is in them.
     """
-    wrong = max(0.0, share - part * edges) / (1 - part * pairs)
-    return min(1.0, wrong / max(share, 1e-9))
+    mean = share.mean()
+    wrong = max(0.0, mean - part * edges) / (1 - part * pairs)
+    left = min(1.0, wrong / max(mean, 1e-9))
+    return by_rows(lambda own: own * left, share, dtype=None)
 
 
 def _combine(
@@ -280,7 +282,7 @@ def _combine(
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
     count = len(score)
-    everywhere = np.ones(count, dtype=bool)
+    everywhere = np.broadcast_to(True, count)
     evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
     useful = shares.between(by_traits.separation, shares.USEFUL)
     agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
@@ -292,16 +294,20 @@ def _combine(
     if unshared:
         least = ALONE[0] * unshared[0]
         any_share, most = (
-            found * _beyond(found.mean(), part, *unshared)
+            _reduced(found, part, *unshared)
             for found, part in zip((any_share, by_degree), ALONE, strict=True)
         )
-        by_degree = np.minimum(most, _sure(by_traits, useful, least))
+        own = _sure(by_traits, useful, least)
+        by_degree = by_rows(np.minimum, most, own, dtype=None)
     any_share = any_share.mean()
     # Hubs are where degrees differ: what is less alike there is wrong, whatever real
     # edges look like.
     usual = shares.USUAL_EXCESS * (1 + shares.FEW_EDGES / count)
     at_hubs = by_traits._replace(share=by_traits.excess)
-    by_degree = by_degree + (1 - useful) * _sure(at_hubs, 1.0, max(usual, least))
+    more = _sure(at_hubs, 1.0, max(usual, least))
+    by_degree = by_rows(
+        lambda own, part: own + (1 - useful) * part, by_degree, more, dtype=None
+    )
     # Pairs of any nodes are found among swapped ones as well: they count once.
     left = max(0.0, 1 - any_share / max(by_degree.mean(), 1e-9))
     aimed = shares.excess(first, group)
@@ -309,28 +315,38 @@ def _combine(
     as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
     least_swapped = max(as_swapped, shares.LEAST_SHARE * max(useful, 1 / 3))
     least_any = max(shares.LEAST_SHARE * (1 - useful), 1e-4)
-    even = np.full(count, logit(max(any_share, least_any)), dtype=np.float32)
+    even = np.broadcast_to(np.float32(logit(max(any_share, least_any))), count)
     lowest = float(np.log(any_tail + 1e-3))
-    likely = np.maximum(shares.likelihood(loose, even), lowest + loose)
+    likely = shares.likelihood(loose, even)
+    likely = by_rows(lambda own, t: np.maximum(own, lowest + t), likely, loose)
     number = max(any_share - as_swapped, least_any) * count
-    loosely = expit(shares.with_share(likely, even, number) - likely)
-    prior = prior.clip(max=shares.HIGHEST_PRIOR)
-    heavier = float(np.log(tail + 1e-3)) + shares.SUSPECT_TAIL * suspect.clip(0, 4)
+    odds = shares.with_share(likely, even, number)
+    loosely = by_rows(lambda odds, own: expit(odds - own), odds, likely)
+    prior = by_rows(lambda part: part.clip(max=shares.HIGHEST_PRIOR), prior)
+    start = float(np.log(tail + 1e-3))
+
+    def at_least(own: Array, t: Array, suspect: Array) -> Array:
+        return np.maximum(own, start + shares.SUSPECT_TAIL * suspect.clip(0, 4) + t)
+
     numbers = [0.0] * 3
     for _ in range(2):
-        likely = np.maximum(shares.likelihood(score, prior), heavier + score)
-        prior = prior.copy()
-        for place in np.unique(group):
-            here = group == place
-            by_source = left * by_degree[here].sum()
+        likely = shares.likelihood(score, prior)
+        likely = by_rows(at_least, likely, score, suspect)
+        for place in range(3):
+            here = _where(group, place)
+            if not here.any():
+                continue
+            by_source = left * where(here, by_degree).sum()
             least_here = least_swapped * here.sum()
             at_known = aimed[place] * here.sum()
             number = max(by_source, at_known, least_here)
-            prior[here] = shares.with_share(likely[here], prior[here], number)
-            numbers[place] = max(
-                max(by_source, least_here) + loosely[here].sum(), at_known
+            prior[here] = shares.with_share(
+                where(here, likely), where(here, prior), number
             )
-    swapped = expit(prior - likely)
+            numbers[place] = max(
+                max(by_source, least_here) + where(here, loosely).sum(), at_known
+            )
+    swapped = by_rows(lambda odds, own: expit(odds - own), prior, likely)
     # Edges that both kinds explain would be missing from the number of both.
     wrong = by_rows(
         lambda one, other, third: (
@@ -338,11 +354,14 @@ def _combine(
         ),
         *(swapped, loosely, ring),
     )
-    del even, likely, loosely, swapped, prior, heavier, by_degree
+    del likely, loosely, swapped, prior, by_degree, more, odds, here
     number = sum(numbers) + ring.sum()
     if number < NOTHING_COUNTED * count:
-        order = SUSPECT_WEIGHT * suspect.clip(-4, 6) - score - loose
-        wrong = expit(order + shares.with_share(-order, 0 * order, number))
+        order = by_rows(
+            lambda own, t, other: SUSPECT_WEIGHT * own.clip(-4, 6) - t - other,
+            *(suspect, score, loose),
+        )
+        wrong = by_rows(expit, shares.with_share(0.0, order, number))
     return shares.with_doubt(wrong, number)
 
 
@@ -351,50 +370,16 @@ def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
 
     A node all of whose edges are in doubt keeps them, for lack of better ones.
     """
-    real = np.maximum(real, 1e-4)
-    total, squares = (sums_at_ends(ends, num_nodes, part) for part in (real, real**2))
+    real = by_rows(lambda part: np.maximum(part, 1e-4), real)
+    total = sums_at_ends(ends, num_nodes, real)
+    squares = sums_at_ends(ends, num_nodes, by_rows(np.square, real))
     usual = squares / np.maximum(total, 1e-9)
-    weight: Array = by_rows(
+    return by_rows(
         lambda own, a, b: np.minimum(1, own / np.sqrt(usual[a] * usual[b])), real, *ends
     )
-    return weight
 
 
-class _Traces:
-    """What single signals of the edges say, of which a reason is made."""
-
-    def __init__(self, signals: Signals, pairs: Array, count: int) -> None:
-        self.signals, self.has_features = signals, signals.has_features
-        self.shared, self.alike, self.alike_around = np.zeros((3, count), dtype=bool)
-        above = int(OUTDONE * len(pairs))
-        self.limits = np.sort(pairs[:, (0, 3)], axis=0)[above]
-
-    def keep(self, pairs: Pairs) -> Array:
-        """All signals of some edges, of which traces are kept."""
-        found, rows = self.signals.of_all(pairs), pairs.place
-        self.shared[rows] = found[:, self.signals.shared] > 0
-        if self.has_features:
-            alike = found[:, (0, 3)] > self.limits
-            self.alike[rows], self.alike_around[rows] = alike.T
-        return found
-
-
-def _reasons(wrong: Array, traces: _Traces, ends: Array, num_nodes: int) -> Array:
-    """The place in REASONS of what speaks most for the verdict, [E]."""
-    shared = traces.shared
-    suspect = shares.suspicion(ends, num_nodes, wrong)[:, 0] > 1.5
-    is_wrong = wrong > 0.5
-    unlike = REASONS.index("its ends are unlike")
-    choices = [
-        (is_wrong & suspect, REASONS.index("many edges at its ends look wrong")),
-        (is_wrong & (not traces.has_features), unlike + 2),
-        (is_wrong & ~shared, unlike + 1),
-        (is_wrong, unlike),
-        (shared, REASONS.index("its ends share neighbours")),
-        (traces.alike, REASONS.index("its ends are alike")),
-        (traces.alike_around, REASONS.index("the neighbours of its ends are alike")),
-    ]
-    reason = np.zeros(len(wrong), dtype=np.int8)
-    for condition, place in reversed(choices):
-        reason[condition] = place
-    return reason
+def _untold(count: int) -> Assessment:
+    """That there are too few edges, or pairs to compare them with."""
+    untold = np.full(count, REASONS.index("too few edges to tell"), dtype=np.int8)
+    return Assessment(np.full(count, 1e-3, dtype=np.float32), untold)

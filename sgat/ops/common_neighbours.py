@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 
 def row_products(
     matrix: Any, a: Any, b: Any, value: Any, weight: Any = None, plain: Any = None
@@ -14,9 +16,20 @@ def row_products(
     takes time about the sum over the pairs of the smaller number of entries of both
     rows. On the CPU.
     """
-    from sgat.ops.cpu.common_neighbours import row_products
+    from sgat.ops.cpu import threads
+    from sgat.ops.cpu.common_neighbours import LOOK_UP, row_products_kernel
 
-    return row_products(matrix, a, b, value, weight, plain)
+    ptr, length = matrix.indptr, np.diff(matrix.indptr)
+    is_less = length[a] <= length[b]
+    small, large = np.where(is_less, a, b), np.where(is_less, b, a)
+    value = np.ascontiguousarray(value, dtype=np.float64)
+    if plain is None:
+        plain = np.zeros((len(value), 0))
+    total = np.zeros((len(a), value.shape[1] + plain.shape[1]))
+    parts = threads.ranges(np.concatenate([[0], length[small].cumsum()]), LOOK_UP)
+    given = ptr, matrix.indices, matrix.data, weight, small, large
+    threads.run(row_products_kernel, parts, *given, value, plain, total)
+    return total
 
 
 def find_entries(ptr: Any, columns: Any, row: Any, column: Any) -> Any:
@@ -24,6 +37,25 @@ def find_entries(ptr: Any, columns: Any, row: Any, column: Any) -> Any:
 
     `columns` are sorted within a row. On the CPU.
     """
-    from sgat.ops.cpu.common_neighbours import find_entries
+    from sgat.ops.cpu import threads
+    from sgat.ops.cpu.common_neighbours import LOOK_UP, find_entries_kernel
 
-    return find_entries(ptr, columns, row, column)
+    place = np.empty(len(row), dtype=np.int64)
+    parts = threads.even_ranges(len(row), LOOK_UP)
+    threads.run(find_entries_kernel, parts, ptr, columns, row, column, place)
+    return place
+
+
+def fill_rows(low: Any, high: Any, ptr: Any, columns: Any, number: Any) -> None:
+    """Fill the rows of a symmetric matrix with the numbers of its edges, from 1.
+
+    `ptr` says where each row begins. Columns ascend if the edges are in order, the
+    lower node first. Of a large matrix some rows are filled at a time: writing here and
+    there in more of them than memory holds would wait for the disk. On the CPU.
+    """
+    from sgat.ops.cpu import threads
+    from sgat.ops.cpu.common_neighbours import FILLED, fill_rows_kernel
+
+    place = ptr[:-1].copy()
+    for first, last in threads.cut(ptr, -(-len(columns) // FILLED)):
+        fill_rows_kernel(first, last, low, high, place, columns, number)

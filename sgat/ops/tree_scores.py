@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 
 def tree_scores(signals: Any, part: Any, cuts: Any, reach: Any, value: Any) -> Any:
     """Sums of leaves of rows of signals [P, F], float64 [P]. On the CPU.
@@ -13,6 +15,11 @@ def tree_scores(signals: Any, part: Any, cuts: Any, reach: Any, value: Any) -> A
     `part` says which of several sets of trees scores a row, [P] uint8. Of each set,
     `cuts` are [F, 63], `reach` [F, 64, T] uint8, T a multiple of 8, `value` [T, 256].
     """
-    from sgat.ops.cpu.tree_scores import tree_scores
+    from sgat.ops.cpu import threads
+    from sgat.ops.cpu.tree_scores import tree_scores_kernel
 
-    return tree_scores(signals, part, cuts, reach, value)
+    score = np.empty(len(signals))
+    ranges = threads.even_ranges(len(signals), value.shape[1])
+    given = signals, part, cuts, reach.view(np.uint64), value, score
+    threads.run(tree_scores_kernel, ranges, *given)
+    return score

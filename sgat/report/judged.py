@@ -10,7 +10,7 @@ import numpy as np
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.judging.promise import USUAL
-from sgat.judging.verdict import REASONS
+from sgat.judging.reasons import REASONS
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.page import assemble, json_block
 from sgat.report.sections import Card
@@ -172,14 +172,6 @@ def _part(of: JudgedPart, columns: list[Any]) -> JudgedPart:
     return JudgedPart(of.name, of.ids, *columns)
 
 
-def judged_section(parts: Sequence[JudgedPart]) -> JudgedSection | None:
-    """The section on judged edges, a part for each graph; None without edges."""
-    tally = JudgedTally()
-    for graph, part in enumerate(parts):
-        tally.add(part, graph)
-    return tally.section()
-
-
 def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
     found: dict[Any, Suspect] = {}
     for graph, part in worst.items():
@@ -195,13 +187,13 @@ def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
 
 def run_section(scored: Sequence[ScoredGraph]) -> JudgedSection | None:
     """The section on the edges of a run, which stores no reasons."""
-    parts = []
-    for part in scored:
+    tally = JudgedTally()
+    for number, part in enumerate(scored):
         graph, edges = part.data.graph, part.edges
         columns = graph.src, graph.dst, edges.probability, ~edges.kept
         arrays = (column.numpy() for column in columns)
-        parts.append(JudgedPart(part.data.name, part.data.ids, *arrays))
-    return judged_section(parts)
+        tally.add(JudgedPart(part.data.name, part.data.ids, *arrays), number)
+    return tally.section()
 
 
 def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:

@@ -14,6 +14,8 @@ from sgat.graph import Graph
 from sgat.scorers.paper import AdditiveScorer
 from sgat.scorers.scores import Scores, check_rank
 
+FIRST_SCALE = 4.0
+
 
 class PairScorer(nn.Module):
     """The part that scorers of pairs share: additive scores beside their own.
@@ -42,24 +44,16 @@ class PairScorer(nn.Module):
 class CosineScorer(PairScorer):
     """Similarity of projected nodes: log α_ij = scale · cos(P h_i, P h_j) + s_i + t_j.
 
-    The scale is positive and learned, from `init_scale` on. The similarity is the
+    The scale is positive and learned, from `FIRST_SCALE` on. The similarity is the
     product of one vector for each node, of length `rank`, 1 to 64, so the kernels
     compute it. Further arguments are as of `PairScorer`.
     """
 
     def __init__(
-        self,
-        channels: int,
-        rank: int = ModelConfig.rank,
-        *,
-        init_scale: float = 4.0,
-        init_gain: float = 1.0,
+        self, channels: int, rank: int = ModelConfig.rank, *, init_gain: float = 1.0
     ) -> None:
         super().__init__(channels, rank, init_gain=init_gain)
-        if not init_scale > 0:
-            raise ValueError(f"`init_scale` must be positive, got {init_scale}.")
         self.rank = check_rank(rank)
-        self.init_scale = init_scale
         self.weight = nn.Parameter(torch.empty(channels, rank))
         self.log_scale = nn.Parameter(torch.empty(()))
         self.reset_parameters()
@@ -68,7 +62,7 @@ class CosineScorer(PairScorer):
         """Draw new weights."""
         super().reset_parameters(generator)
         nn.init.xavier_normal_(self.weight, self.init_gain, generator)
-        nn.init.constant_(self.log_scale, math.log(self.init_scale))
+        nn.init.constant_(self.log_scale, math.log(FIRST_SCALE))
 
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Give every node its vector, of length √scale; a node of zeros gets zeros."""

@@ -21,6 +21,7 @@ MADE = contextual_block_model(
 )
 SRC, DST = MADE.data.graph.src.numpy(), MADE.data.graph.dst.numpy()
 ONE_WAY = np.flatnonzero(SRC < DST)
+EDGES = pd.DataFrame({"src": [1, 2], "dst": [2, 3]})
 ORDER = np.random.default_rng(0).permutation(ONE_WAY)
 """One direction of every edge, shuffled."""
 
@@ -60,7 +61,11 @@ def judge(kind, files):
     if kind == "arrays":
         edges = np.stack([SRC[ORDER], DST[ORDER]])
         return sgat.judge(MADE.data.x.numpy(), edges, MADE.data.y.numpy())
-    return sgat.judge(files[0], nodes=files[1], label="y", undirected=True)
+    how = {"label": "y", "undirected": True}
+    if kind == "tables":
+        edges, nodes = map(pd.read_csv, files)
+        return sgat.judge(edges, nodes=nodes, **how)
+    return sgat.judge(files[0], nodes=files[1], **how)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +79,7 @@ def rows_of(graph):
     return [place[min(a, b), max(a, b)] for a, b in graph.edges()]
 
 
-@pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files"])
+@pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files", "tables"])
 def test_every_kind_of_data_is_judged_in_its_order(kind, judged):
     found = judged(kind)
     rows = rows_of(networkx_graph()) if kind == "networkx" else ORDER
@@ -90,7 +95,7 @@ def test_every_kind_of_data_is_judged_in_its_order(kind, judged):
     assert repr(found).startswith(f"JudgedEdges({len(rows)} edges, ")
 
 
-@pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files"])
+@pytest.mark.parametrize("kind", ["pyg", "networkx", "arrays", "files", "tables"])
 def test_removing_gives_back_the_same_kind_without_the_edges_that_go(kind, judged):
     found = judged(kind)
     gone = found.choose(find_at_least=0.5)
@@ -116,8 +121,8 @@ def test_structure_alone_will_do(files):
     found = sgat.judge(None, np.stack([SRC, DST]))
     assert found.num_edges == len(SRC)
     assert np.isfinite(found.probability.numpy()).all()
-    alone = sgat.judge(str(files[0]), undirected=True)
-    assert alone.num_edges == len(ORDER)
+    for edges in (str(files[0]), pd.read_csv(files[0])):
+        assert sgat.judge(edges, undirected=True).num_edges == len(ORDER)
 
 
 def test_loops_are_not_judged_and_stay():
@@ -169,9 +174,13 @@ def test_the_table_has_the_rows_of_the_file_and_new_columns(judged):
 @pytest.mark.parametrize(
     ("arguments", "options", "sentence"),
     [
-        (("edges.csv",), {"y": [1]}, "`y` goes with plain arrays, not with a file"),
+        (("edges.csv",), {"y": [1]}, "`y` goes with plain arrays, not with files"),
         (("edges.csv",), {"lable": "y"}, "did you mean 'label'"),
         (("edges.csv",), {"label": "y"}, "`label` needs `nodes`"),
+        ((pd.DataFrame({"a": [1]}),), {}, "edges: no column 'src' for the source"),
+        ((EDGES,), {"train": [1]}, "`train` goes with plain arrays, not with files"),
+        ((EDGES,), {"label": "y"}, "`label` needs `nodes`"),
+        ((EDGES,), {"nodes": "nodes.csv"}, "`nodes` must be a table, as `data` is"),
         ((MADE.data,), {"nodes": "nodes.csv"}, "`nodes` goes with an edge file"),
         (([MADE.data, MADE.data],), {}, "`data` must be one graph, got 2"),
         ((np.ones((3, 2)), np.zeros((2, 0), int)), {}, "has no edges to judge"),

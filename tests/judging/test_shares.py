@@ -38,6 +38,13 @@ def test_edges_that_look_like_pairs_of_nodes_are_not_counted():
     assert found.trust == 0 and found.separation < shares.USEFUL[0]
 
 
+def test_shares_of_edges_that_hardly_outdo_pairs_fade():
+    # From 0.54 to 0.64 of the pairs are outdone, by more and more real edges.
+    trust = [low_end(scores(share)[0]).trust for share in np.linspace(0.92, 0.72, 21)]
+    assert trust[0] == 0 and trust[-1] > 0.9
+    assert np.abs(np.diff(trust)).max() < 0.3
+
+
 def test_few_edges_prove_little():
     few, more, many = (low_end(scores(0.2, number)[0]) for number in (19, 401, 7001))
     assert few.trust < more.trust < many.trust

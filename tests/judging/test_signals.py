@@ -148,7 +148,7 @@ def test_signals_of_a_part_are_those_of_the_whole(ends, monkeypatch, is_kept: bo
         made_of.append(rows)
         return signals.of_all(Pairs.of_edges(ends, rows))
 
-    lazy, whole = OfEdges(make, count), signals.of_all(every)
+    lazy, whole = OfEdges(make, count, signals.blocks()), signals.of_all(every)
     parts = np.concatenate([lazy[rows] for rows in edge_blocks(count)])
     some = np.array([5, 3, 40])
     assert len(lazy) == count > 3 * 17

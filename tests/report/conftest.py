@@ -15,7 +15,7 @@ from support.small_data import several_graphs
 
 from sgat.config import Config
 from sgat.data.configured import Loaded
-from sgat.judging.verdict import REASONS
+from sgat.judging.reasons import REASONS
 from sgat.report.build import write_report
 from sgat.runs.finished_run import FinishedRun, open_run
 from sgat.runs.folder import RunFolder

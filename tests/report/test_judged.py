@@ -11,13 +11,8 @@ import torch
 from support.judged_rows import rows_judged, write_page
 
 from sgat.judging.promise import choose_removed
-from sgat.judging.verdict import REASONS
-from sgat.report.judged import (
-    MOST_SUSPECTS,
-    JudgedPart,
-    judged_section,
-    run_section,
-)
+from sgat.judging.reasons import REASONS
+from sgat.report.judged import MOST_SUSPECTS, JudgedPart, JudgedTally, run_section
 from sgat.report.page import is_report
 
 NASTY = ("<script>window.hacked = 1</script>", "\"'`&", "{{ x }} &lt;")
@@ -29,6 +24,13 @@ def part(probability, ends=None, *, limit=0.5, name="g"):
     src, dst = ends if ends is not None else (np.zeros(size, int), np.arange(size) + 1)
     ids = np.array([f"n{k}" for k in range(max(size, 2) + 1)], dtype=object)
     return JudgedPart(name, ids, src, dst, probability, probability <= limit)
+
+
+def section_of(parts):
+    tally = JudgedTally()
+    for graph, each in enumerate(parts):
+        tally.add(each, graph)
+    return tally.section()
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def rows_of(text):
 def test_expected_numbers_are_sums_of_probabilities():
     random = np.random.default_rng(0)
     parts = [part(random.random(997)), part(random.random(13)), part([])]
-    section = judged_section(parts)
+    section = section_of(parts)
     every = np.concatenate([p.probability for p in parts]).astype(float)
     for level in (*section.levels, section.suspicious, section.removed, section.every):
         chosen = every[every <= level.limit]
@@ -137,7 +139,7 @@ def test_of_many_edges_and_graphs_the_worst_are_listed():
     both = part(np.concatenate([one, one]), (ends[0], ends[1]), name="both")
     back = both._replace(src=np.r_[ends[0][:300], ends[1][:300]])
     back = back._replace(dst=np.r_[ends[1][:300], ends[0][:300]])
-    suspects = judged_section([back, part(other, name="b")]).suspects
+    suspects = section_of([back, part(other, name="b")]).suspects
     every = np.sort(np.r_[one, other].astype(np.float32))[:MOST_SUSPECTS]
     assert [s.probability for s in suspects] == pytest.approx(every.tolist())
     assert {s.graph for s in suspects} == {"both", "b"}
@@ -146,7 +148,7 @@ def test_of_many_edges_and_graphs_the_worst_are_listed():
 
 
 def test_no_edges_have_no_section():
-    assert judged_section([part([])]) is None
+    assert section_of([part([])]) is None
 
 
 def test_a_run_is_shown_as_it_was_stored(undirected_run):

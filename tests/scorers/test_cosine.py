@@ -12,10 +12,10 @@ from sgat.scorers import CosineScorer
 def test_gates_are_as_open_as_their_ends_are_alike(seed: int):
     graph = GRAPHS["random directed"]()
     h = torch.randn(23, 5, dtype=torch.float64)
-    scorer = CosineScorer(5, 3, init_scale=2.5).double()
+    scorer = CosineScorer(5, 3).double()
     projected = h @ scorer.weight
     scale = scorer.log_scale.exp()
-    assert float(scale.detach()) == pytest.approx(2.5)
+    assert float(scale.detach()) == pytest.approx(4)
     dense = scale * F.cosine_similarity(projected[:, None], projected[None], dim=2)
     left, right = (h @ scorer.additive.weight).T
     dense = dense + left[:, None] + right[None]
@@ -57,8 +57,3 @@ def test_the_scale_is_learned_and_stays_positive(seed: int):
 def test_a_rank_the_kernels_cannot_take_is_refused(rank: int):
     with pytest.raises(ValueError, match=f"`rank` must be from 1 to 64, got {rank}"):
         CosineScorer(5, rank)
-
-
-def test_a_scale_that_is_not_positive_is_refused():
-    with pytest.raises(ValueError, match=r"`init_scale` must be positive, got 0\.0"):
-        CosineScorer(5, init_scale=0.0)

@@ -21,8 +21,8 @@ def rows_judged(path: Path, probability: np.ndarray, reason: int = 0) -> JudgedR
     key, first, number = np.unique(key, return_index=True, return_counts=True)
     edges = EdgeNumbers.of(key, files.data.num_nodes)
     real = np.asarray(probability, dtype=np.float32)[src != dst][first]
-    given = real, np.full(len(key), reason, dtype=np.int8)
-    return JudgedRows(files, edges, number.astype(np.int32), *given)
+    number, why = number.astype(np.int32), np.full(len(key), reason, dtype=np.int8)
+    return JudgedRows(files, edges, number, real, why)
 
 
 def _ends(files):

@@ -3,17 +3,14 @@
 Tested by tests/ops/test_common_neighbours.py.
 """
 
-from typing import Any
-
 import numpy as np
 
-from sgat.ops.cpu import threads
 from sgat.ops.cpu.lanes import compiled
-
-Array = np.ndarray[Any, Any]
 
 # Looking one node up in a list takes as long as walking over about so many.
 LOOK_UP = 8
+# Entries of a matrix that are filled at a time, a gigabyte.
+FILLED = 1 << 27
 
 
 @compiled
@@ -58,31 +55,17 @@ def find_entries_kernel(first, last, ptr, columns, row, column, place):
         place[pair] = found if is_there else -1
 
 
-def row_products(
-    matrix: Any,
-    a: Array,
-    b: Array,
-    value: Array,
-    weight: Array | None = None,
-    plain: Array | None = None,
-) -> Array:
-    """See `sgat.ops.common_neighbours`."""
-    ptr, length = matrix.indptr, np.diff(matrix.indptr)
-    is_less = length[a] <= length[b]
-    small, large = np.where(is_less, a, b), np.where(is_less, b, a)
-    value = np.ascontiguousarray(value, dtype=np.float64)
-    if plain is None:
-        plain = np.zeros((len(value), 0))
-    total = np.zeros((len(a), value.shape[1] + plain.shape[1]))
-    parts = threads.ranges(np.concatenate([[0], length[small].cumsum()]), LOOK_UP)
-    given = ptr, matrix.indices, matrix.data, weight, small, large
-    threads.run(row_products_kernel, parts, *given, value, plain, total)
-    return total
+@compiled
+def fill_rows_kernel(first, last, low, high, place, columns, number):
+    """Rows first … last get the other ends of their edges; place_i is the next of i.
 
-
-def find_entries(ptr: Array, columns: Array, row: Array, column: Array) -> Array:
-    """See `sgat.ops.common_neighbours`."""
-    place = np.empty(len(row), dtype=np.int64)
-    parts = threads.even_ranges(len(row), LOOK_UP)
-    threads.run(find_entries_kernel, parts, ptr, columns, row, column, place)
-    return place
+    Of edges in order, the lower node first, the columns ascend.
+    """
+    for edge in range(len(low)):
+        i, j = low[edge], high[edge]
+        if first <= j < last:
+            columns[place[j]], number[place[j]] = i, edge + 1
+            place[j] += 1
+        if first <= i < last:
+            columns[place[i]], number[place[i]] = j, edge + 1
+            place[i] += 1

@@ -4,14 +4,10 @@ Tested by tests/ops/test_pair_products.py.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from sgat.ops.cpu import threads
 from sgat.ops.cpu.lanes import compiled
-
-Array = np.ndarray[Any, Any]
 
 # Weights are larger: less is rounding, and no neighbour is left.
 NOTHING = 1e-9
@@ -55,27 +51,3 @@ def mean_products_kernel(
         found[pair, 0] = cross
         found[pair, 1] = both
         found[pair, 2] = both / max(length, 1e-9)
-
-
-def pair_products(
-    left: Array, right: Array, a: Array, b: Array, scale: Array | float = 1.0
-) -> Array:
-    """Σ_k left_ak right_bk scale_k of pairs of rows, [P]."""
-    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
-    scale = np.broadcast_to(np.asarray(scale, left.dtype), left.shape[1:]).copy()
-    found = np.empty(len(a), dtype=left.dtype)
-    parts = threads.even_ranges(len(a), left.shape[1])
-    threads.run(pair_products_kernel, parts, left, right, scale, a, b, found)
-    return found
-
-
-def mean_products(
-    u: Array, total: Array, strength: Array, one: tuple[Array, ...], other: Any
-) -> Array:
-    """Products of vectors and means of pairs, [P, 3]."""
-    u, total = np.ascontiguousarray(u), np.ascontiguousarray(total)
-    found = np.empty((len(one[0]), 3), dtype=u.dtype)
-    parts = threads.even_ranges(len(found), 4 * u.shape[1])
-    given = (u, total, strength, *one, *other, found)
-    threads.run(mean_products_kernel, parts, *given)
-    return found

@@ -3,14 +3,9 @@
 Tested by tests/ops/test_tree_scores.py.
 """
 
-from typing import Any
-
 import numpy as np
 
-from sgat.ops.cpu import threads
 from sgat.ops.cpu.lanes import compiled
-
-Array = np.ndarray[Any, Any]
 
 HALF_LEVELS = 32
 TREES_IN_WORD, BITS, LEAVES_OF_TREE = 8, np.uint64(8), np.uint64(255)
@@ -38,14 +33,3 @@ def tree_scores_kernel(first, last, signals, part, cuts, reach, value, score):
                 total += value[trees, tree, bits & LEAVES_OF_TREE]
                 bits >>= BITS
         score[row] = total
-
-
-def tree_scores(
-    signals: Array, part: Array, cuts: Array, reach: Array, value: Array
-) -> Array:
-    """Sums of leaves of each row, by the trees of its part, float64 [P]."""
-    score = np.empty(len(signals))
-    ranges = threads.even_ranges(len(signals), value.shape[1])
-    given = signals, part, cuts, reach.view(np.uint64), value, score
-    threads.run(tree_scores_kernel, ranges, *given)
-    return score

@@ -1,0 +1,82 @@
+"""Reasons: what speaks most for the verdict on an edge, in a phrase.
+
+Tested by tests/judging/test_verdict.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sgat.judging import shares
+from sgat.judging.pairs import Pairs
+from sgat.judging.signals import Signals
+from sgat.ops.blocks import by_rows, empty
+
+Array = np.ndarray[Any, Any]
+
+OUTDONE = 0.9
+"""Share of pairs of any nodes that an edge with a telling likeness outdoes."""
+
+REASONS = (
+    "nothing speaks against it",
+    "its ends are alike",
+    "its ends share neighbours",
+    "the neighbours of its ends are alike",
+    "its ends are unlike",
+    "its ends are unlike and share no neighbour",
+    "the neighbours of its ends are unlike",
+    "many edges at its ends look wrong",
+    "too few edges to tell",
+)
+"""Reasons for a verdict, the most telling for each edge."""
+
+
+class Traces:
+    """What single signals of the edges say, of which a reason is made."""
+
+    def __init__(self, signals: Signals, pairs: Array, count: int) -> None:
+        self.signals, self.has_features = signals, signals.has_features
+        self.shared, self.alike, self.alike_around = empty((3, count), bool)
+        self.alike[:], self.alike_around[:] = False, False
+        above = int(OUTDONE * len(pairs))
+        self.limits = np.sort(pairs[:, (0, 3)], axis=0)[above]
+
+    def keep(self, pairs: Pairs) -> Array:
+        """All signals of some edges, of which traces are kept."""
+        found, rows = self.signals.of_all(pairs), pairs.place
+        self.shared[rows] = found[:, self.signals.shared] > 0
+        if self.has_features:
+            alike = found[:, (0, 3)] > self.limits
+            self.alike[rows], self.alike_around[rows] = alike.T
+        return found
+
+
+def find_reasons(wrong: Array, traces: Traces, ends: Array, num_nodes: int) -> Array:
+    """The place in REASONS of what speaks most for the verdict, [E]."""
+    unlike = REASONS.index("its ends are unlike")
+
+    def find(*parts: Array) -> Array:
+        wrong, suspect, shared, alike, alike_around = parts
+        is_wrong = wrong > 0.5
+        choices = [
+            (
+                is_wrong & (suspect[:, 0] > 1.5),
+                REASONS.index("many edges at its ends look wrong"),
+            ),
+            (is_wrong & (not traces.has_features), unlike + 2),
+            (is_wrong & ~shared, unlike + 1),
+            (is_wrong, unlike),
+            (shared, REASONS.index("its ends share neighbours")),
+            (alike, REASONS.index("its ends are alike")),
+            (alike_around, REASONS.index("the neighbours of its ends are alike")),
+        ]
+        reason = np.zeros(len(wrong), dtype=np.int8)
+        for condition, place in reversed(choices):
+            reason[condition] = place
+        return reason
+
+    suspect = shares.suspicion(ends, num_nodes, wrong)
+    likely = traces.shared, traces.alike, traces.alike_around
+    return by_rows(find, wrong, suspect, *likely, dtype=np.int8)
