@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
@@ -26,13 +27,10 @@ LONGEST = 1000
 """Characters of an error beyond which its middle is left out."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
-OUT_OF_MEMORY = (
-    *("out of memory", "can't allocate memory", "not enough memory"),
-    *("storage size calculation overflowed", "multiplication overflow"),
-)
-"""What torch says when a tensor does not fit."""
-HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"
-"""Has torch ask Linux for large tensors in pages of 2 MiB; read when it is imported."""
+FOR_TORCH = {"THP_MEM_ALLOC_ENABLE": "1", "MKL_CBWR": "AUTO,STRICT"}
+"""Read when torch is imported. It asks Linux for large tensors in pages of 2 MiB: in
+those of 4 KiB, making and dropping them takes a quarter of an epoch. And products of
+matrices round by the number of threads in fewer cases (docs/trust.md)."""
 
 app = typer.Typer(
     name="sgat",
@@ -120,8 +118,8 @@ def run_app(
             setattr(sys, name, os.fdopen(number, "w", encoding="utf-8"))
     given = sys.argv[1:] if arguments is None else arguments
     root, notes = logging.getLogger(), _Notes(app, given)
-    # In pages of 4 KiB, making and dropping tensors takes a quarter of an epoch.
-    os.environ.setdefault(HUGE_PAGES, "1")
+    for name, value in FOR_TORCH.items():
+        os.environ.setdefault(name, value)
     try:
         for module in modules:
             import_module(module)
@@ -141,10 +139,17 @@ def run_app(
         # Python wraps Ctrl-C that comes while a class is being made.
         if isinstance(error.__cause__, KeyboardInterrupt):
             return INTERRUPTED
-        is_known = not isinstance(error, RuntimeError) or _is_out_of_memory(error)
+        from sgat.data.files.bounds import is_out_of_memory
+
+        no_memory = is_out_of_memory(error)
+        is_known = not isinstance(error, RuntimeError) or no_memory
         if os.environ.get("SGAT_DEBUG") or not is_known:
             raise
-        say(f"error: {shortened(as_options(app, _sentence(error), given))}")
+        if no_memory:
+            # What the work held is not needed to say so.
+            traceback.clear_frames(error.__traceback__)
+        text = _sentence(error, no_memory=no_memory)
+        say(f"error: {shortened(as_options(app, text, given))}")
         return 1
     finally:
         root.removeHandler(notes)
@@ -194,18 +199,12 @@ def as_options(app: typer.Typer, sentence: str, arguments: Sequence[str]) -> str
     )
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out; torch says so in a RuntimeError on a CPU."""
-    text = str(error).lower()
-    return isinstance(error, MemoryError) or any(sign in text for sign in OUT_OF_MEMORY)
-
-
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}."
-    if isinstance(error, MemoryError | RuntimeError):
+def _sentence(error: BaseException, *, no_memory: bool) -> str:
+    if no_memory and not str(error).startswith("Memory ran out"):
         return (
             "There is not enough memory for this graph and model; make it smaller, for"
             " instance with a lower `--hidden` or fewer `--heads`."
         )
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__

@@ -157,17 +157,16 @@ def convert(
         help="Further edge columns to keep, separated by commas; '' for none."
         " Without it all are kept.",
     ),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace files."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Convert a graph, with its ids, order and columns, to another file format."""
     from sgat.data.files import convert as convert_files
 
-    options = FileOptions(**files)
-    kept = None if columns is None else comma_list(columns)
-    graph = convert_files(
-        edges, nodes, out, nodes_out, options=options, format=to, columns=kept
-    )
+    how: dict[str, Any] = {"options": FileOptions(**files), "format": to}
+    how["columns"] = None if columns is None else comma_list(columns)
+    graph = convert_files(edges, nodes, out, nodes_out, overwrite=overwrite, **how)
     written = [str(path) for path in (out, nodes_out) if path is not None]
     size, rows = graph.data.num_nodes, len(graph.edges)
     record = {"nodes": size, "rows": rows, "written": written}

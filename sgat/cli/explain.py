@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgat.explaining.graph_explanation import GraphExplanation
     from sgat.explaining.node_explanation import NodeExplanation, Verdict
 
-TABLES = (".csv", ".tsv", ".parquet", ".md")
+TABLES = (".csv", ".tsv", ".parquet")
 LEFT = ("label", "prediction", "becomes", "change_of", "target")
 """Columns of words."""
 NARROW = 105
@@ -44,7 +44,7 @@ def explain(
         30, min=1, help="Most edges to drop in turn, and rows to show of either kind."
     ),
     out: Path | None = typer.Option(
-        None, help="Also write the whole table: .csv, .tsv, .parquet or .md."
+        None, help="Also write the whole table: .csv, .tsv or .parquet."
     ),
     picture: Path | None = typer.Option(
         None, help="Also draw the node and its neighbours: .png or .svg."
@@ -67,10 +67,12 @@ def explain(
     show: Callable[[Any], None]
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+        from sgat.data.files import write_table
         from sgat.explaining.graph_explanation import explain_graph
         from sgat.explaining.node_explanation import explain_node
         from sgat.explaining.pictures import draw_node, save_picture
         from sgat.runs.finished_run import open_run
+        from sgat.training.files import arrow_table
 
         check_suffix("out", out, TABLES)
         check_suffix("picture", picture, (".png", ".svg"))
@@ -96,7 +98,7 @@ def explain(
                 draw_node(one, figure := Figure())
                 save_picture(figure, picture)
         if out is not None:
-            write_table(found.table, out)
+            write_table(arrow_table(found.table), out)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
@@ -107,25 +109,6 @@ def explain(
         written = [str(path) for path in (out, picture) if path is not None]
         if written:
             typer.echo(plain(f"\nwritten to {', '.join(written)}"))
-
-
-def write_table(table: Any, path: Path) -> None:
-    """Write a table as CSV, TSV, Parquet or Markdown, by its suffix."""
-    from sgat.data.files.atomic import write_text
-    from sgat.training.files import arrow_table
-
-    if path.suffix.lower() == ".md":
-        from sgat.cli.text_table import aligned
-
-        values = table.to_numpy().tolist()
-        cells = [[_cell(value, 6, longest=None) for value in row] for row in values]
-        rows = [[*map(str, table.columns)], *cells]
-        escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-        write_text(path, "\n".join(aligned(escaped, markdown=True)) + "\n")
-        return
-    from sgat.data.files import write_table as write_arrow
-
-    write_arrow(arrow_table(table), path)
 
 
 def _show_node(console: Any, found: NodeExplanation, top: int) -> None:
@@ -230,7 +213,7 @@ def _count(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else _cell(value)
 
 
-def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
+def _cell(value: Any) -> str:
     """A value as printable text of one line, cut if it is long."""
     import pandas as pd
 
@@ -241,5 +224,5 @@ def _cell(value: Any, digits: int = 4, longest: int | None = 40) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{digits}f}"
-    return short(value, longest or len(str(value)))
+        return f"{value:.4f}"
+    return short(value, 40)

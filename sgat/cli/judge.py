@@ -35,7 +35,8 @@ def judge(
     files: Given,
     out: Path = typer.Option(
         help="Table to write, the rows of the edge file with the columns probability"
-        " (that the edge is real) and why: .csv, .tsv, .parquet or .npz.",
+        " (that the edge is real) and why: .csv, .tsv, .parquet or .npz; without a"
+        " suffix a folder of Parquet files.",
         rich_help_panel=PANEL,
     ),
     at_most_wrong: float | None = option(
@@ -52,6 +53,11 @@ def judge(
         PANEL, "Also write the rows that stay; without a promise, those above 0.5."
     ),
     report: Path | None = option(PANEL, "Also write one HTML page with the answer."),
+    memory: str | None = option(
+        PANEL,
+        "The most memory to use, such as 8GiB, by default what is free. The numbers of"
+        " edges that do not fit go to the disk of --out meanwhile.",
+    ),
     seed: int = option(PANEL, "Of all that is drawn.", default=0),
     overwrite: bool = option(
         PANEL, "Replace files that are there already.", "--overwrite", default=False
@@ -77,16 +83,19 @@ def judge(
         from sgat.data.configured import load_configured
         from sgat.judging.judged_rows import JudgedBatch, judge_rows
         from sgat.judging.promise import check_promise, describe_promise
+        from sgat.pruning.engine import megabytes
         from sgat.report.judged import JudgedPart, JudgedTally, write_judged
         from sgat.runs.request import Request
 
     check_promise(at_most_wrong, find_at_least)
+    most = None if memory is None else megabytes(memory) * 10**6
     asked = Request(data, files).settings().data
     outputs = {"out": out, "pruned": pruned, "report": report}
     for name, path in outputs.items():
-        check_suffix(name, path, (".html",) if name == "report" else TABLES)
+        check_suffix(name, path, (".html",) if name == "report" else ("", *TABLES))
     inputs = {f"`--{what}`": path for what, path in asked.paths.items()}
-    check_outputs(outputs, inputs, overwrite=overwrite)
+    folders = "out", "pruned"
+    check_outputs(outputs, inputs, overwrite=overwrite, folders=folders)
     with stage_progress(quiet=quiet) as stages:
         stages.tell("reading")
         given = load_configured(asked, seed=seed, for_training=False, as_rows=True)
@@ -96,7 +105,8 @@ def judge(
         # Nothing of the node table is written; its memory is free for the judge.
         table = dataclasses.replace(table, nodes=None)
         pa.default_memory_pool().release_unused()
-        judged = judge_rows(table, seed=seed, progress=stages.tell)
+        beside = out.absolute().parent
+        judged = judge_rows(table, beside, seed=seed, progress=stages.tell, memory=most)
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
         gone, why = judged.choose(**promise), describe_promise(**promise)
         stages.tell("writing")

@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgat.config import DataConfig
-from sgat.data.files.atomic import check_new_file, check_place, is_same_file
-from sgat.data.files.source import suffix_of
+from sgat.data.files.atomic import (
+    check_new_file,
+    check_new_folder,
+    check_place,
+    is_same_file,
+    overlaps,
+)
+from sgat.data.files.source import is_folder, suffix_of
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -24,17 +30,22 @@ def check_outputs(
     folder: RunFolder | None = None,
     *,
     overwrite: bool = True,
+    folders: Collection[str] = (),
 ) -> None:
     """Make sure that nothing is lost by writing, and that it can be written.
 
     A file to write, by the name of its option, must be none that is read, by what it
     is, none of the run and no other output. With `overwrite` it may be there already.
+    Those that may be `folders` of Parquet files are, if they have no suffix.
     """
     taken = {Path(path): what for what, path in inputs.items() if path is not None}
     for option, path in outputs.items():
         if path is None:
             continue
-        check_new_file(path, f"--{option}")
+        if option in folders and is_folder(path):
+            check_new_folder(path, f"--{option}")
+        else:
+            check_new_file(path, f"--{option}")
         check_place(path, option)
         if folder is not None and folder.holds(path):
             raise ValueError(
@@ -46,9 +57,10 @@ def check_outputs(
                 raise ValueError(
                     f"`--{option}` must not be the file of {what}, got {path}."
                 )
-            if other.is_dir() and path.resolve().is_relative_to(other.resolve()):
+            if (other.is_dir() or path.is_dir()) and overlaps(other, path):
+                where = "in the folder" if other.is_dir() else "a folder with the file"
                 raise ValueError(
-                    f"`--{option}` must not be in the folder of {what}, got {path}."
+                    f"`--{option}` must not be {where} of {what}, got {path}."
                 )
         if path.exists() and not overwrite:
             raise ValueError(
@@ -74,6 +86,5 @@ def inputs_of(config: DataConfig) -> dict[str, str | None]:
 def check_suffix(option: str, path: Path | None, suffixes: Collection[str]) -> None:
     """Refuse a file whose suffix is no format that can be written here."""
     if path is not None and suffix_of(path) not in suffixes:
-        raise ValueError(
-            f"`--{option}` must end in {', '.join(sorted(suffixes))}, got {path}."
-        )
+        named = ", ".join(sorted(filter(None, suffixes)))
+        raise ValueError(f"`--{option}` must end in {named}, got {path}.")

@@ -194,14 +194,6 @@ def cells(record: EpochRecord) -> tuple[str, ...]:
     )
 
 
-def step_line(step: Step) -> str:
-    """A candidate that is about to be trained, in words."""
-    return (
-        f"round {step.rung} of {step.rungs}, candidate {step.number} of {step.total}:"
-        f" {step.name}, {step.epochs} epochs"
-    )
-
-
 @contextlib.contextmanager
 def training_progress(epochs: int, *, quiet: bool) -> Iterator[Show]:
     """Yield the function to call after every epoch, and before every candidate."""
@@ -241,9 +233,13 @@ def _epoch_lines(
         is_due = time.monotonic() - last >= BEAT
         if isinstance(news, tuple):
             if not news.done or (is_due and not has_bar):
-                text = f"epoch {news.done} of {news.epochs}"
-                shown = text.rjust(sum(widths)) if news.done else step_line(news)
-                print(shown, file=sys.stderr, flush=True)
+                text = (
+                    f"round {news.rung} of {news.rungs}, candidate {news.number} of"
+                    f" {news.total}: {news.name}, {news.epochs} epochs"
+                )
+                if news.done:
+                    text = f"epoch {news.done} of {news.epochs}".rjust(sum(widths))
+                print(text, file=sys.stderr, flush=True)
                 last = time.monotonic()
             return
         if news.epoch == 1:

@@ -239,7 +239,7 @@ def output(
 ) -> str:
     """The kept rows with the columns of the user and, if wanted, those of the scores.
 
-    Gates are those of `sgat.pruning.chosen_scores`, probabilities those of the `line`
+    Gates are those of `chosen_scores` in memory, probabilities those of the `line`
     (`SGAT.odds_line`). A loop has no log α, and its probability and gate are 1; a row
     whose node is missing has none of the three. Without a `threshold` above which gates
     are open, no scores are written. The column `place` comes last.

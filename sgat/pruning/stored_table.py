@@ -1,14 +1,12 @@
 """StoredTable: a table on disk that is never read as a whole, and where one goes."""
 
 import dataclasses
-import os
 import tempfile
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import pyarrow as pa
 
-from sgat.data.files.atomic import is_same_file
 from sgat.data.files.binary_format import opened_parquet, parquet_files
 from sgat.data.files.columns import is_string
 from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
@@ -16,6 +14,7 @@ from sgat.data.files.source import (
     check_file,
     check_names,
     compression_of,
+    is_folder,
     listed,
     suffix_of,
 )
@@ -81,7 +80,7 @@ class Destination:
         """The destination a path names; without a suffix it is a folder."""
         if not path.absolute().parent.is_dir():
             raise ValueError(f"`out` must be in a folder that exists, got {path}.")
-        if path.suffix == "" or path.is_dir():
+        if is_folder(path):
             return cls(path, "parquet", True, None)
         format = _format(path)
         between = delimiter or DELIMITERS.get(format, ",")
@@ -97,13 +96,11 @@ def open_table(
     files, partitioned or not. `read_header` finds the delimiter, where none is given.
     """
     if path.is_dir():
-        return _open_folder(path)
+        return _open_parquet(path, parquet_files(path))
     check_file(path)
     format = _format(path)
     if format == "parquet":
-        types = _parquet_types(path)
-        _check_columns(path, list(types))
-        return StoredTable(path, (path,), format, tuple(types), types=types)
+        return _open_parquet(path, {path: {}})
     try:
         text = text_file(path, encoding)
         header = read_header(text, format, delimiter)
@@ -129,14 +126,6 @@ def in_utf8(table: StoredTable, folder: Path) -> StoredTable:
     return dataclasses.replace(table, files=(copy,))
 
 
-def overlaps(one: Path, other: Path) -> bool:
-    """Whether two paths are the same file, or one is in the folder of the other."""
-    if is_same_file(one, other):
-        return True
-    first, second = (Path(os.path.realpath(path)) for path in (one, other))
-    return first.is_relative_to(second) or second.is_relative_to(first)
-
-
 def _format(path: Path) -> str:
     format = SUFFIXES.get(suffix_of(path))
     if format is None:
@@ -148,21 +137,16 @@ def _format(path: Path) -> str:
     return format
 
 
-def _open_folder(path: Path) -> StoredTable:
-    files = parquet_files(path)
-    first, found = next(iter(files.items()))
-    types, partitions = _parquet_types(first), tuple(found)
+def _open_parquet(path: Path, files: dict[Path, dict[str, str]]) -> StoredTable:
+    first, partitions = next(iter(files.items()))
+    with opened_parquet(first) as file:
+        schema = file.schema_arrow
+    check_names(first, schema.names)
+    types = dict(zip(schema.names, schema.types, strict=True))
     columns = [*(name for name in types if name not in partitions), *partitions]
     _check_columns(path, columns)
-    given = tuple(files), "parquet", tuple(columns), partitions
+    given = tuple(files), "parquet", tuple(columns), tuple(partitions)
     return StoredTable(path, *given, types=types)
-
-
-def _parquet_types(path: Path) -> dict[str, Any]:
-    with opened_parquet(path) as file:
-        schema = file.schema_arrow
-    check_names(path, schema.names)
-    return dict(zip(schema.names, schema.types, strict=True))
 
 
 def _check_columns(path: Path, names: list[str]) -> None:

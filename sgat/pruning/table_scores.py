@@ -37,11 +37,6 @@ class Nodes:
     ids_are_text: bool = False  # whether they come from a text file
     graph: Any | None = None  # name of the graph of each node, [N]; None for one graph
 
-    @property
-    def ids_are_integers(self) -> bool:
-        """Whether the ids are integers."""
-        return bool(pa.types.is_integer(self.ids.type))
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeScores:

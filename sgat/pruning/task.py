@@ -118,7 +118,7 @@ def match_ids(
         (task.dst, "the target (`dst`)"),
     ):
         place, kind = table.position(column, role), table.kind(column)
-        as_integer = task.nodes.ids_are_integers
+        as_integer = pa.types.is_integer(task.nodes.ids.type)
         wanted, other = ("integer", "string")[:: 1 if as_integer else -1]
         if kind == other and not (as_integer and task.nodes.ids_are_text):
             raise ValueError(

@@ -14,11 +14,16 @@ from typing import Any
 
 from sgat.config import Config, FileOptions
 from sgat.config.pruning import PruneRequest
-from sgat.data.files.atomic import check_place, scratch_folder
+from sgat.data.files.atomic import (
+    check_new_folder,
+    check_place,
+    overlaps,
+    scratch_folder,
+)
 from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
-from sgat.data.files.read import end_places, read_ids, read_table
+from sgat.data.files.read import open_graph, read_table
 from sgat.data.files.source import SUFFIXES, suffix_of
 from sgat.features import Features
 from sgat.gates import HardConcrete, chosen_gates
@@ -27,7 +32,7 @@ from sgat.models import SGAT
 from sgat.pruning.engine import Engine, start_engine
 from sgat.pruning.measure import measure
 from sgat.pruning.prune_table import prune_table
-from sgat.pruning.stored_table import Destination, in_utf8, open_table, overlaps
+from sgat.pruning.stored_table import Destination, in_utf8, open_table
 from sgat.pruning.table_scores import Nodes, NodeScores, RowScores, node_scores
 from sgat.pruning.task import PruneTask
 from sgat.runs.finished_run import finished_folder, open_run, stored_encoding
@@ -117,16 +122,17 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
         if not 0 <= threshold <= 1:
             raise ValueError(f"`threshold` must be a probability, got {threshold}.")
         rules = dataclasses.replace(rules, threshold=threshold)
-    source = read_table(request.edges, options)
-    source.column("probability", "the probability, which `sgat judge` writes")
-    value = numbers(source, "probability")
-    bad = ~((value >= 0) & (value <= 1))
-    source.refuse(bad, "probability", "must be a number from 0 to 1, got {}.")
-    _, ids = read_ids(end_places(source, options), None, options)
+    files = open_graph(request.edges, options=options)
+    assert files.rows is not None
+    files.rows.head.column("probability", "the probability, which `sgat judge` writes")
+    for source, _ in files.rows.batches("probability"):
+        value = numbers(source, "probability")
+        bad = ~((value >= 0) & (value <= 1))
+        source.refuse(bad, "probability", "must be a number from 0 to 1, got {}.")
     return _task(
         request,
         options,
-        nodes=Nodes(ids, source.format in TEXT_FORMATS),
+        nodes=Nodes(files.ids, files.edges_format in TEXT_FORMATS),
         rules=rules,
         gates=HardConcrete(),
         score_column="probability",
@@ -312,10 +318,4 @@ def _check_out(request: PruneRequest) -> None:
             f"{out.path} exists already; choose another `out`, or replace it with"
             " `overwrite`."
         )
-    if out.is_folder and out.path.is_dir():
-        for file in out.path.rglob("*"):
-            if file.is_file() and file.suffix not in (".parquet", ".pq"):
-                raise ValueError(
-                    f"`overwrite` replaces a folder of Parquet files, and {out.path}"
-                    f" holds {file.name}; choose another `out`."
-                )
+    check_new_folder(out.path, "out")

@@ -6,9 +6,12 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
+from support.faults import tree
 from support.processes import started
 from support.small_data import block_graph
 from support.small_run import finished
@@ -373,3 +376,26 @@ def test_a_finished_run_can_still_write_the_smaller_graph(csv_files, capsys, tmp
     pd.read_csv("edges.csv")[:-1].to_csv("edges.csv", index=False)
     assert main(resume) == 1
     assert "The data has changed since" in capsys.readouterr().err
+
+
+NO_ACCESS = """
+import os, sys
+from sgat.cli import main
+os.umask(0o777)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_fit_that_may_not_write_leaves_nothing(parquet_files, tmp_path):
+    fit = ["fit", *parquet_files, *QUICK]
+    assert main([*fit, "--out", "r"]) == 0
+    before, command = tree(tmp_path), [sys.executable, "-c", NO_ACCESS]
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("only setpriv takes from root what it may do")
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    for out in ("r", "new"):
+        arguments = [*fit, "--out", out, "--overwrite"]
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+        assert done.returncode == 1 and done.stderr.endswith("Permission denied.\n")
+        assert tree(tmp_path) == before

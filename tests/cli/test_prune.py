@@ -323,7 +323,10 @@ def test_bad_requests_are_one_sentence_and_change_nothing(
         (["--keep", "0"], "`--keep` must be in (0, 1], got 0.0."),
         (["--keep", "1", "--threshold", "2"], "`--keep` and `--threshold` exclude"),
         (["--symmetric", "sum"], "`--symmetric` must be one of max, min, mean, got"),
-        (["--min-degree", "-1"], "`--min-degree` must be at least 0, got -1."),
+        (
+            ["--min-degree", "-1"],
+            "`--min-degree` must be at least 0 and below 2**63, got -1.",
+        ),
     ],
 )
 def test_rules_are_refused_by_the_names_of_their_options(options, message, capsys):

@@ -20,7 +20,8 @@ from support.prune_tables import (
 )
 
 from sgat.graph import Graph
-from sgat.pruning import Rules, choose_edges, chosen_scores
+from sgat.pruning import Rules
+from sgat.pruning.choice import choose_edges, chosen_scores
 from sgat.pruning.stored_table import open_table
 from sgat.pruning.table_scores import Nodes
 

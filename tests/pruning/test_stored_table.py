@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgat.data.files import csv_format
-from sgat.pruning.stored_table import Destination, open_table, overlaps
+from sgat.data.files.atomic import overlaps
+from sgat.pruning.stored_table import Destination, open_table
 
 
 def test_columns_and_kinds_of_every_format(tmp_path):

@@ -1,7 +1,6 @@
 """Rows of a table have the scores that the model gives in memory."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from support.prune_tables import (
@@ -16,8 +15,9 @@ from support.prune_tables import (
 
 from sgat.graph import Graph
 from sgat.models import SGAT
-from sgat.pruning import Rules, choose_edges
-from sgat.pruning.table_scores import Nodes, node_scores
+from sgat.pruning import Rules
+from sgat.pruning.choice import choose_edges
+from sgat.pruning.table_scores import node_scores
 
 RULES = [
     Rules(),
@@ -137,8 +137,3 @@ def test_products_of_vectors_add_to_the_scores_of_ends(scorer, symmetric, seed):
 @pytest.mark.parametrize("scorer", ["evidence", "gatv2", "structure"])
 def test_gates_that_see_more_than_two_ends_have_no_such_parts(scorer):
     assert node_scores(SGAT(5, 7, 2, scorer=scorer), torch.randn(NODES, 5)) is None
-
-
-def test_ids_are_integers_or_strings():
-    assert Nodes(pa.array([3, 1])).ids_are_integers
-    assert not Nodes(pa.chunked_array([["a"], ["b"]])).ids_are_integers
