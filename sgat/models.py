@@ -29,7 +29,20 @@ from sgat.readouts.deep import DeepReadout
 from sgat.readouts.diffusion import DiffusionReadout
 from sgat.scorers import EvidenceScorer, choose_scorer
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu}
+ELEMENTS_AT_ONCE = 1 << 15
+"""So many numbers torch gives to one thread, which rounds the last few otherwise."""
+
+
+def elu(x: Tensor) -> Tensor:
+    """As `torch.nn.functional.elu`, with the same bits whatever the threads."""
+    if not x.is_cpu or x.numel() <= ELEMENTS_AT_ONCE:
+        return F.elu(x)
+    return torch.cat(
+        [F.elu(part) for part in x.flatten().split(ELEMENTS_AT_ONCE)]
+    ).view(x.shape)
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": elu}
 Readout = DiffusionReadout | BeliefReadout | DeepReadout
 """Read-outs that begin with the features of each node by itself."""
 

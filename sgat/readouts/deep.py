@@ -138,7 +138,8 @@ class DeepReadout(nn.Module):
             return h
         scale, bias = self.norm_scale[layer], self.norm_bias[layer]
         if self.normalisation == "layer":
-            return F.layer_norm(h, h.shape[1:], scale, bias)
+            # Scaled apart: else torch sums the gradients by the number of threads.
+            return F.layer_norm(h, h.shape[1:]) * scale + bias
         known = self.mean[layer], self.variance[layer]
         if self.training and graph.halo is not None:
             return graph.halo.normalised(h, *known) * scale + bias

@@ -148,12 +148,11 @@ class Epochs:
         seeds = [noise.derive(config.seed, epoch, 0, 0) for epoch in epochs]
         self.seeds = torch.tensor(seeds, dtype=torch.long, **scalar)
         rise = config.warmup_epochs + 1
-        price = config.l0_weight
-        if isinstance(self.model, SGAT) and not (
-            self.model.reach and self._gates_learn
-        ):
+        price, model = config.l0_weight, self.model
+        if isinstance(model, SGAT):
+            stays = model.judge is not None and budget is None
             # Gates that nothing depends on would close at any price.
-            price = 0.0
+            price = price if model.reach and not stays else 0.0
         prices = [price * min(1.0, (e + 1) / rise) for e in epochs]
         self.prices = torch.tensor(prices, dtype=torch.float64, **scalar)
         shares = [1.0 if budget is None else budget.target(e) for e in epochs]
@@ -172,12 +171,6 @@ class Epochs:
         """The gates a budget moves."""
         assert isinstance(self.model, SGAT)
         return self.model.gating
-
-    @property
-    def _gates_learn(self) -> bool:
-        """Whether training moves gates; judged ones stay, but for a budget."""
-        assert isinstance(self.model, SGAT)
-        return self.model.judge is None or self.budget is not None
 
     def _optimiser(self) -> torch.optim.Adam:
         config = self.config

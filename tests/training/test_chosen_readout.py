@@ -26,7 +26,7 @@ def test_a_scorer_that_is_named_stays():
 
 def test_every_way_in_has_the_same_defaults():
     given = sgat.SGATClassifier().get_params()
-    by_python = from_arguments(given, where="here")
+    by_python = from_arguments(given)
     by_files = request_for({"edges": "e.csv", "label": "y", "fast": False}).settings()
     by_name = request_for({"name": "ppi", "fast": False}).settings()
     for config in (by_python, by_files, by_name):
