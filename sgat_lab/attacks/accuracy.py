@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sgat.cli.text_table import aligned
 from sgat.data.node_data import NodeData
 from sgat.estimator import SGATClassifier
 from sgat_lab.attacks.graphs import ATTACK_RATES, read_attacked
 from sgat_lab.experiments import robustness
 from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.evaluation import evaluate
 from sgat_lab.trials.row_settings import settings, title
 from sgat_lab.trials.trial import train

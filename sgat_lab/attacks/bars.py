@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sgat.cli.text_table import aligned
 from sgat_lab.attacks.verdicts import AUTO_ENCODER, PROMISES
 from sgat_lab.tables.cells import heading
+from sgat_lab.tables.text_table import aligned
 
 Row = dict[str, Any]
 FEW_WRONG, NEAR, NEAR_OF_MANY = 0.1, 0.03, 0.05

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from sgat.cli.text_table import aligned
 from sgat.data.synthetic import inject
 from sgat.estimator import SGATClassifier
 from sgat_lab.attacks.accuracy import DATA, baseline_score
@@ -16,6 +15,7 @@ from sgat_lab.attacks.graphs import CLEAN, METATTACK, NoisyGraph, read_attacked
 from sgat_lab.attacks.ourselves import attack
 from sgat_lab.attacks.verdicts import auc
 from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.text_table import aligned
 
 CROSS_CLASS, OURSELVES = "cross-class", "ourselves"
 RATES = (0.05, 0.1, 0.25)

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from sgat.cli.text_table import aligned
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.judging import judge
@@ -21,6 +20,7 @@ from sgat_lab.attacks.auto_encoder import auto_encoder
 from sgat_lab.attacks.graphs import NoisyGraph
 from sgat_lab.sparsifiers import similarity
 from sgat_lab.tables.cells import heading
+from sgat_lab.tables.text_table import aligned
 
 BINS = 10
 PROMISES = (0.05, 0.1, 0.2)

@@ -9,13 +9,13 @@ the paper averages the predictions of several draws. Self-loops are never droppe
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -23,7 +23,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 MASKS = 10 << 16
 """First stream of the noise of the masks; the layer's number is added."""
@@ -96,32 +95,23 @@ class BayesianDropEdge(GCN):
     uses all edges.
 
     Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width of the hidden layers.
-        out_channels: Number of classes C.
+        sizes: Those of `GCN`.
         prior: α of the prior of every keep rate, > 0.
         start_keep: Mean keep rate at the start, in (0, 1).
         kl_weight: Price of the divergence from the prior, at least 0; the bound of the
             paper has 1 / number of training nodes for a mean loss.
         temperature: t of the relaxation, > 0.
-        layers: Number of layers, 1 or more.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer.
+        options: Those of `GCN`.
     """
 
     def __init__(
         self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
+        *sizes: int,
         prior: float = 0.8,
         start_keep: float = 0.6,
         kl_weight: float = 0.01,
         temperature: float = 0.67,
-        layers: int = 2,
-        activation: str = "relu",
-        dropout: float = 0.5,
+        **options: Any,
     ) -> None:
         for name, value in {"prior": prior, "temperature": temperature}.items():
             if not 0 < value < math.inf:
@@ -130,16 +120,9 @@ class BayesianDropEdge(GCN):
             raise ValueError(f"`start_keep` must be in (0, 1), got {start_keep}.")
         if not 0 <= kl_weight < math.inf:
             raise ValueError(f"`kl_weight` must be at least 0, got {kl_weight}.")
-        super().__init__(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            layers=layers,
-            activation=activation,
-            dropout=dropout,
-        )
+        super().__init__(*sizes, **options)
         self.kl_weight, self.temperature = kl_weight, temperature
-        self.rates = KeepRates(layers, prior=prior, start=start_keep)
+        self.rates = KeepRates(len(self.convs), prior=prior, start=start_keep)
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from masked edges; from the mean masks without a seed."""
@@ -171,21 +154,8 @@ class BayesianDropEdge(GCN):
         return masks
 
 
-def build(config: MethodConfig, data: NodeData) -> BayesianDropEdge:
-    """A Bayesian DropEdge-GCN of the sizes in the config."""
-    return BayesianDropEdge(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-        **METHOD.options(config),
-    )
-
-
 METHOD = Method(
-    build,
+    BayesianDropEdge,
     defaults={
         "prior": 0.8,
         "start_keep": 0.6,

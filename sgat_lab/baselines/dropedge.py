@@ -6,17 +6,17 @@ and the two directions of an edge are drawn apart, as in the authors' code.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
 from sgat_lab.baselines.gcn import GCN, normalised
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 DROPPED_EDGES = 9 << 16
 """Stream of the noise that chooses edges."""
@@ -39,36 +39,15 @@ class DropEdge(GCN):
     Degrees are those of the kept edges. Evaluation uses all edges.
 
     Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width of the hidden layers.
-        out_channels: Number of classes C.
+        sizes: Those of `GCN`.
         rate: Share of edges to drop in training, in [0, 1).
-        layers: Number of layers, 1 or more.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer.
+        options: Those of `GCN`.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        *,
-        rate: float = 0.5,
-        layers: int = 2,
-        activation: str = "relu",
-        dropout: float = 0.5,
-    ) -> None:
+    def __init__(self, *sizes: int, rate: float = 0.5, **options: Any) -> None:
         if not 0 <= rate < 1:
             raise ValueError(f"`rate` must be in [0, 1), got {rate}.")
-        super().__init__(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            layers=layers,
-            activation=activation,
-            dropout=dropout,
-        )
+        super().__init__(*sizes, **options)
         self.rate = rate
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
@@ -80,17 +59,4 @@ class DropEdge(GCN):
         return output._replace(num_used=kept.sum())
 
 
-def build(config: MethodConfig, data: NodeData) -> DropEdge:
-    """A DropEdge-GCN of the sizes in the config."""
-    return DropEdge(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-        **METHOD.options(config),
-    )
-
-
-METHOD = Method(build, defaults={"rate": 0.5})
+METHOD = Method(DropEdge, defaults={"rate": 0.5})

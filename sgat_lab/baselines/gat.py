@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -18,7 +17,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 
 class GAT(Baseline):
@@ -124,21 +122,4 @@ def _drop_values(rate: float, conv: GATConv, given: tuple[Any, ...]) -> tuple[An
     return edge_index, size, {**parts, "x": (source, target)}
 
 
-def build(config: MethodConfig, data: NodeData) -> GAT:
-    """A GAT of the sizes in the config and with its own options."""
-    return GAT(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        heads=config.heads,
-        layers=config.layers,
-        output_heads=config.output_heads,
-        activation=config.activation,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        residual=config.residual,
-        **METHOD.options(config),
-    )
-
-
-METHOD = Method(build, defaults={"value_dropout": 0.0})
+METHOD = Method(GAT, defaults={"value_dropout": 0.0})

@@ -170,23 +170,6 @@ class GATTopK(GAT):
         return self.ranking(x, graph)
 
 
-def build(config: MethodConfig, data: NodeData) -> GATTopK:
-    """A GAT of the sizes in the config that removes edges as its options say."""
-    return GATTopK(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        heads=config.heads,
-        layers=config.layers,
-        output_heads=config.output_heads,
-        activation=config.activation,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        residual=config.residual,
-        **METHOD.options(config),
-    )
-
-
 def fit(graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig) -> Result:
     """Train; with `when="converged"` a second time on what the first training leaves.
 
@@ -194,7 +177,7 @@ def fit(graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig) -> 
     and noise of its own and as many epochs again. The records are those of both, and
     the selected epoch is one of the second.
     """
-    fresh = partial(build, model)
+    fresh = partial(METHOD.build, model)
     first = loop.fit(graphs, model, train, build=fresh)
     if METHOD.options(model)["when"] == "start" or first.interrupted:
         return first
@@ -220,7 +203,7 @@ def fit(graphs: Sequence[NodeData], model: MethodConfig, train: TrainConfig) -> 
 
 
 METHOD = Method(
-    build,
+    GATTopK,
     fit=fit,
     defaults={"remove": 0.5, "when": "start", "rank": "score"},
 )

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -19,7 +18,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, PerGraph, Projection, unprojected
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 
 def normalised(graph: Graph, edge_weight: Tensor | None = None) -> Tensor:
@@ -98,16 +96,4 @@ class GCN(Baseline):
         return Output(logits, hidden)
 
 
-def build(config: MethodConfig, data: NodeData) -> GCN:
-    """A GCN of the sizes in the config."""
-    return GCN(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-    )
-
-
-METHOD = Method(build)
+METHOD = Method(GCN)

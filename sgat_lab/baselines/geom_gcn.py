@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,6 @@ import torch
 from scipy.sparse import coo_array
 from torch import Tensor, nn
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -25,7 +23,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, PerGraph, Projection
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 from sgat_lab.embeddings.disc import Disc
 from sgat_lab.embeddings.named import EMBEDDINGS
 from sgat_lab.embeddings.neighbours import Array, Integers
@@ -94,15 +91,10 @@ class GeomGCN(Baseline):
 
     N_k are the neighbours in the graph, and the nodes within a radius in the space of
     one of `sgat_lab.embeddings`, in each of four directions, and the node itself. Edge
-    weights are not used.
+    weights are not used. Arguments that are not listed are as of `GCN`.
 
     Args:
-        in_channels: Number of input features K.
         hidden_channels: Width of each of the nine parts of a hidden layer.
-        out_channels: Number of classes C.
-        layers: Number of layers, 1 or more.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer.
         embedding: "isomap", "poincare" or "struc2vec".
     """
 
@@ -118,6 +110,9 @@ class GeomGCN(Baseline):
         embedding: str = "isomap",
     ) -> None:
         super().__init__()
+        if embedding not in EMBEDDINGS:
+            names = ", ".join(EMBEDDINGS)
+            raise ValueError(f"`embedding` must be one of {names}, got {embedding!r}.")
         self.activation, self.dropout = activation, dropout
         self.embedding = embedding
         self.matrices = PerGraph(partial(matrices, embedding=embedding))
@@ -127,13 +122,6 @@ class GeomGCN(Baseline):
             _Projections(before, KINDS * after, dropout=dropout)
             for before, after in zip(inputs, widths, strict=True)
         )
-
-    def observe(
-        self, graphs: Sequence[NodeData], seed: int, *, keep: float | None = None
-    ) -> None:
-        """Place the nodes before training begins; that is no part of its time."""
-        for data in graphs:
-            self.matrices(data.graph)
 
     def run(self, x: Features, graph: Graph, seed: Seed | None) -> Output:
         """Class scores from all edges, and from nodes that are near."""
@@ -147,27 +135,4 @@ class GeomGCN(Baseline):
         return Output(torch.stack(sums).mean(dim=0), hidden)
 
 
-def build(config: MethodConfig, data: NodeData) -> GeomGCN:
-    """A Geom-GCN of the sizes in the config.
-
-    Raises:
-        ValueError: If there is no such embedding.
-    """
-    embedding = METHOD.options(config)["embedding"]
-    if embedding not in EMBEDDINGS:
-        raise ValueError(
-            "The option 'embedding' of 'geom_gcn' must be one of"
-            f" {', '.join(EMBEDDINGS)}, got {embedding!r}."
-        )
-    return GeomGCN(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-        embedding=embedding,
-    )
-
-
-METHOD = Method(build, defaults={"embedding": "isomap"})
+METHOD = Method(GeomGCN, defaults={"embedding": "isomap"})

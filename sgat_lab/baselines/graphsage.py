@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -22,7 +21,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed, noise
 from sgat_lab.baselines.baseline import Baseline, Projection
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 AGGREGATORS = {"mean": "mean", "pool": "max"}
 """The aggregators of the paper that are offered, and what PyG calls them."""
@@ -54,19 +52,14 @@ class GraphSAGE(Baseline):
     j runs over a sample of the in-neighbours in training mode, over all at evaluation;
     a node without any receives zeros. Edge weights are not used. The first products run
     on sparse features, so W3 of the first layer is [K, D], not [K, K] as in PyG.
+    Arguments that are not listed are as of `GCN`.
 
     Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width D of the hidden layers.
-        out_channels: Number of classes C.
-        layers: Number of layers, 1 or more.
         aggregator: "mean" or "pool".
         samples: Neighbours to draw per layer, that next to the features first; later
             layers take the last number, and without any there is no sampling.
         normalise: Scale the output of every hidden layer to length 1, as the paper's
             algorithm does.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer.
     """
 
     def __init__(
@@ -166,19 +159,6 @@ class _Bias(nn.Module):
         return x + self.bias
 
 
-def build(config: MethodConfig, data: NodeData) -> GraphSAGE:
-    """A GraphSAGE of the sizes in the config."""
-    return GraphSAGE(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-        **METHOD.options(config),
-    )
-
-
 METHOD = Method(
-    build, defaults={"aggregator": "mean", "samples": [25, 10], "normalise": False}
+    GraphSAGE, defaults={"aggregator": "mean", "samples": [25, 10], "normalise": False}
 )

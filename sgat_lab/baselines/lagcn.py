@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from sgat.data.node_data import NodeData, merge
 from sgat.features import Features
 from sgat.graph import Graph
-from sgat_lab.baselines import gcn
 from sgat_lab.baselines.baseline import PerGraph, Projection, seeded
 from sgat_lab.baselines.gcn import GCN, normalised
 from sgat_lab.baselines.method import Method
@@ -195,14 +194,8 @@ def prepare(
     ]
 
 
-def build(config: MethodConfig, data: NodeData) -> GCN:
-    """A GCN of the sizes in the config."""
-    METHOD.options(config)
-    return gcn.build(config, data)
-
-
 METHOD = Method(
-    build,
+    GCN,
     prepare=prepare,
     defaults={"threshold": 0.7, "add_edges": 6, "hops": 2, "classifier_hidden": 64},
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ class Method:
     """A competing method.
 
     Attributes:
-        build: Makes the model for data of these sizes; its weights are drawn later.
+        network: The class of the model.
         prepare: Changes the data before training, from the seed and from the labels of
             the training nodes at most; None leaves it as it is.
         fit: Trains on prepared data where that takes more than one training; None for
@@ -28,13 +29,27 @@ class Method:
         is_transductive: Whether a model only knows the graph it was trained on.
     """
 
-    build: Callable[[MethodConfig, NodeData], NodeClassifier]
+    network: type[Any]
     prepare: (
         Callable[[Sequence[NodeData], MethodConfig, int], list[NodeData]] | None
     ) = None
     fit: Callable[[Sequence[NodeData], MethodConfig, TrainConfig], Result] | None = None
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     is_transductive: bool = False
+
+    def build(self, config: MethodConfig, data: NodeData) -> NodeClassifier:
+        """The model for data of these sizes; its weights are drawn later.
+
+        Its class gets those options and settings that it has arguments for.
+        """
+        settings = {**vars(config), **self.options(config)}
+        signatures = map(inspect.signature, self.network.__mro__)
+        arguments = [each for one in signatures for each in one.parameters.values()]
+        names = {each.name for each in arguments if each.kind is each.KEYWORD_ONLY}
+        known = {name: settings[name] for name in settings.keys() & names}
+        sizes = data.num_features, config.hidden, data.num_classes
+        made: NodeClassifier = self.network(*sizes, **known)
+        return made
 
     def options(self, config: MethodConfig) -> dict[str, Any]:
         """The method's own options, the defaults filled in.

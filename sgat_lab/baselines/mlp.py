@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -16,19 +15,12 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 
 class MLP(Baseline):
-    """Layers of weights with dropout between, the same for every node.
+    """Layers of weights with dropout before each, the same for every node.
 
-    Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width of the hidden layers.
-        out_channels: Number of classes C.
-        layers: Number of products with weights, 1 or more.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every product.
+    Arguments are as of `GCN`; `layers` is the number of products with weights.
     """
 
     def __init__(
@@ -57,16 +49,4 @@ class MLP(Baseline):
         return Output(logits, hidden, num_used=torch.zeros((), device=graph.device))
 
 
-def build(config: MethodConfig, data: NodeData) -> MLP:
-    """An MLP of as many layers as the config has, the read-out included."""
-    return MLP(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-    )
-
-
-METHOD = Method(build)
+METHOD = Method(MLP)

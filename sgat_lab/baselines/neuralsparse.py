@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.utils import softmax
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.node_classifier import Output
@@ -22,7 +21,6 @@ from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Projection
 from sgat_lab.baselines.gcn import GCN, normalised
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 
 class EdgeScorer(nn.Module):
@@ -161,17 +159,6 @@ class NeuralSparse(GCN):
         return chance * graph.row_ptr.diff()[graph.dst.long()]
 
 
-def build(config: MethodConfig, data: NodeData) -> NeuralSparse:
-    """A network of the sizes in the config and with its own options."""
-    return NeuralSparse(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-        **METHOD.options(config),
-    )
-
-
-METHOD = Method(build, defaults={"k": 5, "temperature": 1.0, "last_temperature": 0.05})
+METHOD = Method(
+    NeuralSparse, defaults={"k": 5, "temperature": 1.0, "last_temperature": 0.05}
+)

@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
@@ -25,7 +24,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 POWER_ITERATIONS = 10
 """Rounds towards the leading singular vectors."""
@@ -103,14 +101,9 @@ class PTDNet(Baseline):
 
     The second sum stands for the nuclear norm. An edge counts as used if its gate is
     open in some layer. The temperature falls geometrically as training goes on.
+    Gates see dropped features too. Arguments that are not listed are as of `GCN`.
 
     Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width of the hidden layers.
-        out_channels: Number of classes C.
-        layers: Number of layers, 1 or more.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer; gates see all.
         gamma: γ < 0, the lower end of the gates' stretched interval.
         zeta: ζ > 1, the upper end.
         gate_bias_start: Where the bias of every log α starts.
@@ -215,24 +208,8 @@ class PTDNet(Baseline):
         return torch.stack(log_alphas).amax(dim=0)
 
 
-def build(config: MethodConfig, data: NodeData) -> PTDNet:
-    """A PTDNet of the sizes in the config."""
-    return PTDNet(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        layers=config.layers,
-        activation=config.activation,
-        dropout=config.dropout,
-        gamma=config.gamma,
-        zeta=config.zeta,
-        gate_bias_start=config.gate_bias_start,
-        **METHOD.options(config),
-    )
-
-
 METHOD = Method(
-    build,
+    PTDNet,
     defaults={
         "denoise_hidden": 16,
         "open_weight": 0.01,

@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -23,7 +22,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 
 class ResidualGAT(Baseline):
@@ -35,18 +33,7 @@ class ResidualGAT(Baseline):
     The softmax behind α_ij is over the edges j → i, without a self-loop; both parts
     have a bias. W_self of a hidden layer is as wide as all its heads together. In the
     last layer the sum is what a read-out of the concatenation would be. A node without
-    edges has its own part alone. Edge weights are not used.
-
-    Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width D of each head.
-        out_channels: Number of classes C.
-        heads: Number of heads of the hidden layers.
-        layers: Number of layers, 1 or more.
-        output_heads: Heads of the last layer, which are averaged.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer.
-        attention_dropout: Share of coefficients to drop.
+    edges has its own part alone. Edge weights are not used. Arguments are as of `GAT`.
     """
 
     def __init__(
@@ -119,19 +106,4 @@ class ResidualGAT(Baseline):
         return torch.cat(coefficients, dim=1).mean(dim=1) * degree
 
 
-def build(config: MethodConfig, data: NodeData) -> ResidualGAT:
-    """A network of the sizes in the config; its entry `residual` changes nothing."""
-    return ResidualGAT(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        heads=config.heads,
-        layers=config.layers,
-        output_heads=config.output_heads,
-        activation=config.activation,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-    )
-
-
-METHOD = Method(build)
+METHOD = Method(ResidualGAT)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from sgat.data.node_data import NodeData
 from sgat.ops import noise
-from sgat_lab.baselines import gcn
 from sgat_lab.baselines.gcn import GCN
 from sgat_lab.baselines.method import Method
 from sgat_lab.config import MethodConfig
@@ -30,10 +29,4 @@ def prepare(
     return smaller
 
 
-def build(config: MethodConfig, data: NodeData) -> GCN:
-    """A GCN of the sizes in the config."""
-    METHOD.options(config)
-    return gcn.build(config, data)
-
-
-METHOD = Method(build, prepare=prepare, defaults={"how": "random", "keep": 0.5})
+METHOD = Method(GCN, prepare=prepare, defaults={"how": "random", "keep": 0.5})

@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import SuperGATConv
 
-from sgat.data.node_data import NodeData
 from sgat.features import Features
 from sgat.graph import Graph
 from sgat.models import ACTIVATIONS
@@ -22,7 +21,6 @@ from sgat.node_classifier import Output
 from sgat.ops import Seed
 from sgat_lab.baselines.baseline import Baseline, Projection, unprojected
 from sgat_lab.baselines.method import Method
-from sgat_lab.config import MethodConfig
 
 ROUNDS = 16
 """Most draws of pairs until enough of them have no edge."""
@@ -66,18 +64,9 @@ class SuperGAT(Baseline):
 
     The positive pairs are a drawn share `edge_sample` of the edges and self-loops (as
     in PyG); for each of them there are `negative_sample` pairs without an edge. Edge
-    weights are not used.
+    weights are not used. Arguments that are not listed are as of `GAT`.
 
     Args:
-        in_channels: Number of input features K.
-        hidden_channels: Width D of each head.
-        out_channels: Number of classes C.
-        heads: Number of heads of the hidden layers.
-        layers: Number of layers, 1 or more.
-        output_heads: Heads of the last layer, which are averaged.
-        activation: "relu" or "elu".
-        dropout: Share of features to drop before every layer.
-        attention_dropout: Share of coefficients to drop.
         attention: "MX" or "SD".
         edge_loss: Price of the loss on edges; 0 leaves it out.
         edge_sample: Share of the edges in it, in (0, 1].
@@ -177,24 +166,8 @@ class SuperGAT(Baseline):
         return torch.cat(coefficients, dim=1).mean(dim=1) * degree
 
 
-def build(config: MethodConfig, data: NodeData) -> SuperGAT:
-    """A SuperGAT of the sizes in the config and with its own options."""
-    return SuperGAT(
-        data.num_features,
-        config.hidden,
-        data.num_classes,
-        heads=config.heads,
-        layers=config.layers,
-        output_heads=config.output_heads,
-        activation=config.activation,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        **METHOD.options(config),
-    )
-
-
 METHOD = Method(
-    build,
+    SuperGAT,
     defaults={
         "attention": "MX",
         "edge_loss": 4.0,

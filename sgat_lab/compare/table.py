@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sgat.cli.text_table import aligned
 from sgat_lab.compare.inference import Costs
 from sgat_lab.compare.outcome import Outcome
 from sgat_lab.compare.plan import FREE, FULL, MLP, RETRAINED, Comparison, Place
@@ -16,6 +15,7 @@ from sgat_lab.compare.pruners import PRUNERS, SGATS
 from sgat_lab.compare.results import Results, budget_name, itself, summary
 from sgat_lab.compare.shapes import Shape, Shapes
 from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.text_table import aligned
 
 WIDTH = 88
 """Of text on a terminal."""

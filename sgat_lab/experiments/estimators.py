@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.method_table import NOT_RUN
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings

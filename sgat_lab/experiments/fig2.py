@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading
 from sgat_lab.tables.plots import STYLES, panels
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.probes import BINS, RANGE
 from sgat_lab.trials.row_settings import settings

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
 from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.plots import band, legend_below, panels
 from sgat_lab.tables.published import FIGURES
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgat.cli.text_table import aligned
 from sgat.explaining.pictures import COLOURS
 from sgat_lab.tables.cells import heading
 from sgat_lab.tables.plots import panels
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.row_settings import settings
 from sgat_lab.trials.store import Store

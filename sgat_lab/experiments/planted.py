@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sgat.cli.text_table import aligned
 from sgat_lab.config import LabConfig
 from sgat_lab.synthetic.block_models import auc_ceiling
 from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.plots import STYLES, band, legend_below, panels
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.best_possible import BEST_POSSIBLE
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import statistics
 
-from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading, percent
 from sgat_lab.tables.published import ELSEWHERE
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.row_settings import title, unsearched
 from sgat_lab.trials.store import Store

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from sgat.cli.text_table import aligned
 from sgat_lab.experiments import table2, table3
 from sgat_lab.tables import method_table
 from sgat_lab.tables.cells import heading, with_error
 from sgat_lab.tables.method_table import Column
 from sgat_lab.tables.published import find_published
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import title

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading, percent, with_error
 from sgat_lab.tables.plots import band, legend_below, panels
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings, title

@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from sgat.cli.text_table import aligned
 from sgat.data import load
 from sgat.data.catalogue import CATALOGUE
 from sgat.data.fetch import Progress, data_root, missing_files
 from sgat.data.statistics import describe
+from sgat_lab.tables.text_table import aligned
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Cells and headings of the lab's tables; `sgat.cli.text_table` lays tables out."""
+"""Cells and headings of the lab's tables; `text_table`, beside it, lays tables out."""
 
 from __future__ import annotations
 

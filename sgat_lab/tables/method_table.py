@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from sgat.cli.text_table import aligned
 from sgat_lab.tables.cells import heading, percent, with_error
 from sgat_lab.tables.published import Published, find_published
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.trials.options import Options
 from sgat_lab.trials.record import Record
 from sgat_lab.trials.row_settings import settings, title

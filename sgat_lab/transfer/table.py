@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sgat.cli.text_table import aligned
 from sgat.data.catalogue import TWITCH_COUNTRIES
 from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.transfer.measure import METHODS, OURS
 from sgat_lab.unseen.methods import PEERS
 

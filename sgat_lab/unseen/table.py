@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sgat.cli.text_table import aligned
 from sgat_lab.attacks.graphs import CLEAN
 from sgat_lab.tables.cells import heading, percent
+from sgat_lab.tables.text_table import aligned
 from sgat_lab.unseen.cases import GRAPHS, NOISE
 from sgat_lab.unseen.methods import METHODS, OURS, OURS_TITLE, PEERS
 

@@ -8,7 +8,7 @@ from support.small_data import block_graph
 
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
-from sgat_lab.baselines.gcn_jaccard import build, prepare
+from sgat_lab.baselines.gcn_jaccard import METHOD, prepare
 from sgat_lab.config import MethodConfig
 
 
@@ -43,4 +43,4 @@ def test_edges_up_to_the_threshold_go(threshold, seed):
 def test_an_unknown_option_is_refused_when_the_model_is_built():
     config = MethodConfig(method="gcn_jaccard", options={"keep": 0.5})
     with pytest.raises(ValueError, match="no option 'keep'; it has threshold"):
-        build(config, block_graph())
+        METHOD.build(config, block_graph())

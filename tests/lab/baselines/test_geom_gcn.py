@@ -7,7 +7,7 @@ from support.small_data import block_graph
 
 from sgat.graph import Graph
 from sgat_lab.baselines.baseline import PerGraph
-from sgat_lab.baselines.geom_gcn import GeomGCN, build, kinds_of, matrices
+from sgat_lab.baselines.geom_gcn import METHOD, GeomGCN, kinds_of, matrices
 from sgat_lab.config import MethodConfig
 from sgat_lab.embeddings.named import EMBEDDINGS
 from sgat_lab.embeddings.plane import Plane
@@ -70,7 +70,7 @@ def test_embeddings_of_one_graph_are_kept_apart():
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
 def test_the_option_says_where_nodes_are(embedding):
     config = MethodConfig(method="geom_gcn", options={"embedding": embedding})
-    assert build(config, block_graph()).embedding == embedding
+    assert METHOD.build(config, block_graph()).embedding == embedding
 
 
 def test_unknown_embeddings_are_refused():
@@ -78,4 +78,4 @@ def test_unknown_embeddings_are_refused():
     with pytest.raises(
         ValueError, match="one of isomap, poincare, struc2vec, got 'umap'"
     ):
-        build(config, block_graph())
+        METHOD.build(config, block_graph())

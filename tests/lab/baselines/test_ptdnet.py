@@ -11,7 +11,7 @@ from sgat.config import TrainConfig
 from sgat.gates import HardConcrete
 from sgat.graph import Graph
 from sgat_lab.baselines import fit
-from sgat_lab.baselines.ptdnet import METHOD, PTDNet, build, leading_singular_values
+from sgat_lab.baselines.ptdnet import METHOD, PTDNet, leading_singular_values
 from sgat_lab.config import MethodConfig
 
 
@@ -125,14 +125,14 @@ def test_gates_get_colder_as_training_goes_on():
 def test_gamma_of_the_published_code_is_refused():
     config = MethodConfig(method="ptdnet", gamma=-0.0)
     with pytest.raises(ValueError, match="at 0 no gate would ever close"):
-        build(config, block_graph())
+        METHOD.build(config, block_graph())
 
 
 def test_options_reach_the_model():
     options = dict.fromkeys(METHOD.defaults, 3)
-    model = build(MethodConfig(method="ptdnet", options=options), block_graph())
+    model = METHOD.build(MethodConfig(method="ptdnet", options=options), block_graph())
     assert {getattr(model, name) for name in options if hasattr(model, name)} == {3}
     assert model.denoisers[0].score.in_features == 3
     unknown = dataclasses.replace(MethodConfig(method="ptdnet"), options={"depth": 1})
     with pytest.raises(ValueError, match="no option 'depth'"):
-        build(unknown, block_graph())
+        METHOD.build(unknown, block_graph())
