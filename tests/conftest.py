@@ -13,6 +13,8 @@ from types import ModuleType
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = "1"
+# As commands set it, also for those that run in this process.
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 import pytest
 import torch

@@ -274,6 +274,7 @@ def test_batches_of_neighbours_give_what_the_whole_graph_gives(pyg, seed: int):
     check_batches(data, NodeLoader(data, Neighbours(), batch_size=10, shuffle=True))
 
 
+@pytest.mark.filterwarnings("ignore:Using 'NeighborSampler' without a 'pyg-lib'")
 def test_batches_of_neighbor_loader(pyg, seed: int):
     from torch_geometric.loader import NeighborLoader
     from torch_geometric.typing import WITH_PYG_LIB, WITH_TORCH_SPARSE

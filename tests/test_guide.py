@@ -99,6 +99,7 @@ def test_the_command_for_spark_runs(folder, monkeypatch):
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_the_programs_run(number, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_graph(tmp_path, "", 200, seed=1)
     exec(compile(PROGRAMS[number], f"guide program {number}", "exec"), {})
     pyplot.close("all")
 
