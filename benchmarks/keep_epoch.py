@@ -23,7 +23,7 @@ import torch
 from benchmarks.measure import append, measure, synchronize, table
 from sgat.config import ModelConfig, TrainConfig
 from sgat.judging import EdgeJudge
-from sgat.training.budget import border
+from sgat.ops.border import border
 from sgat.training.loop import Training
 from sgat_lab.synthetic.reddit_shaped import reddit_shaped
 

@@ -16,7 +16,8 @@ from sgat.judging.shares import minimise
 
 Array = np.ndarray[Any, Any]
 
-PAIRS_AT_ONCE = 1 << 18
+PAIRS_AT_ONCE, MOST_KNOWN = 1 << 18, 10_000
+"""Pairs that are worked on together, and nodes that classes are learned from."""
 RIDGE, GAIN = 1e-2, 1e-12
 SURE = 3.0
 """Standard deviations by which edges must choose classes more than by chance."""
@@ -37,6 +38,8 @@ def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> T
     # Coordinates of one size, so that the price of their weights is fair.
     columns = vector.cpu().T
     scale = torch.stack([c.double().std(correction=0) for c in columns]).clamp(min=1e-6)
+    known = known.nonzero().squeeze(1)
+    known = known[:: max(len(known) // MOST_KNOWN, 1)]
     chosen = vector[known].double().cpu() / scale
     rows = np.column_stack([chosen.numpy(), np.ones(len(chosen))])
     one_hot = np.eye(num_classes)[y[known].cpu().numpy()]

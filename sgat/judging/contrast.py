@@ -16,7 +16,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from sgat.judging.signals import OfEdges, edge_blocks
-from sgat.ops.blocks import empty, in_blocks
+from sgat.ops.blocks import (
+    add_noise,
+    empty,
+    in_blocks,
+    placed,
+    random_bits,
+    random_rows,
+)
+from sgat.ops.device_array import host
 from sgat.ops.tree_scores import tree_scores
 
 Array = np.ndarray[Any, Any]
@@ -30,6 +38,8 @@ LEAVES, LEAST_IN_LEAF, RATE, LEVELS = 8, 40, 0.18, 63
 BINS, BINS_OF_MANY, MANY = 5, 8, 30_000
 """Parts of each degree signal, and from how many pairs on there are more of them."""
 FEWEST_IN_BIN = 100
+TIES = 1e-6
+"""Noise of the scores, so that none are equal."""
 _checking = Lock()
 """scikit-learn changes the warning filters of the process while it checks its input and
 bins it: two threads that do so at once can lose them, and warn of it."""
@@ -54,26 +64,23 @@ def contrast(
     from threadpoolctl import threadpool_limits
 
     number, width = len(edges), pairs.shape[1]
-    half = empty(number + len(pairs), np.uint8)
-    for part in edge_blocks(len(half)):
-        half[part] = rng.integers(0, 2, part.stop - part.start)
+    half = random_bits(number + len(pairs), 2, rng)
     if number > MOST_EDGES:
-        blocks = ((p.start, rng.random(p.stop - p.start)) for p in edge_blocks(number))
-        few = [np.flatnonzero(r < MOST_EDGES / number) + first for first, r in blocks]
-        learns = np.concatenate(few)
+        learns = random_rows(number, MOST_EDGES, rng)
     else:
         learns = np.arange(number)
-    signals = np.concatenate([edges[learns], pairs])
+    signals = np.concatenate([host(edges[learns]), pairs])
     of_edges = signals[: len(learns)]
     free = slice(width - num_free, width - 2)
     gap = of_edges[:, free].mean(0, dtype=float) - pairs[:, free].mean(0, dtype=float)
     rise = [1] * free.start + np.sign(gap).astype(int).tolist() + [0, 0]
     is_edge = np.arange(len(signals)) < len(learns)
-    of_signals = np.concatenate([half[learns], half[number:]])
+    of_pairs = host(half[number:])
+    of_signals = np.concatenate([host(half[learns]), of_pairs])
     heeded = np.ones(len(signals))
     if doubt is not None:
         # In double precision: a quantile may lie where weights of just 1 would end.
-        heeded[is_edge] = np.maximum(1 - doubt[learns].astype(float), LEAST_HEED)
+        heeded[is_edge] = np.maximum(1 - host(doubt[learns]).astype(float), LEAST_HEED)
 
     def grow(place: int) -> tuple[Array, Array, Array]:
         """Trees that score this half, grown from the other."""
@@ -89,14 +96,13 @@ def contrast(
         halves = zip(*threads.map(grow, range(2)), strict=True)
     grown = [np.stack(part) for part in halves]
     # Ties are broken by chance, the same way for edges and pairs.
-    found = empty(number, float)
+    found, own = empty(number, float), [placed(part) for part in grown]
     of_all = edges.blocks if isinstance(edges, OfEdges) else edge_blocks(number)
     for rows in of_all:
-        found[rows] = tree_scores(edges[rows], half[rows], *grown)
-    for part in edge_blocks(number):
-        found[part] += 1e-6 * rng.standard_normal(part.stop - part.start)
-    noise = 1e-6 * rng.standard_normal(len(pairs))
-    return found, tree_scores(pairs, half[number:], *grown) + noise
+        found[rows] = tree_scores(edges[rows], half[rows], *own)
+    add_noise(found, TIES, rng)
+    noise = TIES * rng.standard_normal(len(pairs))
+    return found, tree_scores(pairs, of_pairs, *grown) + noise
 
 
 def _grow(
@@ -205,7 +211,7 @@ def normal_scores_by_degree(
     """Normal scores among the pairs with degrees like those of the edge, [E]."""
     number = BINS_OF_MANY if len(pairs) > MANY else BINS
     cuts = _bin_cuts(pair_degrees, number)
-    of_pairs = _bins(pair_degrees, *cuts)
+    of_pairs = host(_bins(pair_degrees, *cuts))
     like = [pairs[of_pairs == place] for place in range(number**2)]
     chosen = [part if len(part) >= FEWEST_IN_BIN else pairs for part in like]
     return _scores_in_bins(edges, edge_degrees, chosen, cuts)
@@ -215,15 +221,16 @@ def _scores_in_bins(
     edges: Array, degrees: Array, pairs: list[Array], cuts: tuple[Array, Array]
 ) -> Array:
     """Normal scores among the pairs of the bin of each edge, [E]."""
-    ordered = [np.sort(part) for part in pairs]
-    scores = [ndtri((np.arange(len(p) + 1) + 0.5) / (len(p) + 1)) for p in pairs]
-    found = empty(len(edges), np.float32)
+    ordered = [placed(np.sort(part)) for part in pairs]
+    quantiles = ((np.arange(len(p) + 1) + 0.5) / (len(p) + 1) for p in pairs)
+    scores = [placed(ndtri(part)) for part in quantiles]
+    found, degrees = empty(len(edges), np.float32), placed(degrees)
 
     def work(rows: slice) -> None:
         here, result = edges[rows], found[rows]
         of_edges = _bins(degrees[rows], *cuts)
         order = np.argsort(of_edges, kind="stable")
-        bounds = np.searchsorted(of_edges[order], np.arange(len(pairs) + 1))
+        bounds = host(np.searchsorted(of_edges[order], np.arange(len(pairs) + 1)))
         for place in range(len(pairs)):
             inside = order[bounds[place] : bounds[place + 1]]
             at = np.searchsorted(ordered[place], here[inside])
@@ -252,6 +259,6 @@ def _bin_cuts(pairs: Array, number: int) -> tuple[Array, Array]:
 def _bins(degrees: Array, cut: Array, inner: Array) -> Array:
     """Number of the bin of each row, [P] uint8."""
     outer = np.searchsorted(cut, degrees[:, 0])
-    within = (inner[outer] < degrees[:, 1:]).sum(axis=1)
+    within = (placed(inner)[outer] < degrees[:, 1:]).sum(axis=1)
     found: Array = (len(inner) * outer + within).astype(np.uint8)
     return found

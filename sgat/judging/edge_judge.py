@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ from sgat.judging.matrices import EdgeNumbers
 from sgat.judging.memory import RANK, check_judging
 from sgat.judging.signals import edge_blocks
 from sgat.judging.verdict import Progress, assess
-from sgat.ops.blocks import by_rows
+from sgat.ops.blocks import by_rows, empty, of_tensor, on_gpu
+from sgat.ops.device_array import as_tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +32,8 @@ KNOWN = ("known_fingerprint", "known_label")
 """Buffers of the labelled nodes, of any length."""
 UNFITTED = -1
 """Seed of a judge that has seen no graph."""
+FROM_EDGES = 1 << 22
+"""Edges, both directions counted, from which a GPU judges the graphs it holds."""
 MOST_ODDS = 12.0
 """Log-odds beyond which none go."""
 
@@ -88,9 +92,30 @@ def _judged(
     seed: int,
     progress: Progress | None = None,
 ) -> JudgedGraph:
-    """Judge a graph; computed on the CPU, the same on every device."""
-    size, both = graph.num_nodes, (graph.src, graph.dst)
-    src, dst = (part.cpu().numpy() for part in both)
+    """Judge a graph, on its GPU if it is large.
+
+    A smaller one is judged on the CPU, and so has the same verdicts on every device.
+    """
+    with on_gpu(gpu_of(graph)):
+        return _judged_here(graph, x, label, seed=seed, progress=progress)
+
+
+def gpu_of(graph: Graph) -> torch.device | None:
+    """The GPU that judges a graph; None for the CPU."""
+    is_there = graph.device.type == "cuda" and find_spec("triton") is not None
+    return graph.device if is_there and graph.num_edges >= FROM_EDGES else None
+
+
+def _judged_here(
+    graph: Graph,
+    x: Features | None,
+    label: Tensor,
+    *,
+    seed: int,
+    progress: Progress | None,
+) -> JudgedGraph:
+    size = graph.num_nodes
+    src, dst = (of_tensor(part) for part in (graph.src, graph.dst))
     key = np.minimum(src, dst).astype(np.int64)
     key *= size
     key += np.maximum(src, dst)
@@ -98,16 +123,15 @@ def _judged(
     del key
     given = graph.num_edges, x, label
     found = judge_edges(edges, *given, seed=seed, progress=progress)
-    odds = np.empty(len(src), dtype=np.float32)
-    reason = np.empty(len(src), dtype=np.int64)
+    odds, reason = empty(len(src), np.float32), empty(len(src), np.int64)
     for part in edge_blocks(len(src)):
         number = edges.find(src[part], dst[part])
         odds[part], reason[part] = found.log_odds[number], found.reason[number]
-    of_edges = torch.from_numpy(odds).to(graph.device)
+    of_edges = as_tensor(odds).to(graph.device)
     return JudgedGraph(
         dataclasses.replace(graph, log_odds=of_edges),
         torch.sigmoid(of_edges),
-        torch.from_numpy(reason).to(graph.device),
+        as_tensor(reason).to(graph.device),
     )
 
 

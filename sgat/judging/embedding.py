@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
-from sgat.judging.matrices import products
+from sgat.judging.matrices import compressed, products
+from sgat.ops.blocks import array_device, of_tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -51,15 +51,19 @@ class Embedding(NamedTuple):
 
 
 def fit_embedding(x: Features, rank: int, *, seed: int = 0) -> Embedding:
-    """Find the embedding of features; computed on the CPU, the same on every device."""
+    """Find the embedding of features: where long arrays lie, of sparse ones on the CPU.
+
+    Sums of sparse rows depend on their order on a GPU.
+    """
     generator = torch.Generator().manual_seed(seed)
     if not isinstance(x, SparseFeatures) and len(x) > MOST_ROWS:
         x = x[torch.randperm(len(x), generator=generator)[:MOST_ROWS].to(x.device)]
-    given, x = x, x.detach().cpu() if isinstance(x, Tensor) else x.to("cpu")
+    given = x
+    x = x.detach().to(array_device()) if isinstance(x, Tensor) else x.to("cpu")
     scale, offset = _scaling(x)
     rows = _UnitRows(x, scale, offset)
     centre = rows.mean()
-    axes = torch.zeros(x.shape[1], rank)
+    axes = torch.zeros(x.shape[1], rank, device=scale.device)
     found = _main_axes(rows, centre, min(rank, *x.shape), generator)
     axes[:, : found.shape[1]] = found
     parts = (scale, offset, centre, axes)
@@ -72,20 +76,22 @@ def vectors(x: Features, *, seed: int = 0) -> Array:
     Of fewer features than RANK they are as long as there are features.
     """
     rank = min(RANK, x.shape[1])
-    found: Array = fit_embedding(x, rank, seed=seed).vectors(x).cpu().numpy()
+    found: Array = of_tensor(fit_embedding(x, rank, seed=seed).vectors(x))
     return found
 
 
 def unit_rows(x: Features) -> Any:
-    """The rows that the embedding projects, of length 1 or 0: an array or SciPy CSR."""
-    x = x.detach().cpu() if isinstance(x, Tensor) else x.to("cpu")
+    """The rows that the embedding projects, of length 1 or 0: an array or a matrix.
+
+    They lie where long arrays do.
+    """
+    device = array_device()
+    x = x.detach().to(device) if isinstance(x, Tensor) else x.to(device)
     rows = _UnitRows(x, *_scaling(x)).rows
     if isinstance(rows, Tensor):
-        return rows.numpy()
-    return sparse.csr_array(
-        (rows.value.numpy(), rows.column.numpy(), rows.row_ptr.numpy()),
-        shape=rows.shape,
-    )
+        return of_tensor(rows)
+    entries = (of_tensor(part) for part in (rows.value, rows.column, rows.row_ptr))
+    return compressed(*entries, (rows.shape[0], rows.shape[1]))
 
 
 def _scaling(x: Features) -> tuple[Tensor, Tensor]:
@@ -172,16 +178,17 @@ def _main_axes(
     def centred(basis: Tensor) -> Tensor:
         return rows.times(basis) - centre @ basis
 
-    basis = torch.randn(len(centre), number, generator=generator)
+    basis = torch.randn(len(centre), number, generator=generator).to(centre)
     # One thread, in double precision: several round by how many they are.
     with threadpool_limits(1, user_api="blas"):
         for _ in range(POWER_STEPS):
             seen = centred(basis)
             back = rows.transposed_times(seen) - centre[:, None] * seen.sum(dim=0)
-            basis = torch.from_numpy(np.linalg.qr(back.double().numpy())[0]).float()
+            basis = torch.from_numpy(np.linalg.qr(back.double().cpu().numpy())[0])
+            basis = basis.to(centre)
         # Turned, so that the directions come one by one, the largest first.
-        turn = np.linalg.eigh(products(centred(basis).numpy()))[1][:, ::-1]
-    return (basis.double() @ torch.from_numpy(turn.copy())).float()
+        turn = np.linalg.eigh(products(of_tensor(centred(basis))))[1][:, ::-1]
+    return (basis.double() @ torch.from_numpy(turn.copy()).to(basis.device)).float()
 
 
 def _dense(x: Features) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sparse matrices of a graph, for SciPy."""
+"""Sparse matrices of a graph: those of SciPy, or their like on a GPU."""
 
 from __future__ import annotations
 
@@ -7,15 +7,35 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import torch
 from scipy import sparse
 
-from sgat.ops.blocks import ROWS, empty
-from sgat.ops.common_neighbours import fill_rows, find_entries
+from sgat.ops.blocks import ROWS, block_rows, empty
+from sgat.ops.common_neighbours import fill_rows, find_entries, row_sums
+from sgat.ops.device_array import DeviceArray, host, on_device
 
 Array = np.ndarray[Any, Any]
 
-AT_ONCE = 1 << 20
+AT_ONCE, AT_ONCE_ON_GPU = 1 << 20, 1 << 24
 """Edges, at least, that sums at nodes take at a time."""
+UNIT = 2.0**-36
+"""On a GPU sums at nodes are of whole numbers of this size: in any order the same."""
+
+
+class Compressed(NamedTuple):
+    """A matrix in compressed rows on a GPU, with the names that SciPy has."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+
+
+def compressed(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    """The matrix in compressed rows, where its numbers are."""
+    if isinstance(data, DeviceArray):
+        return Compressed(data, indices, indptr, shape)
+    return sparse.csr_array((data, indices, indptr), shape)
 
 
 class EdgeNumbers(NamedTuple):
@@ -29,7 +49,7 @@ class EdgeNumbers(NamedTuple):
         """The edges with different, ascending keys low · N + high."""
         ends = empty((2, len(key)), np.int32)
         for part in parts(len(key)):
-            ends[:, part] = np.divmod(key[part], max(num_nodes, 1))
+            ends[0, part], ends[1, part] = np.divmod(key[part], max(num_nodes, 1))
         return cls(ends, _row_ptr(ends[:1], num_nodes))
 
     def find(self, a: Array, b: Array) -> Array:
@@ -52,16 +72,24 @@ def numbered(ends: Array, num_nodes: int) -> Any:
     if ptr[-1] < 1 << 31:
         # SciPy would make longer columns, too, in memory.
         ptr = ptr.astype(np.int32)
-    matrix = sparse.csr_array((number, columns, ptr), shape=(num_nodes, num_nodes))
-    # Edges in order need no sorting, and this takes one look.
-    matrix.sort_indices()
+    matrix = compressed(number, columns, ptr, (num_nodes, num_nodes))
+    if not isinstance(ends, DeviceArray):
+        # Edges in order need no sorting, and this takes one look.
+        matrix.sort_indices()
     return matrix
 
 
 def _row_ptr(ends: Array, num_nodes: int) -> Array:
     """Where the entries of each node begin, and where the last ones end, [N + 1]."""
     count = sums_at_ends(ends, num_nodes).astype(np.int64)
-    return np.concatenate([[0], count.cumsum()])
+    return _bounds(count)
+
+
+def _bounds(count: Array) -> Array:
+    """Where rows with so many entries begin, and where the last one ends, [N + 1]."""
+    return np.concatenate(
+        [np.zeros(1, count.dtype), np.cumsum(count, dtype=count.dtype)]
+    )
 
 
 def weighted(numbers: Any, weight: Array) -> Any:
@@ -72,13 +100,13 @@ def weighted(numbers: Any, weight: Array) -> Any:
     data = empty(len(numbers.data), weight.dtype)
     for part in parts(len(data)):
         data[part] = weight[numbers.data[part] - 1]
-    return sparse.csr_array((data, numbers.indices, numbers.indptr), numbers.shape)
+    return compressed(data, numbers.indices, numbers.indptr, numbers.shape)
 
 
 def chosen(numbers: Any, ends: Array, kept: Array, weight: Array) -> Any:
     """The matrix of some edges of a `numbered` one alone, [E] bool, with weights."""
     count = sums_at_ends(ends, numbers.shape[0], kept).astype(numbers.indptr.dtype)
-    indptr = np.concatenate([[0], count.cumsum(dtype=count.dtype)])
+    indptr = _bounds(count)
     data = empty(int(indptr[-1]), weight.dtype)
     indices, end = empty(len(data), numbers.indices.dtype), 0
     for part in parts(len(numbers.data)):
@@ -87,11 +115,13 @@ def chosen(numbers: Any, ends: Array, kept: Array, weight: Array) -> Any:
         first, end = end, end + int(stays.sum())
         indices[first:end] = numbers.indices[part][stays]
         data[first:end] = weight[number[stays]]
-    return sparse.csr_array((data, indices, indptr), shape=numbers.shape)
+    return compressed(data, indices, indptr, numbers.shape)
 
 
 def product(matrix: Any, columns: Array) -> Array:
-    """A matrix in compressed rows times columns, [N, R], on two threads."""
+    """A matrix in compressed rows times columns, [N, R], on two threads or a GPU."""
+    if isinstance(matrix, Compressed):
+        return row_sums(matrix, columns)
     rows, ptr = len(columns), matrix.indptr
     bounds = [0, int(np.searchsorted(ptr, ptr[-1] // 2)), rows]
     found = np.empty(columns.shape, dtype=np.result_type(matrix.data, columns))
@@ -110,11 +140,17 @@ def product(matrix: Any, columns: Array) -> Array:
 
 def parts(length: int) -> Iterator[slice]:
     """Rows, some at a time."""
-    return (slice(k, k + AT_ONCE) for k in range(0, length, AT_ONCE))
+    at_once = block_rows(AT_ONCE, AT_ONCE_ON_GPU)
+    return (slice(k, k + at_once) for k in range(0, length, at_once))
 
 
 def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Array:
-    """Σ of the values of the edges at each node, [N]; their number without values."""
+    """Σ of the values of the edges at each node, [N]; their number without values.
+
+    Values are from 0 to 1.
+    """
+    if isinstance(ends, DeviceArray):
+        return _sums_on_gpu(ends, num_nodes, value)
     total = np.zeros(num_nodes)
     # Each time takes a pass over the nodes.
     at_once = max(AT_ONCE, num_nodes)
@@ -126,6 +162,17 @@ def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Arr
     return total
 
 
+def _sums_on_gpu(ends: DeviceArray, num_nodes: int, value: Array | None) -> DeviceArray:
+    total = ends.tensor.new_zeros(num_nodes, dtype=torch.int64)
+    one = total.new_ones(1)
+    for part in parts(ends.shape[1]):
+        if value is not None:
+            one = (on_device(value[part], total.device) / UNIT).round().long()
+        for end in ends.tensor[:, part]:
+            total.index_add_(0, end, one.expand(len(end)))
+    return DeviceArray(total * (1.0 if value is None else UNIT))
+
+
 def contains(matrix: Any, row: Array, column: Array) -> Array:
     """Whether a matrix has each of these entries, [P] bool."""
     found: Array = entries(matrix, row, column) != 0
@@ -135,13 +182,16 @@ def contains(matrix: Any, row: Array, column: Array) -> Array:
 def entries(matrix: Any, row: Array, column: Array) -> Array:
     """The entries of a matrix at these places, 0 where it has none, [P]."""
     place = find_entries(matrix.indptr, matrix.indices, row, column)
-    found = np.zeros(len(place), dtype=matrix.data.dtype)
+    found = np.zeros_like(place, dtype=matrix.data.dtype)
     found[place >= 0] = matrix.data[place[place >= 0]]
     return found
 
 
 def products(rows: Array) -> Array:
     """Products of all pairs of columns of rows [N, R], summed in float64, [R, R]."""
+    if isinstance(rows, DeviceArray):
+        wide = rows.tensor.double()
+        return host(DeviceArray(wide.T @ wide))
     total = np.zeros((rows.shape[1],) * 2)
     for first in range(0, len(rows), ROWS):
         part = rows[first : first + ROWS].astype(float)

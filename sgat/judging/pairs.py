@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgat.judging.matrices import contains, sums_at_ends
+from sgat.ops.blocks import placed
 
 Array = np.ndarray[Any, Any]
 
@@ -48,12 +49,13 @@ class Pairs(NamedTuple):
             edge = np.arange(rows.start, rows.start + len(a), dtype=np.int32)
         else:
             edge = rows.astype(np.int32)
+        edge = placed(edge)
         return cls(a, b, b, a, edge, edge, rows)
 
     @classmethod
     def loose(cls, a: Array, b: Array, first: int) -> Pairs:
         """Pairs of which nothing is left out; `first` is the place of the first one."""
-        nothing = np.zeros(len(a), dtype=np.int32)
+        nothing = np.zeros_like(a)
         place = slice(first, first + len(a))
         return cls(a, b, nothing, nothing, nothing, nothing, place, is_out=False)
 
@@ -73,7 +75,7 @@ def draw_pairs(
     b, out_b = ends[back, other], ends[1 - back, other]
     free = (one != other) & (a != b) & ~contains(numbers, a, b)
     a, b, out_a, out_b, edge_a, edge_b = (
-        part[free].astype(np.int32) for part in (a, b, out_a, out_b, one, other)
+        placed(part)[free].astype(np.int32) for part in (a, b, out_a, out_b, one, other)
     )
     last = count + len(a)
     # Nodes without edges, which a table of nodes may be full of, would make any

@@ -72,7 +72,7 @@ def find_reasons(wrong: Array, traces: Traces, ends: Array, num_nodes: int) -> A
             (alike, REASONS.index("its ends are alike")),
             (alike_around, REASONS.index("the neighbours of its ends are alike")),
         ]
-        reason = np.zeros(len(wrong), dtype=np.int8)
+        reason = np.zeros_like(wrong, dtype=np.int8)
         for condition, place in reversed(choices):
             reason[condition] = place
         return reason

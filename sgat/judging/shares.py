@@ -32,7 +32,17 @@ from scipy.special import (
 )
 
 from sgat.judging.matrices import sums_at_ends
-from sgat.ops.blocks import ROWS, by_rows, empty, in_blocks, sum_of_rows
+from sgat.ops.blocks import (
+    ROWS,
+    ROWS_OF_GPU,
+    block_rows,
+    by_rows,
+    empty,
+    in_blocks,
+    placed,
+    sum_of_rows,
+)
+from sgat.ops.device_array import host
 
 Array = np.ndarray[Any, Any]
 
@@ -142,8 +152,9 @@ def fit_prior(score: Array, *traits: Array) -> Array:
     the wrong ones a share of LOW is unlike: a logistic regression of being unlike.
     """
     some = slice(None, None, max(len(score) // EDGES, 1))
-    z = np.column_stack([np.ones(len(score[some])), *(part[some] for part in traits)])
-    is_low = score[some] < ndtri(LOW)
+    few = [host(part[some]) for part in (score, *traits)]
+    z = np.column_stack([np.ones(len(few[0])), *few[1:]])
+    is_low = few[0] < ndtri(LOW)
 
     def loss(weight: Array) -> tuple[float, Array]:
         odds = expit(z @ weight)
@@ -171,8 +182,9 @@ def likelihood(score: Array, prior: Array) -> Array:
     """
     # Counts of the edges in each cell of a table of scores and prior log-odds.
     some = slice(None, None, max(len(score) // COUNTED, 1))
-    places = ((score[some] - LOWEST) / (HIGHEST - LOWEST) * PARTS).clip(0, PARTS - 1)
-    columns = ((prior[some] + MOST_PRIOR) / (2 * MOST_PRIOR) * ODDS).clip(0, ODDS - 1)
+    t, own = host(score[some]), host(prior[some])
+    places = ((t - LOWEST) / (HIGHEST - LOWEST) * PARTS).clip(0, PARTS - 1)
+    columns = ((own + MOST_PRIOR) / (2 * MOST_PRIOR) * ODDS).clip(0, ODDS - 1)
     cell = places.astype(np.int64) * ODDS + columns.astype(np.int64)
     table = np.bincount(cell, minlength=PARTS * ODDS)
     place, column = np.divmod(table.nonzero()[0], ODDS)
@@ -240,10 +252,12 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     (`USUAL_TAIL`). The more the likelihood gains by ρ, beside what it gains by chance,
     the more ρ is trusted.
     """
+    among = placed(among)
     place = _some(among, max(int(among.sum()) // EDGES, 1))
-    z, is_low = np.column_stack([np.ones(len(place)), traits[place]]), score[place] < 0
-    rising = np.exp(score[place][is_low].clip(min=-4))
-    above = float(ndtr(score[place]).mean())
+    t, own = host(score[place]), host(traits[place])
+    z, is_low = np.column_stack([np.ones(len(place)), own]), t < 0
+    rising = np.exp(t[is_low].clip(min=-4))
+    above = float(ndtr(t).mean())
     number = len(is_low)
     temper = min(1.0, SHAPE_EDGES / number)
 
@@ -311,9 +325,10 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
 
 def _some(mask: Array, step: int) -> Array:
     """Where a mask is true, the first of each so many places."""
-    found, seen = [], 0
-    for first in range(0, len(mask), ROWS):
-        place = np.flatnonzero(mask[first : first + ROWS])
+    found, seen, mask = [], 0, placed(mask)
+    at_once = block_rows(ROWS, ROWS_OF_GPU)
+    for first in range(0, len(mask), at_once):
+        place = host(np.flatnonzero(mask[first : first + at_once]))
         found.append(place[-seen % step :: step] + first)
         seen += len(place)
     return np.concatenate([np.zeros(0, dtype=int), *found])
@@ -333,8 +348,9 @@ def excess(score: Array, group: Array) -> Array:
     """
     found, half = np.zeros(3), 0.5
     counts = np.zeros(6, dtype=int)
-    for first in range(0, len(score), ROWS):
-        rows = slice(first, first + ROWS)
+    at_once = block_rows(ROWS, ROWS_OF_GPU)
+    for first in range(0, len(score), at_once):
+        rows = slice(first, first + at_once)
         counts += np.bincount(group[rows] + 3 * (score[rows] < 0), minlength=6)
     number, low = counts[:3] + counts[3:], counts[3:]
     if number[0] < 200:
@@ -355,7 +371,8 @@ def excess(score: Array, group: Array) -> Array:
 
 def with_share(likely: Array | float, prior: Array, number: float) -> Array:
     """The prior, shifted so that this number of edges is expected to be wrong, [E]."""
-    likely = np.broadcast_to(np.asarray(likely, dtype=prior.dtype), prior.shape)
+    if isinstance(likely, float):
+        likely = np.broadcast_to(np.asarray(likely, dtype=prior.dtype), prior.shape)
     wanted = np.log(max(number, 1e-300))
 
     def missing(shift: float) -> float:

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from sgat.features import Features
 from sgat.judging.beliefs import class_beliefs, fit_classes
@@ -43,16 +42,18 @@ from sgat.judging.matrices import (
     weighted,
 )
 from sgat.judging.pairs import Pairs
-from sgat.ops.blocks import ROWS, by_rows, empty
+from sgat.ops.blocks import ROWS, block_rows, by_rows, empty, placed, random_bits
 from sgat.ops.common_neighbours import row_products
+from sgat.ops.device_array import DeviceArray, host
 from sgat.ops.pair_products import mean_products, pair_products
 
 Array = np.ndarray[Any, Any]
 
 FOLDS, RANK, STEPS = 2, 16, 4
 """Of the spectral vectors: parts of the edges, length, steps of the power iteration."""
-EDGES_AT_ONCE, KEPT = 1 << 17, 1 << 19
-"""Edges whose signals are made together, and up to how many are kept for a next use."""
+EDGES_AT_ONCE, OF_GPU, KEPT = 1 << 17, 1 << 21, 1 << 19
+"""Edges whose signals are made together, on a GPU, and up to how many are kept for a
+next use."""
 PART = 1 << 25
 """Entries of the adjacency in a part of the nodes: 256 MiB of it."""
 NO_DIRECTION = 1e-12
@@ -85,8 +86,9 @@ class OfEdges:
 
 def edge_blocks(number: int) -> Iterator[slice]:
     """The edges, a block at a time."""
-    for first in range(0, number, EDGES_AT_ONCE):
-        yield slice(first, min(first + EDGES_AT_ONCE, number))
+    at_once = block_rows(EDGES_AT_ONCE, OF_GPU)
+    for first in range(0, number, at_once):
+        yield slice(first, min(first + at_once, number))
 
 
 class Signals:
@@ -123,10 +125,10 @@ class Signals:
         self._spectral: list[tuple[Array, Array, Array]] = []
         if x is not None:
             rows, self.cosine = unit_rows(x), empty(self._count, np.float32)
-            one = np.ones((rows.shape[1], 1))
+            one = placed(np.ones((rows.shape[1], 1)))
             blocks = edge_blocks(ends.shape[1])
             for pairs in (*(Pairs.of_edges(ends, part) for part in blocks), *drawn):
-                if sparse.issparse(rows):
+                if hasattr(rows, "indptr"):
                     found = row_products(rows, pairs.a, pairs.b, one)[:, 0]
                 else:
                     found = pair_products(rows, rows, pairs.a, pairs.b)
@@ -135,10 +137,10 @@ class Signals:
     def blocks(self) -> Iterator[Any]:
         """All edges, as slices or numbers: those between two parts come together."""
         ptr, count = self.numbers.indptr, self.ends.shape[1]
-        bounds = np.unique(np.searchsorted(ptr, np.arange(PART, ptr[-1], PART)))
-        if not len(bounds):
+        if isinstance(ptr, DeviceArray) or ptr[-1] <= PART:
             yield from edge_blocks(count)
             return
+        bounds = np.unique(np.searchsorted(ptr, np.arange(PART, ptr[-1], PART)))
         firsts = np.searchsorted(self.ends[0], bounds)
         for first, last in itertools.pairwise([0, *firsts.tolist(), count]):
             high = self.ends[1, first:last]
@@ -178,11 +180,15 @@ class Signals:
         self._value, self._plain = (
             np.stack([np.ones_like(share), share], axis=1) for share in shares
         )
-        self._totals = []
-        if self.vector is not None:
+        self._totals, self._weighed = [], (self.numbers, weight)
+        on_gpu = isinstance(self.ends, DeviceArray)
+        if self.vector is not None or on_gpu:
             matrix = weighted(self.numbers, weight.astype(np.float32, copy=False))
             both = self.vector, self.belief
             self._totals = [(u, product(matrix, u)) for u in both if u is not None]
+        if on_gpu:
+            # Which has room for the entries: no weight of an edge is looked up.
+            self._weighed = matrix, None
 
     def release(self) -> None:
         """Let go of what signals are made of: there are no more rounds."""
@@ -219,8 +225,8 @@ class Signals:
     def _shared(self, pairs: Pairs) -> tuple[Array, Array]:
         """Shared neighbours by the weights, and with a weight of 1, [P, 2] each."""
         a, b, weight = pairs.a, pairs.b, self._weight
-        given = self.numbers, a, b, self._value, weight, self._plain
-        total = row_products(*given)
+        matrix, of_edges = self._weighed
+        total = row_products(matrix, a, b, self._value, of_edges, self._plain)
         both = total[:, :2], total[:, 2:]
         around = (
             self._strength[a] + self._strength[b],
@@ -253,7 +259,7 @@ class Signals:
 
     def _of_spectra(self, pairs: Pairs) -> Array:
         """Product and cosine of spectral vectors that do not know the pair, [P, 2]."""
-        found = np.empty((len(pairs.a), 2), dtype=np.float32)
+        found = empty((len(pairs.a), 2), np.float32)
         fold = self._fold[pairs.place]
         for number, (vector, sign, length) in enumerate(self._spectral):
             here = np.flatnonzero(fold == number)
@@ -266,9 +272,7 @@ class Signals:
     def _spectra(self, weight: Array) -> list[tuple[Array, Array, Array]]:
         """Spectral vectors without the edges of each fold, signs and lengths."""
         rng = np.random.default_rng(self.seed)
-        self._fold = empty(self._count, np.uint8)
-        for part in edge_blocks(self._count):
-            self._fold[part] = rng.integers(0, FOLDS, part.stop - part.start)
+        self._fold = random_bits(self._count, FOLDS, rng)
         count, number = self.ends.shape[1], len(self._degree)
         shape = number, min(RANK, number)
         start = {n: rng.standard_normal(shape, np.float32) for n in range(FOLDS)}
@@ -280,7 +284,8 @@ class Signals:
             strength = sums_at_ends(self.ends, len(self._degree), kept_weight)
             matrix = chosen(self.numbers, self.ends, kept, kept_weight)
             del kept, kept_weight
-            vector, sign = _spectral_vectors(matrix, strength, start.pop(number))
+            basis = placed(start.pop(number))
+            vector, sign = _spectral_vectors(matrix, strength, basis)
             length = np.sqrt(np.einsum("nr,nr->n", vector, vector)).clip(min=1e-9)
             return vector, sign, length
 
@@ -292,11 +297,11 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
     known = torch.from_numpy(label >= 0)
     if vector is None or not bool(known.any()):
         return None
-    u, y = torch.from_numpy(vector), torch.from_numpy(label)
+    u, y = torch.from_numpy(host(vector)), torch.from_numpy(label)
     weight = fit_classes(u, y, known, int(y.max()) + 1)
     belief: Array = class_beliefs(u, weight, y).numpy()
     centred: Array = belief - belief.mean(axis=0)
-    return centred
+    return placed(centred)
 
 
 def _spectral_vectors(
@@ -314,7 +319,7 @@ def _spectral_vectors(
         basis *= root
         _turn(basis, _orthogonal(basis))
     basis *= root
-    small = basis.T @ product(matrix, basis)
+    small = host(basis.T @ product(matrix, basis))
     basis /= root
     size, turn = np.linalg.eigh((small + small.T) / 2)
     _turn(basis, turn * np.sqrt(np.abs(size)))

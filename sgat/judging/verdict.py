@@ -16,7 +16,8 @@ from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
 from sgat.judging.reasons import REASONS, Traces, find_reasons
 from sgat.judging.signals import OfEdges, Signals, edge_blocks
-from sgat.ops.blocks import by_rows, empty, trim_heap, where
+from sgat.ops.blocks import by_rows, empty, placed, trim_heap, where
+from sgat.ops.device_array import host
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[str], None]
@@ -98,6 +99,7 @@ def assess(
         return OfEdges(make, count, signals.blocks())
 
     known = (label >= 0).astype(np.int8)
+    known = placed(known)
     group = by_rows(lambda a, b: known[a] + known[b], *ends, dtype=np.int8)
     degrees = empty((count, 2), np.float32)
     for part in edge_blocks(count):
@@ -115,11 +117,11 @@ def assess(
         doubt: Array | None = None,
     ) -> Array:
         trees = trees if count > FEW else TREES_OF_FEW
-        both = of_edges(signals_of), signals_of(swapped)
+        both = of_edges(signals_of), host(signals_of(swapped))
         return normal_scores_by_degree(
             *contrast(*both, rng, trees=trees, num_free=num_free, doubt=doubt),
             traits[0],
-            signals.degrees(swapped) - usual,
+            host(signals.degrees(swapped) - usual),
         )
 
     def posterior(score: Array, prior: Array) -> Array:
@@ -171,7 +173,7 @@ def assess(
     score, wrong, prior, low, doubtful = compare(weight, doubtful)
     del weight
     say("counting wrong edges")
-    beside = signals.of_all(anywhere)
+    beside = host(signals.of_all(anywhere))
     traces = Traces(signals, beside, count)
     loose = normal_scores(
         *contrast(

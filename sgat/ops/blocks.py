@@ -1,4 +1,8 @@
-"""Blocks of rows that threads take one after the other, and where long arrays lie."""
+"""Blocks of rows that are computed one after the other, and where long arrays lie.
+
+Long arrays lie in memory, in files (`on_disk`) or on a GPU (`on_gpu`). What is computed
+of their rows is written once for all of these.
+"""
 
 import ctypes
 import math
@@ -12,14 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+
+from sgat.ops.device_array import DeviceArray, on_device, torch_type
 
 Array = np.ndarray[Any, Any]
 
 ROWS = 1 << 16
 """Rows of a block: what is computed in between stays in a cache."""
+ROWS_OF_GPU = 1 << 22
+"""The same on a GPU: so many that starting to compute takes no time."""
+DRAWN = 1 << 17
+"""Random numbers that are drawn at a time."""
 SHORT = 1 << 16
 """Bytes up to which an array is in memory in any case."""
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+_gpu: ContextVar[torch.device | None] = ContextVar("gpu", default=None)
 
 
 @contextmanager
@@ -36,8 +48,90 @@ def on_disk(folder: Path | None) -> Iterator[None]:
         _folder.reset(token)
 
 
-def empty(shape: int | tuple[int, ...], dtype: Any) -> Array:
-    """An array whose entries are yet to be set, in memory or `on_disk`."""
+@contextmanager
+def on_gpu(device: torch.device | None) -> Iterator[None]:
+    """Arrays that `empty` and `by_rows` make meanwhile lie on this GPU, if it is one.
+
+    They are `DeviceArray`s, which NumPy takes for its own.
+    """
+    token = _gpu.set(device)
+    try:
+        yield
+    finally:
+        _gpu.reset(token)
+
+
+def placed(array: Any) -> Any:
+    """An array of NumPy where long ones lie: as it is, or `on_gpu`."""
+    device = _gpu.get()
+    return array if device is None else DeviceArray(on_device(array, device))
+
+
+def array_device() -> torch.device:
+    """The device that long arrays are on."""
+    return _gpu.get() or torch.device("cpu")
+
+
+def of_tensor(tensor: torch.Tensor) -> Any:
+    """The numbers of a tensor, where long arrays lie."""
+    tensor = tensor.detach().to(array_device())
+    return tensor.numpy() if _gpu.get() is None else DeviceArray(tensor)
+
+
+def block_rows(usual: int, of_gpu: int) -> int:
+    """Rows of a block: the usual number, or that `on_gpu`."""
+    return usual if _gpu.get() is None else of_gpu
+
+
+def random_bits(number: int, parts: int, rng: np.random.Generator) -> Array:
+    """Numbers below `parts`, each as likely, [number] uint8."""
+    found = empty(number, np.uint8)
+    if (generator := _generator(rng)) is not None:
+        found.tensor.random_(0, parts, generator=generator)
+        return found
+    for part in _drawn(number):
+        found[part] = rng.integers(0, parts, part.stop - part.start)
+    return found
+
+
+def add_noise(value: Array, size: float, rng: np.random.Generator) -> None:
+    """Add normal noise of this standard deviation, in place: there are no ties then."""
+    if (generator := _generator(rng)) is not None:
+        noise = torch.empty_like(value.tensor).normal_(0, size, generator=generator)
+        value.tensor.add_(noise)
+        return
+    for part in _drawn(len(value)):
+        value[part] += size * rng.standard_normal(part.stop - part.start)
+
+
+def random_rows(number: int, wanted: int, rng: np.random.Generator) -> Array:
+    """About so many of the rows, at random and in order."""
+    if _gpu.get() is not None:
+        return np.unique(rng.integers(0, number, wanted))
+    drawn = (
+        (part.start, rng.random(part.stop - part.start)) for part in _drawn(number)
+    )
+    return np.concatenate([np.flatnonzero(r < wanted / number) + k for k, r in drawn])
+
+
+def _generator(rng: np.random.Generator) -> torch.Generator | None:
+    """One for the GPU where long arrays lie there: to draw on the CPU takes seconds."""
+    device = _gpu.get()
+    if device is None:
+        return None
+    return torch.Generator(device).manual_seed(int(rng.integers(1 << 62)))
+
+
+def _drawn(number: int) -> Iterator[slice]:
+    """Rows, as many as are drawn at a time."""
+    for first in range(0, number, DRAWN):
+        yield slice(first, min(first + DRAWN, number))
+
+
+def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """An array whose entries are yet to be set, where long arrays lie."""
+    if (device := _gpu.get()) is not None:
+        return DeviceArray(torch.empty(shape, dtype=torch_type(dtype), device=device))
     folder, kind = _folder.get(), np.dtype(dtype)
     size = math.prod(np.atleast_1d(shape).tolist()) * kind.itemsize
     if folder is None or size <= SHORT:
@@ -55,7 +149,14 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> Array:
 
 
 def in_blocks(work: Callable[[slice], None], length: int) -> None:
-    """Call `work` with the slice of each block of rows, on the threads torch uses."""
+    """Call `work` with the slice of each block of rows, on the threads torch uses.
+
+    On a GPU, one after the other.
+    """
+    if _gpu.get() is not None:
+        for first in range(0, length, ROWS_OF_GPU):
+            work(slice(first, min(first + ROWS_OF_GPU, length)))
+        return
     from sgat.ops.cpu import threads
 
     bounds = [(first, min(first + ROWS, length)) for first in range(0, length, ROWS)]
@@ -81,6 +182,7 @@ def by_rows(
 
     Without a `dtype` the type is that of the function.
     """
+    columns = tuple(map(placed, columns))
     if dtype is None:
         dtype = function(*(column[:0] for column in columns)).dtype
     found = empty(len(columns[0]), dtype)
@@ -94,6 +196,8 @@ def by_rows(
 
 def where(mask: Array, column: Array) -> Array:
     """The rows of an array where a mask is true."""
+    if _gpu.get() is not None:
+        return placed(column)[placed(mask)]
     found, last = empty(int(np.count_nonzero(mask)), column.dtype), 0
     for start in range(0, len(mask), ROWS):
         rows = column[start : start + ROWS][mask[start : start + ROWS]]
@@ -104,11 +208,12 @@ def where(mask: Array, column: Array) -> Array:
 
 def sum_of_rows(function: Callable[..., Any], *columns: Any) -> float:
     """The sum of a function of the rows of arrays, of which nothing is stored."""
-    parts = np.zeros(-(-len(columns[0]) // ROWS))
+    columns, at_once = tuple(map(placed, columns)), block_rows(ROWS, ROWS_OF_GPU)
+    parts = np.zeros(-(-len(columns[0]) // at_once))
 
     def work(rows: slice) -> None:
         found = function(*(column[rows] for column in columns))
-        parts[rows.start // ROWS] = found.sum(dtype=float)
+        parts[rows.start // at_once] = found.sum(dtype=float)
 
     in_blocks(work, len(columns[0]))
     return float(parts.sum())

@@ -4,9 +4,15 @@ from typing import Any
 
 import numpy as np
 
+from sgat.ops.device_array import DeviceArray
+
 
 def pair_products(left: Any, right: Any, a: Any, b: Any, scale: Any = 1.0) -> Any:
-    """Σ_k left_ak right_bk scale_k of pairs of rows, [P], in their type. On the CPU."""
+    """Σ_k left_ak right_bk scale_k of pairs of rows, [P], in their type."""
+    if isinstance(left, DeviceArray):
+        from sgat.ops.gpu.pair_products import pair_products as on_gpu
+
+        return on_gpu(left, right, a, b, scale)
     from sgat.ops.cpu import threads
     from sgat.ops.cpu.pair_products import pair_products_kernel
 
@@ -26,8 +32,12 @@ def mean_products(u: Any, total: Any, strength: Any, one: Any, other: Any) -> An
 
     `one` and `other` are the ends: node, neighbour `out` left out of its mean and the
     weight lost with it, each [P]. `total` is the sum of the neighbours by weight and
-    `strength` that of the weights. A mean without neighbours is 0. On the CPU.
+    `strength` that of the weights. A mean without neighbours is 0.
     """
+    if isinstance(u, DeviceArray):
+        from sgat.ops.gpu.pair_products import mean_products as on_gpu
+
+        return on_gpu(u, total, strength, one, other)
     from sgat.ops.cpu import threads
     from sgat.ops.cpu.pair_products import mean_products_kernel
 

@@ -12,11 +12,11 @@ Section 6 of docs/method.md derives both.
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from sgat.gates import Gates
+from sgat.ops.border import border
 
 SMOOTHING = 0.9
 """Weight of the past in the running mean of the multiplier."""
@@ -97,39 +97,3 @@ def bias_shift(log_alpha: Tensor, num_kept: int | Tensor, gates: Gates) -> Tenso
     between = gates.threshold - (lowest_kept + highest_removed) / 2
     shift = torch.where(num_kept >= num_edges, keep_all, between)
     return torch.where(num_kept <= 0, gates.threshold - lowest_kept - MARGIN, shift)
-
-
-def border(value: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
-    """The elements before and at a place, from 0, in ascending order; [E], float.
-
-    Before the first comes -∞. A GPU neither sorts nor waits: to select one of 100
-    million elements takes PyTorch half a second there.
-    """
-    if value.is_cuda:
-        return _border_by_bits(value, place)
-    number = int(place)
-    parted = np.partition(value.numpy(force=True), number)
-    before = parted[:number].max(initial=-np.inf)
-    return value.new_tensor(before), value.new_tensor(parted[number])
-
-
-def _border_by_bits(value: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
-    """The same, by a count of the elements below a candidate for each bit.
-
-    The bits of floats, read as integers, have the order of the floats once those of
-    negative ones are flipped.
-    """
-    kind, sign = (
-        (torch.int64, 63) if value.dtype == torch.float64 else (torch.int32, 31)
-    )
-    most = (1 << sign) - 1
-    bits = value.view(kind)
-    key = bits ^ ((bits >> sign) & most)
-    found = torch.where((key < 0).sum() > place, -most - 1, 0).to(kind)
-    for bit in reversed(range(sign)):
-        candidate = found + (1 << bit)
-        found = torch.where((key < candidate).sum() > place, found, candidate)
-    below = key < found
-    before = torch.where(below, value, -torch.inf).max()
-    at = (found ^ ((found >> sign) & most)).view(value.dtype)
-    return torch.where((below.sum() < place), at, before), at
