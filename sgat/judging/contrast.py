@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from sgat.judging.signals import OfEdges, edge_blocks
 from sgat.ops.blocks import (
     add_noise,
+    block_rows,
     empty,
     in_blocks,
     placed,
@@ -38,6 +39,8 @@ LEAVES, LEAST_IN_LEAF, RATE, LEVELS = 8, 40, 0.18, 63
 BINS, BINS_OF_MANY, MANY = 5, 8, 30_000
 """Parts of each degree signal, and from how many pairs on there are more of them."""
 FEWEST_IN_BIN = 100
+BESIDE_GPU = 4
+"""Threads of each half of the trees beside a GPU."""
 TIES = 1e-6
 """Noise of the scores, so that none are equal."""
 _checking = Lock()
@@ -86,10 +89,10 @@ def contrast(
         """Trees that score this half, grown from the other."""
         seen = of_signals != place
         given = signals[seen], is_edge[seen], heeded[seen]
-        # Trees are so small that threads within them mostly wait. And the threads of
-        # scikit-learn's own binning would take the warning filters from each other. The
-        # limit is that of the calling thread.
-        with threadpool_limits(1, user_api="openmp"):
+        # Trees are so small that threads within them mostly wait, but where a GPU does
+        # the rest. And the threads of scikit-learn's own binning would take the warning
+        # filters from each other. The limit is that of the calling thread.
+        with threadpool_limits(block_rows(1, BESIDE_GPU), user_api="openmp"):
             return _grow(*given, trees=trees, rise=rise)
 
     with ThreadPoolExecutor(2) as threads:

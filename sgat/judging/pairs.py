@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgat.judging.matrices import contains, sums_at_ends
-from sgat.ops.blocks import placed
+from sgat.ops.blocks import numbers_from, placed
 
 Array = np.ndarray[Any, Any]
 
@@ -46,10 +46,9 @@ class Pairs(NamedTuple):
         """Some undirected edges of [2, E] as pairs, each without itself."""
         a, b = ends[:, rows]
         if isinstance(rows, slice):
-            edge = np.arange(rows.start, rows.start + len(a), dtype=np.int32)
+            edge = numbers_from(rows.start, len(a))
         else:
-            edge = rows.astype(np.int32)
-        edge = placed(edge)
+            edge = placed(rows.astype(np.int32))
         return cls(a, b, b, a, edge, edge, rows)
 
     @classmethod

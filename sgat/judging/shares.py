@@ -328,8 +328,8 @@ def _some(mask: Array, step: int) -> Array:
     found, seen, mask = [], 0, placed(mask)
     at_once = block_rows(ROWS, ROWS_OF_GPU)
     for first in range(0, len(mask), at_once):
-        place = host(np.flatnonzero(mask[first : first + at_once]))
-        found.append(place[-seen % step :: step] + first)
+        place = np.flatnonzero(mask[first : first + at_once])
+        found.append(host(place[-seen % step :: step]) + first)
         seen += len(place)
     return np.concatenate([np.zeros(0, dtype=int), *found])
 

@@ -78,6 +78,14 @@ def of_tensor(tensor: torch.Tensor) -> Any:
     return tensor.numpy() if _gpu.get() is None else DeviceArray(tensor)
 
 
+def numbers_from(first: int, number: int) -> Any:
+    """So many numbers in order, int32, where long arrays lie."""
+    if _gpu.get() is None:
+        return np.arange(first, first + number, dtype=np.int32)
+    places = torch.arange(first, first + number, dtype=torch.int32, device=_gpu.get())
+    return DeviceArray(places)
+
+
 def block_rows(usual: int, of_gpu: int) -> int:
     """Rows of a block: the usual number, or that `on_gpu`."""
     return usual if _gpu.get() is None else of_gpu

@@ -1,4 +1,4 @@
-"""The border of the lowest elements, on a CPU and on a GPU or in Triton's interpreter."""
+"""The border of the lowest elements, on a CPU, and on a GPU or in the interpreter."""
 
 import itertools
 from collections.abc import Callable

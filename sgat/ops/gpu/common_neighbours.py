@@ -68,7 +68,7 @@ def row_products_kernel(
     length = tl.minimum(length_a, length_b)
     left = tl.maximum(length_a, length_b)
     o_value = tl.arange(0, WIDTH)
-    b_total = tl.zeros([BLOCK, WIDTH], tl.float64)
+    b_total = tl.zeros([BLOCK, WIDTH], tl.float32)
     for first in range(0, length, BLOCK):
         o_entry = first + tl.arange(0, BLOCK)
         m_entry = o_entry < length
@@ -87,7 +87,7 @@ def row_products_kernel(
                 b_two = tl.load(
                     p_weight + b_two.to(tl.int64) - 1, mask=m_shared, other=0
                 )
-            b_product = b_one.to(tl.float64) * b_two.to(tl.float64)
+            b_product = b_one.to(tl.float32) * b_two.to(tl.float32)
             p_row = p_value + b_column.to(tl.int64)[:, None] * WIDTH + o_value[None, :]
             b_value = tl.load(p_row, mask=m_shared[:, None], other=0)
             is_product = (o_value < NUM_PRODUCTS)[None, :]
@@ -103,8 +103,8 @@ def row_products_kernel(
 def row_products(
     matrix: Any, a: Any, b: Any, value: Any, weight: Any, plain: Any
 ) -> DeviceArray:
-    """As `sgat.ops.common_neighbours.row_products`."""
-    parts = [part.tensor.double() for part in (value, plain) if part is not None]
+    """As `sgat.ops.common_neighbours.row_products`, in float32."""
+    parts = [part.tensor.float() for part in (value, plain) if part is not None]
     number = sum(part.shape[1] for part in parts)
     width = triton.next_power_of_2(number)
     parts.append(parts[0].new_zeros(len(parts[0]), width - number))
