@@ -6,6 +6,7 @@ Tested by tests/judging/test_edge_judge.py and tests/judging/test_judged_graph.p
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from sgat.features import Features, SparseFeatures, concatenate, rows
 from sgat.graph import Graph
 from sgat.judging.known_nodes import Example, KnownNodes, known_labels
 from sgat.judging.matrices import EdgeNumbers
-from sgat.judging.memory import RANK, check_judging
+from sgat.judging.memory import GIB, RANK, check_judging, fits, judging_bytes
 from sgat.judging.signals import edge_blocks
 from sgat.judging.verdict import Progress, assess
 from sgat.ops.blocks import by_rows, empty, of_tensor, on_gpu
@@ -28,12 +29,14 @@ from sgat.ops.device_array import as_tensor
 
 Array = np.ndarray[Any, Any]
 
+logger = logging.getLogger(__name__)
+
 KNOWN = ("known_fingerprint", "known_label")
 """Buffers of the labelled nodes, of any length."""
 UNFITTED = -1
 """Seed of a judge that has seen no graph."""
 FROM_EDGES = 1 << 22
-"""Edges, both directions counted, from which a GPU judges the graphs it holds."""
+"""Edges, both directions counted, from which a GPU judges where there is one."""
 MOST_ODDS = 12.0
 """Log-odds beyond which none go."""
 
@@ -92,18 +95,34 @@ def _judged(
     seed: int,
     progress: Progress | None = None,
 ) -> JudgedGraph:
-    """Judge a graph, on its GPU if it is large.
-
-    A smaller one is judged on the CPU, and so has the same verdicts on every device.
-    """
-    with on_gpu(gpu_of(graph)):
+    """Judge a graph, where `judging_device` says."""
+    x = telling(x)
+    size = sizes(x, label)
+    with on_gpu(judging_device(graph.num_edges, size, graph.device)):
         return _judged_here(graph, x, label, seed=seed, progress=progress)
 
 
-def gpu_of(graph: Graph) -> torch.device | None:
-    """The GPU that judges a graph; None for the CPU."""
-    is_there = graph.device.type == "cuda" and find_spec("triton") is not None
-    return graph.device if is_there and graph.num_edges >= FROM_EDGES else None
+def judging_device(
+    num_edges: int, size: dict[str, int], device: torch.device | None = None
+) -> torch.device | None:
+    """The GPU that judges so many edges: that of a graph, or any; None for the CPU.
+
+    A graph of fewer than `FROM_EDGES` edges is judged on the CPU, and so has the same
+    verdicts on every machine.
+    """
+    if num_edges < FROM_EDGES or not torch.cuda.is_available():
+        return None
+    if device is None or device.type != "cuda":
+        device = torch.device("cuda", torch.cuda.current_device())
+    needed = judging_bytes(edges=num_edges, **size, on_gpu=True)
+    if find_spec("triton") is None:
+        why = "Triton is not installed"
+    elif not fits(needed, device=device):
+        why = f"it takes about {needed / GIB:.1f} GiB, more than are free on the GPU"
+    else:
+        return device
+    logger.warning("judging on the CPU, which takes longer: %s.", why)
+    return None
 
 
 def _judged_here(
@@ -152,8 +171,9 @@ def judge_edges(
     the edges if arrays of them are `on_disk`.
     """
     x = telling(x)
-    given = sizes(x, label)
-    check_judging(edges=num_edges, **given, most=memory, on_disk=on_disk)
+    if isinstance(edges.ends, np.ndarray):
+        given = sizes(x, label)
+        check_judging(edges=num_edges, **given, most=memory, on_disk=on_disk)
     # Most matrices are so small that the threads of BLAS would mostly wait.
     with threadpool_limits(1, user_api="blas"):
         found = assess(

@@ -90,8 +90,8 @@ def unit_rows(x: Features) -> Any:
     rows = _UnitRows(x, *_scaling(x)).rows
     if isinstance(rows, Tensor):
         return of_tensor(rows)
-    entries = (of_tensor(part) for part in (rows.value, rows.column, rows.row_ptr))
-    return compressed(*entries, (rows.shape[0], rows.shape[1]))
+    value, column, ptr = map(of_tensor, (rows.value, rows.column, rows.row_ptr))
+    return compressed(value, column, ptr, (rows.shape[0], rows.shape[1]))
 
 
 def _scaling(x: Features) -> tuple[Tensor, Tensor]:

@@ -21,7 +21,13 @@ from sgat.data.files.stored_edges import IdNumbers, as_ids
 from sgat.data.files.write import table_writer
 from sgat.data.node_data import check_features
 from sgat.graph.edge_list import tell_merged
-from sgat.judging.edge_judge import judge_edges, sizes, telling
+from sgat.judging.edge_judge import (
+    Verdicts,
+    judge_edges,
+    judging_device,
+    sizes,
+    telling,
+)
 from sgat.judging.judged_edges import COLUMNS, LOOP, known_classes, tell_too_few
 from sgat.judging.known_nodes import known_labels
 from sgat.judging.matrices import EdgeNumbers, parts
@@ -33,9 +39,12 @@ from sgat.ops.blocks import (
     by_rows,
     empty,
     on_disk,
+    on_gpu,
+    placed,
     sum_of_rows,
     trim_heap,
 )
+from sgat.ops.device_array import host
 
 Array = np.ndarray[Any, Any]
 
@@ -166,7 +175,7 @@ def judge_rows(
     data, rows = files.data, files.rows
     check_features(data)
     label = known_labels(data.graph, *known_classes(data))
-    given = sizes(telling(data.x), label)
+    given: dict[str, Any] = sizes(telling(data.x), label)
     assert rows is not None and rows.number is not None
 
     def place_of(edges: int) -> Path | None:
@@ -185,13 +194,19 @@ def judge_rows(
     trim_heap()
     if not len(key):
         raise ValueError(f"{data.name!r} has no edges to judge.")
-    place = place or place_of(2 * len(key))
+    gpu = judging_device(num_directed, given)
+    if gpu is None:
+        place = place or place_of(2 * len(key))
     how: dict[str, Any] = {"seed": seed, "progress": progress, "memory": memory}
     with on_disk(place):
         edges = EdgeNumbers.of(key, data.num_nodes)
         del key
         how["on_disk"] = place is not None
-        found = judge_edges(edges, num_directed, data.x, label, **how)
+        with on_gpu(gpu):
+            there = EdgeNumbers(placed(edges.ends), placed(edges.ptr))
+            found = judge_edges(there, num_directed, data.x, label, **how)
+            del there
+        found = Verdicts(host(found.log_odds), host(found.reason))
         tell_too_few(found.reason)
         probability = by_rows(
             lambda odds: torch.sigmoid(torch.from_numpy(odds)).numpy(), found.log_odds

@@ -121,7 +121,8 @@ def chosen(numbers: Any, ends: Array, kept: Array, weight: Array) -> Any:
 def product(matrix: Any, columns: Array) -> Array:
     """A matrix in compressed rows times columns, [N, R], on two threads or a GPU."""
     if isinstance(matrix, Compressed):
-        return row_sums(matrix, columns)
+        found: Array = row_sums(matrix, columns)
+        return found
     rows, ptr = len(columns), matrix.indptr
     bounds = [0, int(np.searchsorted(ptr, ptr[-1] // 2)), rows]
     found = np.empty(columns.shape, dtype=np.result_type(matrix.data, columns))
@@ -162,7 +163,7 @@ def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Arr
     return total
 
 
-def _sums_on_gpu(ends: DeviceArray, num_nodes: int, value: Array | None) -> DeviceArray:
+def _sums_on_gpu(ends: DeviceArray, num_nodes: int, value: Array | None) -> Any:
     total = ends.tensor.new_zeros(num_nodes, dtype=torch.int64)
     one = total.new_ones(1)
     for part in parts(ends.shape[1]):
@@ -182,7 +183,7 @@ def contains(matrix: Any, row: Array, column: Array) -> Array:
 def entries(matrix: Any, row: Array, column: Array) -> Array:
     """The entries of a matrix at these places, 0 where it has none, [P]."""
     place = find_entries(matrix.indptr, matrix.indices, row, column)
-    found = np.zeros_like(place, dtype=matrix.data.dtype)
+    found: Array = np.zeros_like(place, dtype=matrix.data.dtype)
     found[place >= 0] = matrix.data[place[place >= 0]]
     return found
 
@@ -190,8 +191,8 @@ def entries(matrix: Any, row: Array, column: Array) -> Array:
 def products(rows: Array) -> Array:
     """Products of all pairs of columns of rows [N, R], summed in float64, [R, R]."""
     if isinstance(rows, DeviceArray):
-        wide = rows.tensor.double()
-        return host(DeviceArray(wide.T @ wide))
+        wide = rows.astype(float)
+        return host(wide.T @ wide)
     total = np.zeros((rows.shape[1],) * 2)
     for first in range(0, len(rows), ROWS):
         part = rows[first : first + ROWS].astype(float)

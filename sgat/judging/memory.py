@@ -17,13 +17,15 @@ import torch
 GIB = 1 << 30
 RANK = 64
 """Longest vector of a node in the judge."""
-OF_EDGE = 48
+OF_EDGE, OF_EDGE_ON_GPU = 48, 56
 """Bytes of an edge in the judge, in memory or on disk."""
-BLOCKS = 3 << 25
+BLOCKS, BLOCKS_ON_GPU = 3 << 25, GIB
 """Bytes of the blocks of edges that the judge works on."""
 
 
-def judging_bytes(nodes: int, edges: int, features: int, classes: int) -> int:
+def judging_bytes(
+    nodes: int, edges: int, features: int, classes: int, *, on_gpu: bool = False
+) -> int:
     """Bytes that judging adds to the graph and its features.
 
     `edges` count both directions. Each counts in the matrix of the edges, its scores
@@ -31,14 +33,20 @@ def judging_bytes(nodes: int, edges: int, features: int, classes: int) -> int:
     surroundings and spectrum, and in its beliefs; blocks count once.
     """
     width = min(features, RANK)
+    if on_gpu:
+        of_node = 8 * width + 12 * features + 8 * classes + 280
+        return BLOCKS_ON_GPU + OF_EDGE_ON_GPU * edges + of_node * nodes
     of_edge = OF_EDGE if features else OF_EDGE - 4
     of_node = 8 * width + 4 * features + 8 * classes + 280
     return BLOCKS + of_edge * edges + of_node * nodes
 
 
-def fits(needed: int, most: int | None = None) -> bool:
-    """Whether so many bytes are free, and no more than `most`."""
-    return needed <= min(n for n in (available(), most, needed) if n is not None)
+def fits(
+    needed: int, most: int | None = None, device: str | torch.device = "cpu"
+) -> bool:
+    """Whether so many bytes are free on a device, and no more than `most`."""
+    free = available(device)
+    return needed <= min(n for n in (free, most, needed) if n is not None)
 
 
 def check_disk(edges: int, folder: Path) -> None:

@@ -180,14 +180,17 @@ class Signals:
         self._value, self._plain = (
             np.stack([np.ones_like(share), share], axis=1) for share in shares
         )
-        self._totals, self._weighed = [], (self.numbers, weight)
+        self._totals = []
+        self._weighed: tuple[Any, Array | None] = self.numbers, weight
+        self._kept: dict[int, tuple[Array, Array]] = {}
         on_gpu = isinstance(self.ends, DeviceArray)
         if self.vector is not None or on_gpu:
             matrix = weighted(self.numbers, weight.astype(np.float32, copy=False))
             both = self.vector, self.belief
             self._totals = [(u, product(matrix, u)) for u in both if u is not None]
         if on_gpu:
-            # Which has room for the entries: no weight of an edge is looked up.
+            # Which has room for the entries, so that no weight of an edge is looked up,
+            # and for what neighbours are shared, which takes longest to find.
             self._weighed = matrix, None
 
     def release(self) -> None:
@@ -196,7 +199,7 @@ class Signals:
 
     def of_all(self, pairs: Pairs) -> Array:
         """All signals, [P, F]."""
-        shared, counted = self._shared(pairs)
+        shared, counted = self._kept_shared(pairs)
         content, means = self._content(pairs), [*self._means(pairs)]
         parts = [*content, *means[:1], shared, self._of_spectra(pairs), counted]
         return np.concatenate([*parts, *means[1:], self.degrees(pairs)], axis=1)
@@ -221,6 +224,15 @@ class Signals:
         )
         for u, total in self._totals:
             yield mean_products(u, total, self._strength, one, other)
+
+    def _kept_shared(self, pairs: Pairs) -> tuple[Array, Array]:
+        """The same on a GPU for a second use of these weights."""
+        if self._weighed[1] is not None or not isinstance(pairs.place, slice):
+            return self._shared(pairs)
+        place = pairs.place.start
+        if place not in self._kept:
+            self._kept[place] = self._shared(pairs)
+        return self._kept[place]
 
     def _shared(self, pairs: Pairs) -> tuple[Array, Array]:
         """Shared neighbours by the weights, and with a weight of 1, [P, 2] each."""

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
-from sgat.ops.device_array import DeviceArray, on_device, torch_type
+from sgat.ops.device_array import DeviceArray, as_tensor, on_device, torch_type
 
 Array = np.ndarray[Any, Any]
 
@@ -61,10 +61,12 @@ def on_gpu(device: torch.device | None) -> Iterator[None]:
         _gpu.reset(token)
 
 
-def placed(array: Any) -> Any:
+def placed(array: Any) -> Array:
     """An array of NumPy where long ones lie: as it is, or `on_gpu`."""
     device = _gpu.get()
-    return array if device is None else DeviceArray(on_device(array, device))
+    return cast(
+        Array, array if device is None else DeviceArray(on_device(array, device))
+    )
 
 
 def array_device() -> torch.device:
@@ -72,18 +74,19 @@ def array_device() -> torch.device:
     return _gpu.get() or torch.device("cpu")
 
 
-def of_tensor(tensor: torch.Tensor) -> Any:
+def of_tensor(tensor: torch.Tensor) -> Array:
     """The numbers of a tensor, where long arrays lie."""
     tensor = tensor.detach().to(array_device())
-    return tensor.numpy() if _gpu.get() is None else DeviceArray(tensor)
+    return cast(Array, tensor.numpy() if _gpu.get() is None else DeviceArray(tensor))
 
 
-def numbers_from(first: int, number: int) -> Any:
+def numbers_from(first: int, number: int) -> Array:
     """So many numbers in order, int32, where long arrays lie."""
     if _gpu.get() is None:
         return np.arange(first, first + number, dtype=np.int32)
-    places = torch.arange(first, first + number, dtype=torch.int32, device=_gpu.get())
-    return DeviceArray(places)
+    return of_tensor(
+        torch.arange(first, first + number, dtype=torch.int32, device=_gpu.get())
+    )
 
 
 def block_rows(usual: int, of_gpu: int) -> int:
@@ -95,7 +98,7 @@ def random_bits(number: int, parts: int, rng: np.random.Generator) -> Array:
     """Numbers below `parts`, each as likely, [number] uint8."""
     found = empty(number, np.uint8)
     if (generator := _generator(rng)) is not None:
-        found.tensor.random_(0, parts, generator=generator)
+        as_tensor(found).random_(0, parts, generator=generator)
         return found
     for part in _drawn(number):
         found[part] = rng.integers(0, parts, part.stop - part.start)
@@ -105,8 +108,8 @@ def random_bits(number: int, parts: int, rng: np.random.Generator) -> Array:
 def add_noise(value: Array, size: float, rng: np.random.Generator) -> None:
     """Add normal noise of this standard deviation, in place: there are no ties then."""
     if (generator := _generator(rng)) is not None:
-        noise = torch.empty_like(value.tensor).normal_(0, size, generator=generator)
-        value.tensor.add_(noise)
+        tensor = as_tensor(value)
+        tensor.add_(torch.empty_like(tensor).normal_(0, size, generator=generator))
         return
     for part in _drawn(len(value)):
         value[part] += size * rng.standard_normal(part.stop - part.start)
@@ -136,10 +139,10 @@ def _drawn(number: int) -> Iterator[slice]:
         yield slice(first, min(first + DRAWN, number))
 
 
-def empty(shape: int | tuple[int, ...], dtype: Any) -> Any:
+def empty(shape: int | tuple[int, ...], dtype: Any) -> Array:
     """An array whose entries are yet to be set, where long arrays lie."""
     if (device := _gpu.get()) is not None:
-        return DeviceArray(torch.empty(shape, dtype=torch_type(dtype), device=device))
+        return of_tensor(torch.empty(shape, dtype=torch_type(dtype), device=device))
     folder, kind = _folder.get(), np.dtype(dtype)
     size = math.prod(np.atleast_1d(shape).tolist()) * kind.itemsize
     if folder is None or size <= SHORT:

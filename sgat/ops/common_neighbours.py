@@ -79,7 +79,7 @@ def fill_rows(low: Any, high: Any, ptr: Any, columns: Any, number: Any) -> None:
         fill_rows_kernel(first, last, low, high, place, columns, number)
 
 
-def row_sums(matrix: Any, columns: DeviceArray) -> DeviceArray:
+def row_sums(matrix: Any, columns: Any) -> Any:
     """A matrix in compressed rows times columns, [N, R]. On a GPU."""
     from sgat.ops.gpu.common_neighbours import row_sums as on_gpu
 

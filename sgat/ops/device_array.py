@@ -216,7 +216,7 @@ def host(value: Any) -> Array:
     return np.asarray(value)
 
 
-def as_tensor(value: Array | DeviceArray) -> Tensor:
+def as_tensor(value: Any) -> Tensor:
     """The tensor with the numbers of an array of either kind, where they are."""
     return value.tensor if isinstance(value, DeviceArray) else torch.from_numpy(value)
 

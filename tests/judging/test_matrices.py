@@ -1,6 +1,8 @@
 """Matrices of a graph, against dense ones."""
 
 import numpy as np
+from support.device_arrays import there
+from support.triton_device import needs_triton
 
 from sgat.judging import matrices
 from sgat.judging.matrices import (
@@ -13,6 +15,8 @@ from sgat.judging.matrices import (
     sums_at_ends,
     weighted,
 )
+from sgat.ops import blocks
+from sgat.ops.device_array import as_tensor, host
 
 
 def test_entries_are_those_of_the_dense_matrix():
@@ -61,3 +65,33 @@ def test_an_edge_is_found_by_its_ends_in_either_order():
     assert edges.find(a, b).tolist() == [-1, -1, -1, 0]
     none = EdgeNumbers.of(np.zeros(0, dtype=np.int64), 2)
     assert none.find(np.array([0]), np.array([1])).tolist() == [-1]
+
+
+@needs_triton[0]
+def test_a_gpu_has_the_matrices_of_a_cpu(seed: int):
+    rng = np.random.default_rng(seed)
+    key = np.unique(rng.integers(0, 53 * 53, 307))
+    key = key[key // 53 < key % 53]
+    edges = EdgeNumbers.of(key, 53)
+    weight = rng.random(len(key)).astype(np.float32)
+    kept = weight > 0.3
+    numbers = numbered(edges.ends, 53)
+    some = chosen(numbers, edges.ends, kept, weight)
+    ends, value = there(edges.ends), there(weight)
+    with blocks.on_gpu(as_tensor(value).device):
+        found = EdgeNumbers.of(there(key), 53)
+        assert np.array_equal(host(found.ends), edges.ends)
+        assert np.array_equal(host(found.ptr), edges.ptr)
+        a, b = map(there, rng.integers(0, 53, (2, 97)).astype(np.int32))
+        number = edges.find(host(a), host(b))
+        assert np.array_equal(host(found.find(a, b)), number)
+        on_gpu = numbered(ends, 53)
+        fewer = chosen(on_gpu, ends, there(kept), value)
+        for one, other in ((on_gpu, numbers), (fewer, some)):
+            for part in ("data", "indices", "indptr"):
+                assert np.array_equal(host(getattr(one, part)), getattr(other, part))
+        sums = sums_at_ends(ends, 53, value)
+        assert np.allclose(host(sums), sums_at_ends(edges.ends, 53, weight))
+        product = matrices.product(weighted(on_gpu, value), there(np.eye(53)))
+    dense = weighted(numbers, weight).toarray()
+    assert np.allclose(host(product), dense, atol=1e-6)

@@ -5,11 +5,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from support import device_arrays
 from support.awkward import GRAPHS, scattered
+from support.triton_device import needs_triton
 from torch import Tensor
 
 from sgat.graph import Graph
-from sgat.ops.common_neighbours import find_entries, row_products
+from sgat.judging.matrices import Compressed
+from sgat.ops.common_neighbours import find_entries, row_products, row_sums
+from sgat.ops.device_array import host
 
 
 def plain(graph: Graph) -> nx.Graph:
@@ -116,3 +120,53 @@ def test_entries_are_found_where_they_are(seed: int):
     wanted = rows.toarray()[row, column]
     assert np.array_equal(np.where(place < 0, 0, rows.data[place]), wanted)
     assert (place < 0).any() and (place >= 0).any()
+
+
+def on_a_gpu(rows: scipy.sparse.csr_array) -> Compressed:
+    parts = map(device_arrays.there, (rows.data, rows.indices, rows.indptr))
+    return Compressed(*parts, rows.shape)
+
+
+@needs_triton[0]
+@needs_triton[1]
+@pytest.mark.parametrize("density", [0.0, 0.1, 0.9])
+def test_a_gpu_gives_the_sums_of_a_cpu(density: float, seed: int):
+    rng = np.random.default_rng(seed)
+    rows = scipy.sparse.random_array((29, 157), density=density, format="csr", rng=rng)
+    rows.sort_indices()
+    # Row 3 is empty, and row 5 far longer than the others.
+    rows = scipy.sparse.csr_array(rows.multiply(np.arange(29)[:, None] != 3))
+    rows = scipy.sparse.csr_array(rows + (np.arange(29)[:, None] == 5) * np.ones(157))
+    there = on_a_gpu(rows)
+    a, b = rng.integers(0, 29, (2, 97)).astype(np.int32)
+    a[:7], b[3:11] = 3, 5
+    pair = device_arrays.there(a), device_arrays.there(b)
+    value, plain = rng.random((157, 1)), rng.random((157, 2))
+    for more in (None, plain):
+        wanted = row_products(rows, a, b, value, None, more)
+        given = [device_arrays.there(value), None]
+        given.append(None if more is None else device_arrays.there(more))
+        found = row_products(there, *pair, *given)
+        assert np.allclose(host(found), wanted, rtol=1e-5, atol=1e-5)
+    weight = rng.random(rows.nnz).astype(np.float32)
+    rows.data = rng.permutation(rows.nnz).astype(np.int32) + 1
+    wanted = row_products(rows, a, b, value, weight, plain)
+    given = map(device_arrays.there, (value, weight, plain))
+    found = row_products(on_a_gpu(rows), *pair, *given)
+    assert np.allclose(host(found), wanted, rtol=1e-5, atol=1e-5)
+    column = rng.integers(0, 157, 97).astype(np.int32)
+    wanted = find_entries(rows.indptr, rows.indices, a, column)
+    given = there.indptr, there.indices, pair[0], device_arrays.there(column)
+    assert np.array_equal(host(find_entries(*given)), wanted)
+
+
+@needs_triton[0]
+@needs_triton[1]
+@pytest.mark.parametrize("width", [1, 19])
+def test_a_gpu_multiplies_rows(width: int, seed: int):
+    rng = np.random.default_rng(seed)
+    rows = scipy.sparse.random_array((41, 41), density=0.4, format="csr", rng=rng)
+    x = rng.standard_normal((41, width)).astype(np.float32)
+    rows = rows.astype(np.float32)
+    found = row_sums(on_a_gpu(rows), device_arrays.there(x))
+    assert np.allclose(host(found), rows @ x, atol=1e-4)

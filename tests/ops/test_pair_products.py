@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from support.device_arrays import there
+from support.triton_device import needs_triton
 
 from sgat.judging.matrices import adjacency
+from sgat.ops.device_array import host
 from sgat.ops.pair_products import mean_products, pair_products
 
 
@@ -58,3 +61,27 @@ def test_a_mean_without_neighbours_is_zero_to_the_bit(seed: int):
     found = mean_products(u, total, matrix.sum(axis=1), one, other)
     # Node 0 has one neighbour, node 1.
     assert found[0, 1] == found[0, 2] == 0
+
+
+@needs_triton[0]
+@needs_triton[1]
+@pytest.mark.parametrize("number", [0, 1, 211])
+def test_a_gpu_gives_the_products_of_a_cpu(number: int, seed: int):
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((2, 53, 37)).astype(np.float32)
+    a, b, out_a, out_b = rng.integers(0, 53, (4, number)).astype(np.int32)
+    lost = rng.random((2, number))
+    strength = rng.random(53) * 3 + 1
+    strength[:9] = lost[0, 0] if number else 1.0
+    a[:3] = 5
+    lost[0, :3] = strength[5]  # no neighbour is left
+    scale = rng.integers(-1, 2, 37).astype(np.float32)
+    given = left, right, a, b
+    wanted = pair_products(*given, scale)
+    found = pair_products(*map(there, given), scale)
+    assert np.allclose(host(found), wanted, atol=1e-4)
+    ends = (a, out_a, lost[0]), (b, out_b, lost[1])
+    wanted = mean_products(left, right, strength, *ends)
+    on_gpu = (tuple(map(there, end)) for end in ends)
+    found = mean_products(there(left), there(right), there(strength), *on_gpu)
+    assert np.allclose(host(found), wanted, atol=1e-4)

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from support.device_arrays import there
+from support.triton_device import needs_triton
 
 from sgat.judging import contrast
+from sgat.ops.device_array import host
 from sgat.ops.tree_scores import tree_scores
 
 
-@pytest.mark.parametrize("number", [0, 1, 211, 40_009])
-def test_the_one_leaf_left_open_counts(number: int, seed: int):
+def a_wood(number: int, seed: int) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Rows and trees, and the scores of the rows by walking the trees."""
     rng = np.random.default_rng(seed)
     signals = rng.integers(-3, 4, (number, 5)).astype(np.float32)
     part = rng.integers(0, 2, number).astype(np.uint8)
@@ -20,12 +23,26 @@ def test_the_one_leaf_left_open_counts(number: int, seed: int):
     value = rng.standard_normal((2, 16, 256))
     for s, t in np.ndindex(2, 16):
         reach[s, t % 5, : s + 1, t], reach[s, t % 5, s + 1 :, t] = 1, 2
-    found = tree_scores(signals, part, cuts, reach, value)
     wanted = np.zeros(number)
     for t in range(16):
         is_above = signals[:, t % 5] > np.where(part, 1, -1)
         wanted += value[part, t, np.where(is_above, 2, 1)]
-    assert np.allclose(found, wanted, atol=1e-12)
+    return (signals, part, cuts, reach, value), wanted
+
+
+@pytest.mark.parametrize("number", [0, 1, 211, 40_009])
+def test_the_one_leaf_left_open_counts(number: int, seed: int):
+    given, wanted = a_wood(number, seed)
+    assert np.allclose(tree_scores(*given), wanted, atol=1e-12)
+
+
+@needs_triton[0]
+@needs_triton[1]
+@pytest.mark.parametrize("number", [0, 1, 211])
+def test_the_one_leaf_left_open_counts_on_a_gpu(number: int, seed: int):
+    (signals, part, *trees), wanted = a_wood(number, seed)
+    found = tree_scores(there(signals), there(part), *trees)
+    assert np.allclose(host(found), wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("trees", [7, 12, 40])
