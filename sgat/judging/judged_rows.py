@@ -187,14 +187,14 @@ def judge_rows(
         return folder
 
     # A row stands for one direction or for both.
-    place = place_of(rows.number)
+    gpu = judging_device((1 + files.undirected) * rows.number, given)
+    place = None if gpu else place_of(rows.number)
     with on_disk(place):
         key, number, num_directed = _edge_keys(files, progress)
     pa.default_memory_pool().release_unused()
     trim_heap()
     if not len(key):
         raise ValueError(f"{data.name!r} has no edges to judge.")
-    gpu = judging_device(num_directed, given)
     if gpu is None:
         place = place or place_of(2 * len(key))
     how: dict[str, Any] = {"seed": seed, "progress": progress, "memory": memory}

@@ -41,7 +41,7 @@ def compared(found: JudgedGraph, other: JudgedGraph) -> float:
 def test_with_the_same_draws_verdicts_are_those_of_a_cpu(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ):
-    data, _ = model(31, 8, 0.3)
+    data, _ = model(41, 4, 0.3)
     x = {"dense": data.x, "none": None}.get(kind)
     if kind == "sparse":
         x = SparseFeatures.from_dense((data.x > 0.8).float())
