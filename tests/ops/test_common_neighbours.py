@@ -162,7 +162,7 @@ def test_a_gpu_gives_the_sums_of_a_cpu(density: float, seed: int):
 
 @needs_triton[0]
 @needs_triton[1]
-@pytest.mark.parametrize("width", [1, 19])
+@pytest.mark.parametrize("width", [1, 19, 131])
 def test_a_gpu_multiplies_rows(width: int, seed: int):
     rng = np.random.default_rng(seed)
     rows = scipy.sparse.random_array((41, 41), density=0.4, format="csr", rng=rng)

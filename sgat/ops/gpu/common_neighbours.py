@@ -15,8 +15,8 @@ from sgat.ops.device_array import DeviceArray
 SHARED, SUMMED = 128, 16
 # No number of a column is as large.
 NO_COLUMN = tl.constexpr(2**31 - 1)
-# Entries that are looked up by one program.
-LOOKED_UP = 256
+# Entries that are looked up by one program, and columns that one sums.
+LOOKED_UP, COLUMNS = 256, 64
 
 
 @triton.jit
@@ -191,11 +191,11 @@ def row_sums_kernel(
     WIDTH: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """out_i = Σ_j m_ij x_j over the entries of row i; one program has one row."""
+    """out_i = Σ_j m_ij x_j over the entries of row i; one program, WIDTH columns."""
     i_row = tl.program_id(0).to(tl.int64)
     o_entry = tl.load(p_ptr + i_row).to(tl.int64)
     o_end = tl.load(p_ptr + i_row + 1).to(tl.int64)
-    o_column = tl.arange(0, WIDTH)
+    o_column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     m_column = (o_column < width)[None, :]
     b_total = tl.zeros([BLOCK, WIDTH], p_x.dtype.element_ty)
     for _ in range(tl.cdiv((o_end - o_entry).to(tl.int32), BLOCK)):
@@ -215,14 +215,15 @@ def row_sums(matrix: Any, columns: DeviceArray) -> DeviceArray:
     """As `sgat.ops.common_neighbours.row_sums`."""
     x = columns.tensor.contiguous()
     out = torch.empty_like(x)
-    row_sums_kernel[(len(x),)](
+    width = min(triton.next_power_of_2(x.shape[1]), COLUMNS)
+    row_sums_kernel[(len(x), triton.cdiv(x.shape[1], width))](
         p_ptr=matrix.indptr.tensor,
         p_column=matrix.indices.tensor,
         p_entry=matrix.data.tensor,
         p_x=x,
         p_out=out,
         width=x.shape[1],
-        WIDTH=triton.next_power_of_2(x.shape[1]),
+        WIDTH=width,
         BLOCK=SUMMED,
         num_warps=4,
     )
