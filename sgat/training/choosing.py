@@ -154,7 +154,7 @@ class Search:
         left, tried = self.table, list[Trial]()
         has_folds = len(self.splits) > 1
         shares = FOLD_SHARES if has_folds else SHARES
-        most = max(LEAST, math.ceil(len(left) / 4)), FINALISTS
+        most = max(LEAST, len(left) // 4), FINALISTS
         # Folds cost: many candidates are not worth them yet.
         splits = [self.observed.graphs], self.splits
         try:
