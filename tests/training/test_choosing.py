@@ -335,6 +335,18 @@ def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
     assert [each.name for each in found] == ["layers, standard", second]
 
 
+def test_deep_networks_are_kin_whatever_their_depth():
+    looked = Search([small_graph()], MODEL, TRAIN)
+    named = {each.name: each for each in looked.table}
+    left = [named["some layers, all edges"], named["beliefs"]]
+    before = [
+        dataclasses.replace(trial(score, 1.0), name=name)
+        for name, score in (("many layers, all edges", 0.3), ("layers, all edges", 0.5))
+    ]
+    found = looked._with_kin(left, [trial(0.8, 1.0), trial(0.4, 1.0)], before)
+    assert [each.name for each in found] == [left[0].name, "many layers, all edges"]
+
+
 @pytest.mark.parametrize(
     ("scores", "is_tried"),
     [
