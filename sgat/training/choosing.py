@@ -154,7 +154,7 @@ class Search:
         left, tried = self.table, list[Trial]()
         has_folds = len(self.splits) > 1
         shares = FOLD_SHARES if has_folds else SHARES
-        most = max(LEAST, math.ceil(len(left) / 4)), FINALISTS
+        most = max(LEAST, len(left) // 4), FINALISTS
         # Folds cost: many candidates are not worth them yet.
         splits = [self.observed.graphs], self.splits
         try:
@@ -296,17 +296,17 @@ class Search:
         Kin have the leader's read-out, layers and edges. Some learn slowly and go in
         the first round, though they end higher; the best of them there comes back.
         """
-        leader = left[0]
-        kin = [each for each in self.table if _kind(each) == _kind(leader)]
-        first = {trial.name: trial for trial in tried if trial.rung == 1}
-        kin = [each for each in kin if each != leader and each.name in first]
-        scores = [trial.score for trial in scored]
-        if not kin or None in scores or any(each in kin for each in left):
+        last = {trial.name: trial for trial in tried}
+        first = {name: trial for name, trial in last.items() if trial.rung == 1}
+        kin = [each for each in self.table if _kind(each) == _kind(left[0])]
+        scores, is_kin = [trial.score for trial in scored], left[1] in kin
+        kin = [each for each in kin if each.name in first]
+        if not kin or is_kin or None in scores:
             return left
         ahead, behind = (float(score or 0) for score in scores)
         if ahead - behind <= FAR_BEHIND * self._error(ahead):
             return left
-        return [leader, kin[ranked([first[each.name] for each in kin])[0]]]
+        return [left[0], kin[ranked([first[each.name] for each in kin])[0]]]
 
     def _error(self, score: float) -> float:
         """The standard error of a validation score."""
@@ -395,5 +395,6 @@ def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
 
 
 def _kind(candidate: Candidate) -> tuple[str, int, str, str]:
-    """What a model is before its details: candidates that share it are kin."""
-    return candidate.model.readout, candidate.model.layers, *gates_of(candidate)
+    """What a model is before its details; all deep networks have one depth."""
+    depth = min(candidate.model.layers, DEEP_FROM)
+    return candidate.model.readout, depth, *gates_of(candidate)

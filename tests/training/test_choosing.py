@@ -67,8 +67,8 @@ def test_rounds_leave_fewer_and_train_longer(whole):
     for trial in whole.chosen.tried:
         if trial.epochs:
             rungs.setdefault(trial.rung, []).append(trial)
-    # All but the two of many layers, next to which fewer are far behind.
-    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [14, 4, 2]
+    # All but the two of many layers, next to which four are far behind.
+    assert [len(rungs[rung]) for rung in (1, 2, LAST)] == [15, 4, 2]
     assert [rungs[rung][0].epochs for rung in (1, 2, LAST)] == [2, 4, 10]
     for rung, number in ((1, 4), (2, 2)):
         best = {rungs[rung][place].name for place in ranked(rungs[rung])[:number]}
@@ -335,25 +335,37 @@ def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
     assert [each.name for each in found] == ["layers, standard", second]
 
 
+def test_deep_networks_are_kin_whatever_their_depth():
+    looked = Search([small_graph()], MODEL, TRAIN)
+    named = {each.name: each for each in looked.table}
+    left = [named["some layers, all edges"], named["beliefs"]]
+    before = [
+        dataclasses.replace(trial(score, 1.0), name=name)
+        for name, score in (("many layers, all edges", 0.3), ("layers, all edges", 0.5))
+    ]
+    found = looked._with_kin(left, [trial(0.8, 1.0), trial(0.4, 1.0)], before)
+    assert [each.name for each in found] == [left[0].name, "many layers, all edges"]
+
+
 @pytest.mark.parametrize(
     ("scores", "is_tried"),
     [
-        ({"beliefs": 0.8, "layers": 0.75, "layers, all edges": 0.7}, True),
-        ({"beliefs": 0.8, "layers": 0.6, "layers, all edges": 0.6}, False),
-        ({"beliefs": 0.8, "layers": 0.75, "layers, all edges": 0.6}, False),
-        ({"beliefs": 0.8, "layers": 0.75, "layers, all edges": None}, False),
-        ({"loose layers": 0.8, "layers": 0.6, "layers, all edges": 0.6}, True),
-        ({"beliefs": 0.8}, True),
+        ({"attention": 0.8, "some layers, all edges": 0.75}, True),
+        ({"attention": 0.8, "some layers, all edges": 0.6}, False),
+        ({"attention": 0.8, "some layers, all edges": None}, False),
+        ({"some layers, all edges": 0.8, "attention": 0.6}, True),
+        # Two layers far behind do not tell what eight are worth.
+        ({"attention": 0.8, "layers": 0.4, "loose layers": 0.6}, True),
+        ({"attention": 0.8, "layers": 0.4, "some layers, all edges": 0.75}, True),
         ({}, True),
     ],
 )
-def test_many_layers_are_not_tried_where_few_or_their_edges_are_far_behind(
-    scores, is_tried
-):
+def test_many_layers_are_not_tried_where_four_are_far_behind(scores, is_tried):
     looked = Search([small_graph()], MODEL, TRAIN)
     named = {each.name: each for each in looked.table}
     before = {named[name]: score or 0.0 for name, score in scores.items()}
     assert is_hopeless(named["many layers, all edges"], before, 0.1) == (not is_tried)
+    assert not is_hopeless(named["some layers, all edges"], before, 0.1)
     assert not is_hopeless(named["layers, standard"], before, 0.1)
 
 
@@ -361,7 +373,7 @@ def test_what_is_not_tried_is_counted(monkeypatch):
     monkeypatch.setattr(choosing, "is_hopeless", lambda deep, *_: "many" in deep.name)
     found = search([small_graph()])
     assert not any("many" in each.name for each in found.chosen.tried)
-    assert found.chosen.why.endswith("of 16 candidates; 2 cannot do better")
+    assert found.chosen.why.endswith("of 17 candidates; 2 cannot do better")
 
 
 def test_a_short_training_has_a_short_warm_up():
@@ -441,9 +453,9 @@ def test_no_more_is_tried_where_all_validation_nodes_are_right(monkeypatch):
     train = dataclasses.replace(TRAIN, epochs=2)
     found = search([small_graph()], train=train).chosen
     assert [trial.rung for trial in found.tried] == [1, LAST]
-    assert "15 cannot do better" in found.why
+    assert "16 cannot do better" in found.why
     whole = search([small_graph()], train=dataclasses.replace(train, patience=0))
-    assert len(whole.chosen.tried) > 16
+    assert len(whole.chosen.tried) > 17
 
 
 def test_a_round_goes_on_where_the_one_before_ended(whole, monkeypatch):
