@@ -106,18 +106,20 @@ def shortened(train: TrainConfig, share: float) -> TrainConfig:
 
 
 def is_hopeless(deep: Candidate, scores: Mapping[Candidate, float], far: float) -> bool:
-    """Whether layers between few and many are far behind already.
+    """Whether all networks of fewer layers are far behind already, of two and of four.
 
-    Networks of many layers take the longest. Two layers do not tell what they are
-    worth: where neighbours far away decide, two may be at chance and eight ahead.
+    Networks of many layers take the longest. Where neighbours far away decide, two may
+    be at chance and eight ahead; and where networks learn slowly, four may not show yet
+    what eight are worth.
     """
-    between = [
+    fewer = [
         score
         for other, score in scores.items()
         if other.model.readout == deep.model.readout
-        and DEEP_FROM <= other.model.layers < deep.model.layers
+        and other.model.layers < deep.model.layers
     ]
-    return bool(between) and max(scores.values()) - max(between) > far
+    is_deep = deep.model.layers > DEEP_FROM
+    return is_deep and bool(fewer) and max(scores.values()) - max(fewer) > far
 
 
 def _sum_to_1(x: Features) -> bool:

@@ -293,12 +293,13 @@ class Search:
     ) -> list[Candidate]:
         """The finalists; a hopeless runner-up gives its place to the leader's kin.
 
-        Kin have the leader's read-out, layers and edges. Some learn slowly and go in
-        the first round, though they end higher; the best of them there comes back.
+        Kin have the leader's read-out and edges, and its layers; or more of them, if it
+        is deep. Some learn slowly and go in the first round, though they end higher;
+        the best of them there comes back.
         """
         last = {trial.name: trial for trial in tried}
         first = {name: trial for name, trial in last.items() if trial.rung == 1}
-        kin = [each for each in self.table if _kind(each) == _kind(left[0])]
+        kin = [each for each in self.table if _is_kin(each, left[0])]
         scores, is_kin = [trial.score for trial in scored], left[1] in kin
         kin = [each for each in kin if each.name in first]
         if not kin or is_kin or None in scores:
@@ -394,7 +395,9 @@ def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
     return dataclasses.replace(trial, score=_mean([trial.score, *last * folds]))
 
 
-def _kind(candidate: Candidate) -> tuple[str, int, str, str]:
-    """What a model is before its details; all deep networks have one depth."""
-    depth = min(candidate.model.layers, DEEP_FROM)
-    return candidate.model.readout, depth, *gates_of(candidate)
+def _is_kin(candidate: Candidate, leader: Candidate) -> bool:
+    """Whether a model is the leader before its details; deeper ones learn later."""
+    mine, own = candidate.model, leader.model
+    if (mine.readout, gates_of(candidate)) != (own.readout, gates_of(leader)):
+        return False
+    return mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM

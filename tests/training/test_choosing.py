@@ -335,16 +335,29 @@ def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
     assert [each.name for each in found] == ["layers, standard", second]
 
 
-def test_deep_networks_are_kin_whatever_their_depth():
+@pytest.mark.parametrize(
+    ("leader", "second"),
+    [
+        ("some layers, all edges", "many layers, all edges"),
+        ("many layers, all edges, standard", "many layers, all edges"),
+        ("layers, all edges", "beliefs"),
+    ],
+)
+def test_deeper_networks_are_kin_of_a_deep_leader(leader: str, second: str):
     looked = Search([small_graph()], MODEL, TRAIN)
     named = {each.name: each for each in looked.table}
-    left = [named["some layers, all edges"], named["beliefs"]]
+    left = [named[leader], named["beliefs"]]
     before = [
         dataclasses.replace(trial(score, 1.0), name=name)
-        for name, score in (("many layers, all edges", 0.3), ("layers, all edges", 0.5))
+        for name, score in {
+            "many layers, all edges": 0.3,
+            "layers, all edges": 0.5,
+            "some layers, all edges": 0.6,
+        }.items()
+        if name != leader
     ]
     found = looked._with_kin(left, [trial(0.8, 1.0), trial(0.4, 1.0)], before)
-    assert [each.name for each in found] == [left[0].name, "many layers, all edges"]
+    assert [each.name for each in found] == [leader, second]
 
 
 @pytest.mark.parametrize(
@@ -354,13 +367,14 @@ def test_deep_networks_are_kin_whatever_their_depth():
         ({"attention": 0.8, "some layers, all edges": 0.6}, False),
         ({"attention": 0.8, "some layers, all edges": None}, False),
         ({"some layers, all edges": 0.8, "attention": 0.6}, True),
-        # Two layers far behind do not tell what eight are worth.
-        ({"attention": 0.8, "layers": 0.4, "loose layers": 0.6}, True),
+        # Two layers far behind do not tell what eight are worth, nor do four alone.
         ({"attention": 0.8, "layers": 0.4, "some layers, all edges": 0.75}, True),
+        ({"attention": 0.8, "slow layers": 0.75, "some layers, all edges": 0.6}, True),
+        ({"attention": 0.8, "layers": 0.4, "some layers, all edges": 0.6}, False),
         ({}, True),
     ],
 )
-def test_many_layers_are_not_tried_where_four_are_far_behind(scores, is_tried):
+def test_many_layers_are_not_tried_where_fewer_are_far_behind(scores, is_tried):
     looked = Search([small_graph()], MODEL, TRAIN)
     named = {each.name: each for each in looked.table}
     before = {named[name]: score or 0.0 for name, score in scores.items()}
