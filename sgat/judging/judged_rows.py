@@ -29,13 +29,7 @@ from sgat.judging.memory import check_disk, fits, judging_bytes
 from sgat.judging.promise import Removed, choose_removed
 from sgat.judging.reasons import REASONS
 from sgat.judging.verdict import Progress
-from sgat.ops.blocks import (
-    by_rows,
-    empty,
-    on_disk,
-    sum_of_rows,
-    trim_heap,
-)
+from sgat.ops.blocks import by_rows, empty, on_disk, sum_of_rows, trim_heap
 
 Array = np.ndarray[Any, Any]
 
