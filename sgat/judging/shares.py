@@ -370,13 +370,18 @@ def with_share(likely: Array | float, prior: Array, number: float) -> Array:
     return by_rows(lambda part: part + shift, prior, dtype=None)
 
 
-def with_doubt(wrong: Array, number: float) -> Array:
+def with_doubt(wrong: Array, number: float, likeness: Array, weight: float) -> Array:
     """P(wrong) of which this number is wrong, where some real edges look wrong, [E].
 
-    The fewer edges are wrong, the likelier one that looks wrong is a real one.
+    The fewer edges are wrong, the likelier one that looks wrong is a real one. They are
+    in the order of the log-odds less weight · likeness.
     """
     share = number / len(wrong)
     most = share / (share + ODD)
     odds = by_rows(lambda p: logit(p.astype(float).clip(1e-12, 1 - 1e-12)), wrong)
     odds = with_share(0.0, odds, number / most)
+    if weight:
+        order = by_rows(lambda own, like: own - weight * like, odds, likeness)
+        old, new = (np.sort(p[:: max(len(p) // COUNTED, 1)]) for p in (odds, order))
+        odds = by_rows(lambda part: np.interp(part, new, old), order)
     return by_rows(lambda part: most * expit(part), odds)
