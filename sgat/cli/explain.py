@@ -223,6 +223,4 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return short(value, 40)
+    return f"{value:.4f}" if isinstance(value, float) else short(value, 40)

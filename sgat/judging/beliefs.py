@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 from torch import Tensor
 
 from sgat.graph import Graph
-from sgat.judging.shares import minimise
+from sgat.judging.fitting import minimise
 
 Array = np.ndarray[Any, Any]
 

@@ -5,9 +5,11 @@ Tested by tests/judging/test_verdict.py.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from sgat.judging import shares
 from sgat.judging.pairs import Pairs
@@ -40,13 +42,23 @@ class Traces:
         self.signals, self.has_features = signals, signals.has_features
         self.shared, self.alike, self.alike_around = empty((3, count), bool)
         self.alike[:], self.alike_around[:] = False, False
-        above = int(OUTDONE * len(pairs))
-        self.limits = np.sort(pairs[:, (0, 3)], axis=0)[above]
+        self.ordered = np.sort(pairs.T)
+        self.limits = self.ordered[[0, 3], int(OUTDONE * len(pairs))]
+        # The cosine or the shared part of the neighbours, which outdoes more pairs.
+        self.plain = empty(count, np.float32)
+        self.places = [*range(self.has_features), signals.shared + 5]
 
     def keep(self, pairs: Pairs) -> Array:
         """All signals of some edges, of which traces are kept."""
         found, rows = self.signals.of_all(pairs), pairs.place
         self.shared[rows] = found[:, self.signals.shared] > 0
+        given = [(self.ordered[place], found[:, place]) for place in self.places]
+        below, upto = (
+            reduce(np.maximum, [np.searchsorted(*both, side) for both in given])
+            for side in ("left", "right")
+        )
+        share = (below + upto + 1) / (2 * self.ordered.shape[1] + 2)
+        self.plain[rows] = ndtri(share ** len(given))
         if self.has_features:
             alike = found[:, (0, 3)] > self.limits
             self.alike[rows], self.alike_around[rows] = alike.T

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 from scipy.special import (
     expit,
     log_expit,
@@ -31,6 +30,7 @@ from scipy.special import (
     softmax,
 )
 
+from sgat.judging.fitting import minimise
 from sgat.judging.matrices import sums_at_ends
 from sgat.ops.blocks import (
     ROWS,
@@ -54,7 +54,6 @@ EDGES = 30_000
 """Edges that shares are fitted to."""
 COUNTED = 300_000
 """Edges that the likelihood of a score is fitted to."""
-STEPS = 60
 KNOTS = (-1.0, 0.0, 1.0, 2.0, 3.0)
 LOWEST, HIGHEST = -4.5, 6.0
 GRID = np.linspace(LOWEST, HIGHEST, 211)
@@ -105,21 +104,6 @@ ODD = 0.01
 """Share of the real edges that look as wrong as any."""
 SUSPECT_TAIL = 0.5
 """How fast κ grows with the suspicion against the ends of an edge."""
-
-
-def minimise(
-    loss: Callable[[Array], tuple[float, Array]],
-    start: Array,
-    *,
-    gain: float = 2.220446049250313e-09,
-) -> Array:
-    """Parameters with the least loss; `loss` gives its value and its slope.
-
-    A step that lowers the loss by less than `gain` of it is the last one.
-    """
-    options = {"maxiter": STEPS, "ftol": gain, "gtol": min(1e-5, 1e4 * gain)}
-    found: Array = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
-    return found
 
 
 def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
@@ -387,13 +371,19 @@ def with_share(likely: Array | float, prior: Array, number: float) -> Array:
     return by_rows(lambda part: part + shift, prior, dtype=None)
 
 
-def with_doubt(wrong: Array, number: float) -> Array:
+def with_doubt(wrong: Array, number: float, likeness: Array, weight: float) -> Array:
     """P(wrong) of which this number is wrong, where some real edges look wrong, [E].
 
-    The fewer edges are wrong, the likelier one that looks wrong is a real one.
+    The fewer edges are wrong, the likelier one that looks wrong is a real one. They are
+    in the order of the log-odds less weight · likeness.
     """
     share = number / len(wrong)
     most = share / (share + ODD)
     odds = by_rows(lambda p: logit(p.astype(float).clip(1e-12, 1 - 1e-12)), wrong)
     odds = with_share(0.0, odds, number / most)
+    if weight:
+        order = by_rows(lambda own, like: own - weight * like, odds, likeness)
+        few = slice(None, None, max(len(odds) // COUNTED, 1))
+        old, new = (np.sort(host(part[few])) for part in (odds, order))
+        odds = by_rows(lambda part: np.interp(part, new, old), order)
     return by_rows(lambda part: most * expit(part), odds)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr
 
 from sgat.features import Features
 from sgat.judging import shares
@@ -138,8 +138,7 @@ def assess(
         return posterior(score, prior), prior
 
     by_content = weight = by_rows(np.ones_like, group)
-    told = 0.0
-    first = None
+    told, first = 0.0, None
     doubt = np.broadcast_to(np.float32(0), count)
     if x is not None:
         say("comparing features")
@@ -192,11 +191,8 @@ def assess(
     shared = traces.shared
     more = shares.suspicion(ends, num_nodes, wrong)
     suspicion = by_rows(lambda part: part[:, 0], more)
-    ring = np.broadcast_to(np.float32(0), count)
-    if first is not None:
-        ring = _in_rings(first, doubt, shared)
-    del more
-    del doubt, doubtful, wrong
+    ring = doubt if first is None else _in_rings(first, doubt, shared)
+    del more, doubt, doubtful, wrong
     wrong = _combine(
         first if first is not None else score,
         score,
@@ -206,6 +202,7 @@ def assess(
         group,
         suspicion,
         ring=ring,
+        plain=traces.plain,
         unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
     )
     return Assessment(wrong, find_reasons(wrong, traces, ends, num_nodes))
@@ -280,6 +277,7 @@ def _combine(
     suspect: Array,
     *,
     ring: Array,
+    plain: Array,
     unshared: tuple[float, float] | None,
 ) -> Array:
     """P(wrong) from the shares of each kind of wrong edges."""
@@ -358,13 +356,15 @@ def _combine(
     )
     del likely, loosely, swapped, prior, by_degree, more, odds, here
     number = sum(numbers) + ring.sum()
+    like = shares.between(by_rows(ndtr, plain).mean(), shares.TOLD)
     if number < NOTHING_COUNTED * count:
         order = by_rows(
             lambda own, t, other: SUSPECT_WEIGHT * own.clip(-4, 6) - t - other,
-            *(suspect, score, loose),
+            *(suspect, score, plain if like > useful else loose),
         )
         wrong = by_rows(expit, shares.with_share(0.0, order, number))
-    return shares.with_doubt(wrong, number)
+        like = 0.0
+    return shares.with_doubt(wrong, number, plain, like * (1 - useful))
 
 
 def _relative(ends: Array, num_nodes: int, real: Array) -> Array:

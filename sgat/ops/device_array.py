@@ -44,8 +44,10 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "minimum": torch.minimum,
     "multiply": torch.mul,
     "ndtr": torch.special.ndtr,
+    "ndtri": torch.special.ndtri,
     "negative": torch.neg,
     "not_equal": torch.ne,
+    "power": torch.pow,
     "remainder": torch.remainder,
     "sqrt": torch.sqrt,
     "square": torch.square,
@@ -256,7 +258,7 @@ def _interp(x: DeviceArray, places: Array, heights: Array) -> DeviceArray:
     value = x.tensor.double().clamp(places[0], places[-1])
     after = torch.searchsorted(at, value).clamp(1, len(at) - 1)
     low, high = at[after - 1], at[after]
-    part = (value - low) / (high - low)
+    part = torch.where(high > low, (value - low) / (high - low), 0.0)
     return DeviceArray(height[after - 1] + part * (height[after] - height[after - 1]))
 
 

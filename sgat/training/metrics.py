@@ -153,9 +153,8 @@ def _average_precision(value: Tensor, true: Tensor) -> Tensor:
 
 def score_name(is_multilabel: bool, metric: Metric = "auto") -> str:
     """Name of the score that judges the task, a key of `TITLES`."""
-    if metric != "auto":
-        return metric
-    return "micro_f1" if is_multilabel else "accuracy"
+    usual = "micro_f1" if is_multilabel else "accuracy"
+    return usual if metric == "auto" else metric
 
 
 def score_predictions(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from sgat.judging import shares
 
@@ -84,13 +85,25 @@ def test_losses_have_the_slopes_that_they_say(monkeypatch):
 def test_real_edges_may_look_as_wrong_as_any():
     score, _ = scores(0.1)
     wrong = expit(-2 - 2.5 * score + 2.5**2 / 2)
-    found = shares.with_doubt(wrong, wrong.sum())
+    found = shares.with_doubt(wrong, wrong.sum(), score, 0.0)
     assert found.sum() == pytest.approx(wrong.sum(), rel=1e-3)
     share = wrong.mean()
     assert found.max() == pytest.approx(share / (share + shares.ODD), abs=0.01)
     assert (np.diff(found[np.argsort(score)]) <= 0).all()
     # Where hardly any edge is wrong, none is likely to be.
-    assert shares.with_doubt(wrong / 100, wrong.sum() / 100).max() < 0.2
+    found = shares.with_doubt(wrong / 100, wrong.sum() / 100, score, 0.0)
+    assert found.max() < 0.2
+
+
+def test_plain_likeness_changes_the_order_of_probabilities_and_not_their_values():
+    score, is_wrong = scores(0.2, shift=1.0)
+    likeness = np.random.default_rng(1).standard_normal(len(score)) - is_wrong
+    wrong = expit(-1.5 - score)
+    found, other = (
+        shares.with_doubt(wrong, wrong.sum(), likeness, weight) for weight in (1.0, 0.0)
+    )
+    assert np.sort(found) == pytest.approx(np.sort(other), abs=1e-4)
+    assert roc_auc_score(is_wrong, found) > roc_auc_score(is_wrong, other) + 0.05
 
 
 def test_shares_may_differ_by_traits():
