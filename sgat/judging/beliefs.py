@@ -33,13 +33,16 @@ Pairs = tuple[Tensor, Tensor]
 def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> Tensor:
     """A multinomial logistic regression from vectors [N, R] to the known classes.
 
-    Returns its weights, the constants in the last row, [R + 1, C].
+    Of more than `MOST_KNOWN` known nodes, so many at random say enough. Returns its weights, the constants in the last row, [R + 1, C].
     """
     # Coordinates of one size, so that the price of their weights is fair.
     columns = vector.cpu().T
     scale = torch.stack([c.double().std(correction=0) for c in columns]).clamp(min=1e-6)
     known = known.nonzero().squeeze(1)
-    known = known[:: max(len(known) // MOST_KNOWN, 1)]
+    if len(known) > MOST_KNOWN:
+        generator = torch.Generator().manual_seed(0)
+        some = torch.randperm(len(known), generator=generator)[:MOST_KNOWN]
+        known = known[some.to(known.device)]
     chosen = vector[known].double().cpu() / scale
     rows = np.column_stack([chosen.numpy(), np.ones(len(chosen))])
     one_hot = np.eye(num_classes)[y[known].cpu().numpy()]

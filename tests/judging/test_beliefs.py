@@ -38,6 +38,20 @@ def test_the_classes_are_those_of_a_logistic_regression(seed: int):
     assert np.allclose(class_beliefs(vector, weight), expected, atol=5e-3)
 
 
+def test_classes_are_learned_from_some_of_many_known_nodes(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+):
+    # Every fourth node has the same class: taking each fourth would show no other.
+    y = torch.arange(8009) % 4
+    vector = torch.randn(8009, 4) + 2 * torch.nn.functional.one_hot(y, 4)
+    known = torch.rand(8009) < 0.9
+    every = class_beliefs(vector, fit_classes(vector, y, known, 4))
+    monkeypatch.setattr(beliefs, "MOST_KNOWN", 2003)
+    some = class_beliefs(vector, fit_classes(vector, y, known, 4))
+    assert (some.argmax(dim=1) == every.argmax(dim=1)).float().mean() > 0.95
+    assert not torch.equal(some, every)
+
+
 def test_unknown_labels_are_not_looked_at(seed: int):
     y, vector = torch.arange(53) % 3, torch.randn(53, 5)
     known = torch.arange(53) < 31
