@@ -33,7 +33,8 @@ Pairs = tuple[Tensor, Tensor]
 def fit_classes(vector: Tensor, y: Tensor, known: Tensor, num_classes: int) -> Tensor:
     """A multinomial logistic regression from vectors [N, R] to the known classes.
 
-    Of more than `MOST_KNOWN` known nodes, so many at random say enough. Returns its weights, the constants in the last row, [R + 1, C].
+    Of more than `MOST_KNOWN` known nodes, so many at random are enough. Returns its
+    weights, the constants in the last row, [R + 1, C].
     """
     # Coordinates of one size, so that the price of their weights is fair.
     columns = vector.cpu().T
