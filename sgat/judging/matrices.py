@@ -34,7 +34,7 @@ class Compressed(NamedTuple):
 def compressed(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     """The matrix in compressed rows, where its numbers are."""
     if isinstance(data, DeviceArray):
-        return Compressed(data, indices, indptr, shape)
+        return Compressed(data, indices.astype(np.int32, copy=False), indptr, shape)
     return sparse.csr_array((data, indices, indptr), shape)
 
 

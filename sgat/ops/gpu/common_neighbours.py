@@ -25,7 +25,7 @@ def find_columns(p_columns, b_wanted, length):
 
     Every lane takes the same steps, so none waits to learn whether another is done.
     """
-    o_low = tl.zeros_like(b_wanted)
+    o_low = tl.zeros_like(b_wanted).to(tl.int32)
     while length > 1:
         half = length // 2
         b_column = tl.load(p_columns + o_low + half - 1)
@@ -93,7 +93,7 @@ def row_products_kernel(
             is_product = (o_value < NUM_PRODUCTS)[None, :]
             b_total += b_value * tl.where(is_product, b_product[:, None], 1.0)
         # Later columns are not before the place of the first one.
-        passed = tl.min(o_other, 0)
+        passed = tl.min(o_other, 0).to(tl.int32)
         long += passed
         left -= passed
     p_out = p_total + i_pair * WIDTH + o_value
