@@ -143,7 +143,12 @@ def _open_parquet(path: Path, files: dict[Path, dict[str, str]]) -> StoredTable:
         schema = file.schema_arrow
     check_names(first, schema.names)
     types = dict(zip(schema.names, schema.types, strict=True))
-    columns = [*(name for name in types if name not in partitions), *partitions]
+    for name in types.keys() & partitions:
+        raise ValueError(
+            f"{path}: the column {name!r} is in the files and in the names of their"
+            " folders, and may differ; leave it out of one."
+        )
+    columns = [*types, *partitions]
     _check_columns(path, columns)
     given = tuple(files), "parquet", tuple(columns), tuple(partitions)
     return StoredTable(path, *given, types=types)
