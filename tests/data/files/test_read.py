@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.tables import read_text, text_nodes
 
-from sgat.data.files import FileOptions, from_tables, read_graph
+from sgat.data.files import FileOptions, from_tables, open_graph, read_graph
 from sgat.features import SparseFeatures
 from sgat.pruning.stored_table import open_table
 
@@ -93,6 +93,13 @@ def test_a_pipe_in_a_folder_of_parquet_files_is_refused(tmp_path: Path) -> None:
     for read in (read_graph, open_table):
         with pytest.raises(ValueError, match=r"1\.parquet: must be a file, not a pipe"):
             read(tmp_path)
+
+
+@pytest.mark.parametrize("read", [read_graph, open_graph])
+def test_lists_are_no_ids(read, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [["a"]], "dst": ["b"]}), tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match="'src': ids must be integers or strings, got"):
+        read(tmp_path / "e.parquet")
 
 
 def test_given_types_stay_in_the_edge_table() -> None:
