@@ -15,8 +15,8 @@ DGL_TORCH ?= 2.13.0
 JOBS ?= 2
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
-.PHONY: help install demo test test-promises test-all lint types docs notebooks wheel-check audit \
-	bench bench-dgl bench-gpu clean
+.PHONY: help install install-locked lock demo test test-promises test-all lint types docs notebooks \
+	wheel-check audit bench bench-dgl bench-gpu clean
 
 help: ## Show the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,22 @@ $(TOOLS): $(INSTALLED)
 	touch $@
 
 install: $(TOOLS) ## Install sgat and its tools into .venv
+
+# Setuptools first: pyspark is built from source, and so is sgat; neither may fetch more.
+install-locked: ## The same from .ci/lock.txt, where a file of another hash is refused
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	sed -n '/^setuptools==/,/[^\]$$/p' .ci/lock.txt > $(VENV)/setuptools.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement $(VENV)/setuptools.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --no-build-isolation --requirement .ci/lock.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $(INSTALLED) $(TOOLS)
+
+# Versions that the lock has and that still fit stay; empty .ci/lock.txt for the newest.
+lock: $(TOOLS) ## Write .ci/lock.txt anew from constraints.txt; asks the package index
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-annotate --no-header --constraint constraints.txt --extra dev \
+		--output-file .ci/lock.txt pyproject.toml
 
 demo: $(INSTALLED) ## Train on the karate club and show what to type next
 	@echo "Zachary's karate club: two of 34 members say which side they are on. SGAT predicts"

@@ -184,6 +184,7 @@ OUTPUTS = {
     "report": ["report", "r"],
     "explain": ["explain", "r", "--out", "o.csv", "--overwrite"],
     "judge": ["judge", "--edges", "edges.csv", "--out", "o.csv", "--overwrite"],
+    "judge folder": ["judge", "--edges", "edges.csv", "--out", "o", "--overwrite"],
     "convert": ["data", "convert", "edges.csv", "o.graphml", "--overwrite"],
     "resume": ["fit", "--resume", "--out", "r", "--pruned", "o.csv"],
 }

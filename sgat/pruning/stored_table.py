@@ -7,7 +7,11 @@ from typing import Any, Literal, Self
 
 import pyarrow as pa
 
-from sgat.data.files.binary_format import opened_parquet, parquet_files
+from sgat.data.files.binary_format import (
+    batches_within_bounds,
+    opened_parquet,
+    parquet_files,
+)
 from sgat.data.files.columns import is_string
 from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
 from sgat.data.files.source import (
@@ -22,6 +26,8 @@ from sgat.data.files.source import (
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 MOST_COLUMNS = 10_000
 """An engine takes a third of a millisecond for each, and 90 kB of memory."""
+LARGE = 1 << 20
+"""Bytes of a Parquet file from which the limit of an engine is the bound of memory."""
 Kind = Literal["integer", "string", "text"]
 """Type of the ids of a column; the cells of a text file have no type of their own."""
 
@@ -143,8 +149,18 @@ def _open_parquet(path: Path, files: dict[Path, dict[str, str]]) -> StoredTable:
         schema = file.schema_arrow
     check_names(first, schema.names)
     types = dict(zip(schema.names, schema.types, strict=True))
-    columns = [*(name for name in types if name not in partitions), *partitions]
+    for name in types.keys() & partitions:
+        raise ValueError(
+            f"{path}: the column {name!r} is in the files and in the names of their"
+            " folders, and may differ; leave it out of one."
+        )
+    columns = [*types, *partitions]
     _check_columns(path, columns)
+    for part in files:
+        if part.stat().st_size < LARGE:
+            with opened_parquet(part) as file:
+                for _ in batches_within_bounds(part, file, None, 1 << 16):
+                    pass
     given = tuple(files), "parquet", tuple(columns), tuple(partitions)
     return StoredTable(path, *given, types=types)
 

@@ -131,7 +131,7 @@ def place_of(folder: Path, name: str) -> Path:
 
 def finish_save(folder: Path) -> None:
     """Put the files of a save that was cut off in their places."""
-    check_plain([folder / SAVED])
+    check_plain([folder / SAVED, *(folder / SAVED / name for name in NAMES)])
     for name in NAMES:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.replace(folder / SAVED / name, folder / name)

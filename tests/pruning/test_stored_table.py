@@ -42,6 +42,22 @@ def test_folders_list_their_files_and_leave_hidden_ones_out(tmp_path):
     assert [file.name for file in table.files] == ["a.parquet", "b.parquet"]
 
 
+def test_a_column_that_names_of_folders_would_replace_is_refused(tmp_path):
+    (tmp_path / "src=7").mkdir()
+    frame = pd.DataFrame({"src": [1], "dst": [2]})
+    frame.to_parquet(tmp_path / "src=7" / "a.parquet")
+    with pytest.raises(ValueError, match="'src' is in the files and in the names of"):
+        open_table(tmp_path)
+
+
+def test_a_small_file_that_asks_an_engine_for_much_memory_is_refused(tmp_path):
+    text = pa.array(["x" * 100_000] * 30_000).dictionary_encode()
+    pq.write_table(pa.table({"src": [1] * 30_000, "x": text}), tmp_path / "e.parquet")
+    assert (tmp_path / "e.parquet").stat().st_size < 200_000
+    with pytest.raises(ValueError, match=r"e\.parquet: .* bytes would become"):
+        open_table(tmp_path / "e.parquet")
+
+
 def test_a_header_without_end_is_read_in_part(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_format, "BLOCK_SIZE", 100)
     path = tmp_path / "e.csv.gz"

@@ -16,7 +16,13 @@ import sgat
 from sgat.config import Config
 from sgat.runs.folder import RunFolder
 from sgat.training import files
-from sgat.training.saved_model import NAMES, check_fits, model_header
+from sgat.training.saved_model import (
+    NAMES,
+    SAVED,
+    check_fits,
+    finish_save,
+    model_header,
+)
 
 
 def small_graph():
@@ -254,3 +260,18 @@ def test_a_model_reads_only_what_fits_it():
     broken = dataclasses.replace(data, x=data.x / 0)
     with pytest.raises(ValueError, match="must be finite and at most"):
         check_fits(broken, free, header)
+
+
+def test_no_link_or_pipe_of_a_save_that_was_cut_off_gets_into_the_folder(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    saved = tmp_path / "r" / SAVED
+    saved.mkdir(parents=True)
+    (saved / "config.toml").symlink_to(tmp_path / "mine")
+    os.mkfifo(saved / "edges.parquet")
+    before = tree(tmp_path / "r").keys()
+    for name, what in (("config.toml", "a link"), ("edges.parquet", "no file")):
+        with pytest.raises(ValueError, match=f"{name} is {what}, which has no place"):
+            finish_save(tmp_path / "r")
+        assert tree(tmp_path / "r").keys() == before
+        (saved / name).unlink()
+        before -= {f"{SAVED}/{name}"}

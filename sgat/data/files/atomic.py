@@ -97,6 +97,8 @@ def locked(folder: Path, what: Path | None = None, wait: float = 0) -> Iterator[
 
     made = [part for part in (folder, *folder.parents) if not part.exists()]
     file = folder / LOCK
+    # Some versions of filelock empty the file that a link leads to.
+    check_plain([file])
     lock = FileLock(file)
     try:
         try:

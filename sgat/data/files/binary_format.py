@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from sgat.data.files.bounds import CELL, check_size, largest_size
-from sgat.data.files.source import Source, check_magic, check_names
+from sgat.data.files.source import Source, check_file, check_magic, check_names
 
 UNPACK = "save it without compression and dictionaries"
 PARQUET = b"PAR1"
@@ -50,7 +50,9 @@ def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
     def is_meant(file: Path) -> bool:
         parts = file.relative_to(folder).parts
         is_hidden = any(part.startswith((".", "_")) for part in parts)
-        return file.suffix.lower() in (".parquet", ".pq") and not is_hidden
+        is_parquet = file.suffix.lower() in (".parquet", ".pq")
+        # Some programs write a folder of this name, and the files in it.
+        return is_parquet and not is_hidden and not file.is_dir()
 
     files = sorted(filter(is_meant, folder.rglob("*")))
     if not files:
@@ -58,6 +60,8 @@ def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
             f"{folder}: the folder holds no Parquet file; give one file, or a folder of"
             " Parquet files."
         )
+    for file in files:
+        check_file(file)
     folders = {file: file.relative_to(folder).parent.parts for file in files}
     return {
         file: dict(part.split("=", 1) for part in parts if "=" in part)

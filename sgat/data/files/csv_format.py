@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import logging
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -238,7 +239,7 @@ def _plain(table: Any, first: int) -> Any:
 
 def _check_text(path: Text) -> bool:
     """Refuse other formats and NUL bytes; whether the number of quotes is odd."""
-    line, odd_quotes, is_first = 1, False, True
+    line, odd_quotes, is_first, end = 1, False, True, b""
     for block in path.blocks():
         for magic, what in OTHER_FORMATS.items():
             if is_first and block.startswith(magic):
@@ -248,6 +249,16 @@ def _check_text(path: Text) -> bool:
         if position >= 0:
             line += block.count(b"\n", 0, position)
             raise ValueError(f"{path}, line {line}: holds a NUL byte, so is not text.")
+        text = end + block
+        for mark in re.finditer(b"\n" + codecs.BOM_UTF8, text):
+            before = max(0, mark.start() + 1 - len(end))
+            if not odd_quotes ^ bool(block.count(b'"', 0, before) % 2):
+                line += block.count(b"\n", 0, before)
+                raise ValueError(
+                    f"{path}, line {line}: begins with a byte order mark, as where"
+                    " files were joined; leave it out, and a second header too."
+                )
+        end = text[-len(codecs.BOM_UTF8) :]
         line += block.count(b"\n")
         odd_quotes ^= bool(block.count(b'"') % 2)
     return odd_quotes

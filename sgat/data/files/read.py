@@ -133,7 +133,8 @@ def open_graph(
         rows = StoredEdges.of_table(source)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
-    end_places(rows.head, options)
+    for place in end_places(rows.head, options):
+        common_ids([place])  # of a type that ids can have
     _, ids = read_ids(rows.survey(options.src, options.dst), node_source, options)
     undirected = undirected or options.undirected
     nothing = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), len(ids))

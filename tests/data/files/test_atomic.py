@@ -144,6 +144,26 @@ def test_a_folder_is_held_by_one_process(tmp_path):
     assert list(folder.iterdir()) == []
 
 
+def test_no_lock_is_taken_through_a_link(tmp_path, monkeypatch):
+    """Version 3.20.0 of filelock opens it as here."""
+    import filelock
+
+    def emptying(path):
+        os.close(os.open(path, os.O_RDWR | os.O_TRUNC))
+        return filelock.SoftFileLock(tmp_path / "soft")
+
+    monkeypatch.setattr("filelock.FileLock", emptying)
+    (tmp_path / "mine").write_text("mine")
+    for folder in (tmp_path / "run", tmp_path / "run" / ".a.txt.sgat"):
+        folder.mkdir()
+        (folder / LOCK).symlink_to(tmp_path / "mine")
+    with pytest.raises(ValueError, match=r"lock is a link"), locked(tmp_path / "run"):
+        pass
+    with pytest.raises(ValueError, match=r"lock is a link"):
+        write_text(tmp_path / "run" / "a.txt", "new")
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
     for name in ("n" * 255, "名" * 85):
         write_text(tmp_path / name, "new")

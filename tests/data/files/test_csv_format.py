@@ -5,17 +5,41 @@ import re
 import zlib
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import torch
 from support.tables import read_text, text_nodes
 
-from sgat.data.files import FileOptions, bounds, read_graph, write_graph
+from sgat.data.files import (
+    FileOptions,
+    bounds,
+    csv_format,
+    from_tables,
+    read_graph,
+    write_graph,
+)
 from sgat.pruning.stored_table import in_utf8, open_table
 
 
 def test_byte_order_mark_and_blank_lines_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_bytes(b"\xef\xbb\xbfsrc,dst\r\n\r\na,b\r\n\r\nb,c\r\n")
     assert len(read_graph(tmp_path / "e.csv").edges) == 2
+
+
+@pytest.mark.parametrize("size", [1 << 24, *range(16, 26)])
+def test_a_byte_order_mark_of_joined_files_is_refused(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_format, "BLOCK_SIZE", size)
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nb,c\n\ufeffd,e\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"e\.csv, line 4: begins with a byte order"):
+        read_graph(tmp_path / "e.csv")
+    # In quotes it is a part of the cell, as it is inside a line.
+    cells = ["\ufeffa", "x\n\ufeffy", "b\ufeff"]
+    graph = from_tables(pa.table({"src": cells, "dst": [*cells[1:], "z"]}))
+    write_graph(graph, tmp_path / "e.csv")
+    found = read_graph(tmp_path / "e.csv")
+    assert found.edges.column("src").to_pylist() == cells
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])

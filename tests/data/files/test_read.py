@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.tables import read_text, text_nodes
 
-from sgat.data.files import FileOptions, from_tables, read_graph
+from sgat.data.files import FileOptions, from_tables, open_graph, read_graph
 from sgat.features import SparseFeatures
+from sgat.pruning.stored_table import open_table
 
 
 def test_without_node_file_nodes_have_identity_features(tmp_path: Path) -> None:
@@ -72,6 +74,32 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
     ):
         (tmp_path / "none").mkdir()
         read_graph(tmp_path / "none")
+
+
+def test_a_folder_named_as_a_parquet_file_is_no_file_of_the_table(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "edges" / "part.parquet").mkdir(parents=True)
+    pq.write_table(
+        pa.table({"src": [1], "dst": [2]}), tmp_path / "edges/part.parquet/0.pq"
+    )
+    assert len(read_graph(tmp_path / "edges").edges) == 1
+    assert len(open_table(tmp_path / "edges").files) == 1
+
+
+def test_a_pipe_in_a_folder_of_parquet_files_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "0.parquet")
+    os.mkfifo(tmp_path / "1.parquet")
+    for read in (read_graph, open_table):
+        with pytest.raises(ValueError, match=r"1\.parquet: must be a file, not a pipe"):
+            read(tmp_path)
+
+
+@pytest.mark.parametrize("read", [read_graph, open_graph])
+def test_lists_are_no_ids(read, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [["a"]], "dst": ["b"]}), tmp_path / "e.parquet")
+    with pytest.raises(ValueError, match="'src': ids must be integers or strings, got"):
+        read(tmp_path / "e.parquet")
 
 
 def test_given_types_stay_in_the_edge_table() -> None:
