@@ -293,19 +293,16 @@ class Search:
     ) -> list[Candidate]:
         """The finalists; a hopeless runner-up gives its place to the leader's kin.
 
-        Kin have the leader's read-out and edges, and its layers; or more of them, if it
-        is deep. Some learn slowly and go in the first round, though they end higher;
-        the best of them there comes back.
+        Kin have the leader's read-out and edges, and its layers (more, if it is deep).
+        Some learn slowly and go in the first round: the best of them there comes back.
         """
         last = {trial.name: trial for trial in tried}
         first = {name: trial for name, trial in last.items() if trial.rung == 1}
-        kin = [each for each in self.table if _is_kin(each, left[0])]
-        scores, is_kin = [trial.score for trial in scored], left[1] in kin
-        kin = [each for each in kin if each.name in first]
-        if not kin or is_kin or None in scores:
-            return left
+        scores, is_kin = [trial.score for trial in scored], _is_kin(left[1], left[0])
+        kin = [k for k in self.table if _is_kin(k, left[0]) and k.name in first]
         ahead, behind = (float(score or 0) for score in scores)
-        if ahead - behind <= FAR_BEHIND * self._error(ahead):
+        is_far = ahead - behind > FAR_BEHIND * self._error(ahead)
+        if not kin or is_kin or not is_far or None in scores:
             return left
         return [left[0], kin[ranked([first[each.name] for each in kin])[0]]]
 
@@ -398,6 +395,6 @@ def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
 def _is_kin(candidate: Candidate, leader: Candidate) -> bool:
     """Whether a model is the leader before its details; deeper ones learn later."""
     mine, own = candidate.model, leader.model
-    if (mine.readout, gates_of(candidate)) != (own.readout, gates_of(leader)):
-        return False
-    return mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM
+    depth = mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM
+    alike = mine.readout == own.readout and gates_of(candidate) == gates_of(leader)
+    return depth and alike
