@@ -52,6 +52,11 @@ def from_arrays(
         if weight is not None:
             raise ValueError("`edge_weight` must be None where `edges` has weights.")
         weight = _as_tensor(edge_weight, "edge_weight")
+    if shown is not None and num_nodes not in (None, shown):
+        raise ValueError(
+            f"`edges` must have a row and a column for each of the {num_nodes} nodes,"
+            f" got {shown}."
+        )
     size = shown if num_nodes is None else num_nodes
     given = index, size, weight, edge_attr
     graph = Graph.from_edges(*given, make_undirected=undirected)

@@ -95,6 +95,8 @@ class GivenData:
 
     def notes(self, graphs: Sequence[NodeData]) -> tuple[str, ...]:
         """Notes on the graphs that `read` made of it, see `one_way_note`."""
+        if not any(bool((part.graph.edge_weight > 0).any()) for part in graphs):
+            return ("no edge has a weight above 0: every node is judged by itself",)
         first = self.data[0] if self.is_list else self.data
         # These say themselves whether their edges have directions.
         is_told = isinstance(first, NodeData) or _is_networkx(first)

@@ -15,7 +15,7 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.config.arguments import from_arguments, to_arguments
 from sgat.data.given_data import GivenData
 from sgat.data.node_data import NodeData
-from sgat.estimator.nodes import at_nodes, given_graph, with_labels
+from sgat.estimator import nodes
 from sgat.estimator.plots import plot_node, plot_removal
 from sgat.estimator.searched import searched
 from sgat.pruning import Rules
@@ -178,8 +178,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             given = GivenData(data, edges, edge_weight, options)
             graphs = given.read(y, **roles, **how)
         else:
-            given = given_graph(self.graph, options)
-            graphs = [with_labels(given.read(**how)[0], data, y, **how)]
+            given = nodes.given_graph(self.graph, options)
+            graphs = [nodes.with_labels(given.read(**how)[0], data, y, **how)]
         for note in given.notes(graphs):
             warnings.warn(note, stacklevel=2)
         result = searched(graphs, config, on_epoch, verbose=self.verbose)
@@ -188,6 +188,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         history = pd.DataFrame(result.records)
         header = saved_model.model_header(graphs[0], result.best_epoch, chosen.members)
         scored = score_graphs(result.sgat, graphs, result.graphs)
+        if self.graph is None and (names := nodes.column_names(data)):
+            header["feature_names"] = names
         saved = SavedModel(chosen.settings(config), result.sgat, header)
         tables = history, edge_table(scored)
         self._set_fitted(saved, *tables, scored, given, chosen.tried)
@@ -361,8 +363,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """The data of a call with its scores; without data, those of `fit`."""
         check_is_fitted(self, "model_")
         if self.graph is not None and data is not None:
-            found = at_nodes(self.scored_[0], data, y, need_labels=need_labels)
-            return given_graph(self.graph, options), [found]
+            found = nodes.at_nodes(self.scored_[0], data, y, need_labels=need_labels)
+            return nodes.given_graph(self.graph, options), [found]
         if data is None:
             if self._fitted_on is None:
                 from sgat.runs.finished_run import scored_again
@@ -371,6 +373,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
                 graphs = self.graphs_
                 self._fitted_on = GivenData(graphs if len(graphs) > 1 else graphs[0])
             return self._fitted_on, self.scored_
+        data = nodes.ordered(self.header_.get("feature_names", []), data)
         weight = options.pop("edge_weight", None)
         options["edge_columns"] = saved_model.edge_columns(self.header_)
         given = GivenData(data, edges, weight, options).after(

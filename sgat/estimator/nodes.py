@@ -25,6 +25,27 @@ def given_graph(graph: Any, options: dict[str, Any]) -> GivenData:
     return GivenData(graph, options=options)
 
 
+def column_names(data: Any) -> list[str]:
+    """Names of the columns of a table of features; none of other data."""
+    names = list(getattr(data, "columns", ()))
+    return names if all(isinstance(name, str) for name in names) else []
+
+
+def ordered(names: list[str], data: Any) -> Any:
+    """A table of features with its columns in the order that they had in `fit`."""
+    given = column_names(data)
+    if not names or not given or given == names:
+        return data
+    if unknown := [name for name in given if name not in names]:
+        raise ValueError(
+            f"`X` has a column {unknown[0]!r}, which it did not have in `fit`; its"
+            f" columns were {', '.join(names)}."
+        )
+    if missing := [name for name in names if name not in given]:
+        raise ValueError(f"`X` has no column {missing[0]!r}, which it had in `fit`.")
+    return data[names]
+
+
 def node_numbers(nodes: Any, num_nodes: int) -> Any:
     """Nodes as given for the samples X, [n] or [n, 1], as an array [n]."""
     found = np.asarray(nodes)

@@ -45,6 +45,7 @@ class ModelHeader(TypedDict):
     num_features: Size
     num_edges: Size
     edge_columns: NotRequired[list[FeatureColumn]]
+    feature_names: NotRequired[list[str]]
     edges_sha256: str
     best_epoch: Size
     members: list[dict[str, Any]]

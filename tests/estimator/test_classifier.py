@@ -196,6 +196,7 @@ def test_scikit_learn_can_clone_it():
     assert "keep=0.5" in repr(classifier)
 
 
+@pytest.mark.filterwarnings("ignore:no edge has a weight above 0")
 def test_without_edges_no_share_of_them_is_estimated_to_be_noise(tmp_path):
     data = small_graph()
     kept = torch.zeros(data.graph.num_edges, dtype=torch.bool)
@@ -430,3 +431,50 @@ def test_edges_given_once_count_both_ways_if_asked_and_one_way_with_a_warning(tm
     clf.save(tmp_path / "run")
     loaded = sgat.load(tmp_path / "run")
     assert np.array_equal(loaded.predict_proba(x, once), clf.predict_proba())
+
+
+def a_table(seed: int = 0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    x = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "income", "debt"])
+    x["debt"] += 4 * y
+    a = rng.integers(0, 60, 300)
+    edges = np.stack([a, (a + 2 * rng.integers(1, 9, 300)) % 60])
+    return x, y, edges
+
+
+def test_columns_of_a_table_go_by_their_names(tmp_path):
+    x, y, edges = a_table()
+    fitted = SGATClassifier(epochs=20, fast=True, seed=0).fit(
+        x, y, edges=edges, undirected=True
+    )
+    turned = x[["debt", "age", "income"]]
+    wanted = fitted.predict_proba(x, edges=edges)
+    fitted.save(tmp_path / "saved")
+    for each in (fitted, sgat.load(tmp_path / "saved")):
+        assert np.array_equal(each.predict_proba(turned, edges=edges), wanted)
+        with pytest.raises(ValueError, match=r"^`X` has no column 'debt', which it"):
+            each.predict(x[["age", "income"]], edges=edges)
+        with pytest.raises(
+            ValueError, match=r"a column 'wealth', .* age, income, debt"
+        ):
+            each.predict(x.rename(columns={"debt": "wealth"}), edges=edges)
+        # Plain arrays have no names to go by.
+        assert np.array_equal(each.predict_proba(x.to_numpy(), edges=edges), wanted)
+
+
+@pytest.mark.parametrize("how", ["none", "loops", "weights"])
+def test_a_graph_without_edges_is_no_secret(how: str):
+    x, y, edges = a_table()
+    more = {"edge_weight": np.zeros(300)} if how == "weights" else {}
+    if how != "weights":
+        edges = edges[:, :0] if how == "none" else np.stack([edges[0], edges[0]])
+    with pytest.warns(UserWarning, match="no edge has a weight above 0"):
+        SGATClassifier(epochs=2, fast=True).fit(x, y, edges=edges, **more)
+
+
+def test_a_matrix_of_another_size_than_the_features_is_refused():
+    x, y, edges = a_table()
+    matrix = sparse.coo_array((np.ones(300), tuple(edges)), shape=(70, 70))
+    with pytest.raises(ValueError, match=r"each of the 60 nodes, got 70\.$"):
+        SGATClassifier(epochs=2, fast=True).fit(x, y, edges=matrix)
