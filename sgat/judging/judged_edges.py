@@ -205,6 +205,9 @@ def judge(
     graphs = given.read(y, train=train, validation=0.0, seed=seed)
     if len(graphs) != 1:
         raise ValueError(f"`data` must be one graph, got {len(graphs)}.")
+    if "label" in options and bool((graphs[0].y < 0).all()):
+        name = options["label"]
+        logger.warning("no node has a label %r: judged without classes.", name)
     return _judged(given, graphs[0], seed)
 
 

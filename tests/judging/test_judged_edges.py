@@ -238,3 +238,16 @@ def test_a_notebook_shows_no_self_loops():
     edges = np.array([[0, 1, 2, 2], [1, 2, 0, 2]])
     page = sgat.judge(np.eye(3), edges)._repr_html_()
     assert page.count("<tr>") == 3
+
+
+def test_a_label_that_no_node_has_is_said(caplog: pytest.LogCaptureFixture):
+    club = nx.karate_club_graph()
+    sgat.judge(club, label="side")
+    assert "no node has a label 'side': judged without classes." in caplog.text
+    caplog.clear()
+    sgat.judge(club, label="club")
+    assert "judged without classes" not in caplog.text
+    with pytest.raises(
+        ValueError, match=r"'clbu', the `label`; did you mean 'club'\?$"
+    ):
+        sgat.judge(club, label="clbu")
