@@ -106,6 +106,7 @@ def test_few_edges_are_all_listed_with_the_users_ids(trained):
     assert list(nothing.columns) == list(table.columns) and not len(nothing)
 
 
+@pytest.mark.filterwarnings("ignore:no edge has a weight above 0")
 def test_a_graph_without_kept_edges_has_none_that_matter():
     data = block_graph(num_nodes=61)
     data = dataclasses.replace(
