@@ -384,4 +384,5 @@ def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
 def _untold(count: int) -> Assessment:
     """That there are too few edges, or pairs to compare them with."""
     untold = np.full(count, REASONS.index("too few edges to tell"), dtype=np.int8)
-    return Assessment(np.full(count, 1e-3, dtype=np.float32), untold)
+    wrong = np.full(count, 1e-3, dtype=np.float32)
+    return Assessment(placed(wrong), placed(untold))

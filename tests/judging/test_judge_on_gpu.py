@@ -9,8 +9,10 @@ from sklearn.metrics import roc_auc_score
 from support.triton_device import DEVICE, HAS_CUDA, gpu_test, needs_triton
 
 from sgat.features import SparseFeatures
-from sgat.judging import JudgedGraph, edge_judge, judge
+from sgat.graph import Graph
+from sgat.judging import REASONS, JudgedGraph, edge_judge, judge, verdict
 from sgat.ops import blocks
+from sgat.ops.device_array import DeviceArray
 from sgat_lab.synthetic.block_models import contextual_block_model
 
 pytestmark = [needs_triton[0], pytest.mark.judged_anew]
@@ -52,6 +54,17 @@ def test_with_the_same_draws_verdicts_are_those_of_a_cpu(
     found = judge(*given, train=data.train, seed=3)
     assert compared(found, wanted) < 1e-2
     assert (found.reason == wanted.reason).float().mean() > 0.95
+
+
+def test_a_graph_with_an_edge_between_all_nodes_is_not_told(on_gpu: None):
+    found = judge(Graph.from_edges(torch.combinations(torch.arange(12)).T, 12))
+    assert found.reason.tolist() == [REASONS.index("too few edges to tell")] * 66
+    assert (found.probability > 0.99).all()
+    # On the GPU as all verdicts: NumPy would fetch the place of each edge by itself.
+    with blocks.on_gpu(torch.device(DEVICE)):
+        untold = verdict._untold(7)
+    assert isinstance(untold.wrong, DeviceArray)
+    assert isinstance(untold.reason, DeviceArray)
 
 
 @gpu_test
