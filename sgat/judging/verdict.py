@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit
 
 from sgat.features import Features
 from sgat.judging import shares
+from sgat.judging.combining import Findings, combine, in_group
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
 from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
@@ -26,9 +27,6 @@ ROUNDS = 2
 """Rounds with all signals, each with the weights that the last one found."""
 TREES, TREES_OF_CONTENT, TREES_OF_FEW, FEW = 40, 25, 12, 1_000
 """Trees of each contrast, and of one with few edges."""
-AS_SWAPPED, MOST_AS_SWAPPED = 0.35, 0.015
-"""Part of the share of wrong edges between any nodes that swapped pairs stand for, and
-its limit."""
 NOT_TOLD = 0.75, 0.85
 """Share of edges that seem wrong by content, up to which single ones are believed to
 be, and from which features just do not tell."""
@@ -36,13 +34,6 @@ MOST_UNLIKE = 0.5
 """Unlike edges without common neighbours, over pairs that are, for rings to show."""
 LEAST_UNSHARED = 0.1
 """Share of edges without common neighbours that rings of wrong edges show against."""
-ALONE = 0.5, 0.7
-"""Share of the real edges without common neighbours that look like pairs of any nodes,
-and like swapped ones, where there are no features."""
-NOTHING_COUNTED = 0.01
-"""Share of wrong edges below which shares say nothing of how to order the edges."""
-SUSPECT_WEIGHT = 0.3
-"""Weight of the suspicion against the ends of an edge there, next to 1 of a score."""
 FEWEST_EDGES, FEWEST_PAIRS = 30, 100
 """Edges, each counted once, and pairs with which a graph can be judged at all."""
 
@@ -107,7 +98,7 @@ def assess(
     usual = degrees.mean(axis=0, dtype=float).astype(np.float32)
     degrees -= usual
     # In a list, to let go of them: they take memory.
-    traits = [degrees, *(_where(group, place)[:, None] for place in (1, 2))]
+    traits = [degrees, *(in_group(group, place)[:, None] for place in (1, 2))]
     del degrees
 
     def scores(
@@ -193,17 +184,19 @@ def assess(
     suspicion = by_rows(lambda part: part[:, 0], more)
     ring = doubt if first is None else _in_rings(first, doubt, shared)
     del more, doubt, doubtful, wrong
-    wrong = _combine(
-        first if first is not None else score,
-        score,
-        loose,
-        prior,
-        low,
-        group,
-        suspicion,
-        ring=ring,
-        plain=traces.plain,
-        unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
+    wrong = combine(
+        Findings(
+            first=score if first is None else first,
+            swapped=score,
+            loose=loose,
+            prior=prior,
+            by_traits=low,
+            group=group,
+            suspicion=suspicion,
+            ring=ring,
+            plain=traces.plain,
+            unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
+        )
     )
     return Assessment(wrong, find_reasons(wrong, traces, ends, num_nodes))
 
@@ -239,132 +232,8 @@ def _unaimed(group: Array) -> Array:
 
     Attacks aim at labelled nodes: those are counted apart.
     """
-    found = _where(group, 0)
+    found = in_group(group, 0)
     return found if found.mean() > 0.5 else np.broadcast_to(True, len(group))
-
-
-def _where(group: Array, place: int) -> Array:
-    """Whether each edge is in a group, [E] bool."""
-    return by_rows(lambda own: own == place, group, dtype=bool)
-
-
-def _sure(end: shares.LowEnd, useful: float, least: float = 0.0) -> Array:
-    """Share of wrong edges by their traits as far as it is sure, [E]."""
-    share = by_rows(lambda part: part * end.trust * useful, end.share)
-    if least:
-        share *= max(0.0, 1 - (least / max(share.mean(), 1e-9)) ** 2)
-    return share
-
-
-def _reduced(share: Array, part: float, edges: float, pairs: float) -> Array:
-    """What is left of shares of wrong edges without features, [E].
-
-    A `part` of the real `edges` without common neighbours, as pairs are, is in them.
-    """
-    mean = share.mean()
-    wrong = max(0.0, mean - part * edges) / (1 - part * pairs)
-    left = min(1.0, wrong / max(mean, 1e-9))
-    return by_rows(lambda own: own * left, share, dtype=None)
-
-
-def _combine(
-    first: Array,
-    score: Array,
-    loose: Array,
-    prior: Array,
-    by_traits: shares.LowEnd,
-    group: Array,
-    suspect: Array,
-    *,
-    ring: Array,
-    plain: Array,
-    unshared: tuple[float, float] | None,
-) -> Array:
-    """P(wrong) from the shares of each kind of wrong edges."""
-    count = len(score)
-    everywhere = np.broadcast_to(True, count)
-    evenly = shares.low_end(loose, np.zeros((count, 0)), everywhere)
-    useful = shares.between(by_traits.separation, shares.USEFUL)
-    agree = evenly.share.mean() / max(by_traits.share.mean(), 1e-9)
-    any_tail, tail = evenly.tail, by_traits.tail
-    agree = shares.between(agree, shares.AGREE)
-    told = max(useful, agree * shares.between(evenly.separation, shares.APART))
-    any_share, by_degree = _sure(evenly, told), _sure(by_traits, useful)
-    least = 0.0
-    if unshared:
-        least = ALONE[0] * unshared[0]
-        any_share, most = (
-            _reduced(found, part, *unshared)
-            for found, part in zip((any_share, by_degree), ALONE, strict=True)
-        )
-        own = _sure(by_traits, useful, least)
-        by_degree = by_rows(np.minimum, most, own, dtype=None)
-    any_share = any_share.mean()
-    # Hubs are where degrees differ: what is less alike there is wrong, whatever real
-    # edges look like.
-    usual = shares.USUAL_EXCESS * (1 + shares.FEW_EDGES / count)
-    at_hubs = by_traits._replace(share=by_traits.excess)
-    more = _sure(at_hubs, 1.0, max(usual, least))
-    by_degree = by_rows(
-        lambda own, part: own + (1 - useful) * part, by_degree, more, dtype=None
-    )
-    # Pairs of any nodes are found among swapped ones as well: they count once.
-    left = max(0.0, 1 - any_share / max(by_degree.mean(), 1e-9))
-    aimed = shares.excess(first, group)
-    # Where few are wrong, swapped pairs rank edges better than pairs of any nodes.
-    as_swapped = min(AS_SWAPPED * any_share, MOST_AS_SWAPPED)
-    least_swapped = max(as_swapped, shares.LEAST_SHARE * max(useful, 1 / 3))
-    least_any = max(shares.LEAST_SHARE * (1 - useful), 1e-4)
-    even = np.broadcast_to(np.float32(logit(max(any_share, least_any))), count)
-    lowest = float(np.log(any_tail + 1e-3))
-    likely = shares.likelihood(loose, even)
-    likely = by_rows(lambda own, t: np.maximum(own, lowest + t), likely, loose)
-    number = max(any_share - as_swapped, least_any) * count
-    odds = shares.with_share(likely, even, number)
-    loosely = by_rows(lambda odds, own: expit(odds - own), odds, likely)
-    prior = by_rows(lambda part: part.clip(max=shares.HIGHEST_PRIOR), prior)
-    start = float(np.log(tail + 1e-3))
-
-    def at_least(own: Array, t: Array, suspect: Array) -> Array:
-        return np.maximum(own, start + shares.SUSPECT_TAIL * suspect.clip(0, 4) + t)
-
-    numbers = [0.0] * 3
-    for _ in range(2):
-        likely = shares.likelihood(score, prior)
-        likely = by_rows(at_least, likely, score, suspect)
-        for place in range(3):
-            here = _where(group, place)
-            if not here.any():
-                continue
-            by_source = left * where(here, by_degree).sum()
-            least_here = least_swapped * here.sum()
-            at_known = aimed[place] * here.sum()
-            number = max(by_source, at_known, least_here)
-            prior[here] = shares.with_share(
-                where(here, likely), where(here, prior), number
-            )
-            numbers[place] = max(
-                max(by_source, least_here) + where(here, loosely).sum(), at_known
-            )
-    swapped = by_rows(lambda odds, own: expit(odds - own), prior, likely)
-    # Edges that both kinds explain would be missing from the number of both.
-    wrong = by_rows(
-        lambda one, other, third: (
-            1 - (1 - one.astype(float)) * (1 - other) * (1 - third)
-        ),
-        *(swapped, loosely, ring),
-    )
-    del likely, loosely, swapped, prior, by_degree, more, odds, here
-    number = sum(numbers) + ring.sum()
-    like = shares.between(by_rows(ndtr, plain).mean(), shares.TOLD)
-    if number < NOTHING_COUNTED * count:
-        order = by_rows(
-            lambda own, t, other: SUSPECT_WEIGHT * own.clip(-4, 6) - t - other,
-            *(suspect, score, plain if like > useful else loose),
-        )
-        wrong = by_rows(expit, shares.with_share(0.0, order, number))
-        like = 0.0
-    return shares.with_doubt(wrong, number, plain, like * (1 - useful))
 
 
 def _relative(ends: Array, num_nodes: int, real: Array) -> Array:
