@@ -13,7 +13,7 @@ from torch import Tensor
 from sgat.committee import Committee
 from sgat.models import SGAT
 from sgat.training import metrics
-from sgat.training.candidates import Candidate
+from sgat.training.candidates import Candidate, gates_of
 from sgat.training.result import Result, Trial
 
 LAST = 3
@@ -60,11 +60,6 @@ def best_or_mean(
                 f" {found:.1%}, not below its {score:.1%}"
             )
     return best, size, why, trials
-
-
-def gates_of(candidate: Candidate) -> tuple[str, str]:
-    """The settings that say which edges a model uses."""
-    return candidate.model.scorer, candidate.model.judged_edges
 
 
 def _node_losses(logits: Tensor, y: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """Candidates: the models that are tried where the read-out is "auto", one table."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from sgat.config.checked import Settings
 from sgat.data.node_data import NodeData
 from sgat.features import Features, SparseFeatures, normalise_rows
 from sgat.training.fresh_model import resolved
+from sgat.training.result import Trial, ranked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Variant(NamedTuple):
 DEEP_FROM = 4
 """Layers from which a score must be ahead by a standard error: networks so deep often
 do less well on nodes that did not choose them."""
+FAR_BEHIND = 2.0
+"""Standard errors by which a runner-up is behind that gives way to the leader's kin."""
 DIFFUSION = {"readout": "diffusion"}
 BELIEFS = {"readout": "beliefs"}
 DEEP = {"readout": "deep", "activation": "relu", "attention_dropout": 0.0}
@@ -120,6 +124,58 @@ def is_hopeless(deep: Candidate, scores: Mapping[Candidate, float], far: float) 
     ]
     is_deep = deep.model.layers > DEEP_FROM
     return is_deep and bool(fewer) and max(scores.values()) - max(fewer) > far
+
+
+def standard_error(score: float, num_val: int) -> float:
+    """The standard error of a score of so many validation nodes."""
+    return math.sqrt(score * (1 - score) / num_val)
+
+
+def proven(trials: Sequence[Trial], num_val: int) -> list[int]:
+    """Places of trials, the best first; deep networks need proof (`DEEP_FROM`)."""
+    charged = [
+        dataclasses.replace(t, score=t.score - standard_error(t.score, num_val))
+        if t.score and t.settings.get("layers", 0) >= DEEP_FROM
+        else t
+        for t in trials
+    ]
+    return ranked(charged)
+
+
+def with_kin(
+    left: list[Candidate],
+    scored: Sequence[Trial],
+    tried: Sequence[Trial],
+    table: Sequence[Candidate],
+    num_val: int,
+) -> list[Candidate]:
+    """The finalists; a hopeless runner-up gives its place to the leader's kin.
+
+    Kin have the leader's read-out and edges, and its layers (more, if it is deep). Some
+    learn slowly and go in the first round: the best of them there comes back.
+    """
+    last = {trial.name: trial for trial in tried}
+    first = {name: trial for name, trial in last.items() if trial.rung == 1}
+    scores = [trial.score for trial in scored]
+    kin = [each for each in table if _is_kin(each, left[0]) and each.name in first]
+    best, second = (float(score or 0) for score in scores)
+    is_far = best - second > FAR_BEHIND * standard_error(best, num_val)
+    if not kin or _is_kin(left[1], left[0]) or not is_far or None in scores:
+        return left
+    return [left[0], kin[ranked([first[each.name] for each in kin])[0]]]
+
+
+def gates_of(candidate: Candidate) -> tuple[str, str]:
+    """The settings that say which edges a model uses."""
+    return candidate.model.scorer, candidate.model.judged_edges
+
+
+def _is_kin(candidate: Candidate, leader: Candidate) -> bool:
+    """Whether a model is the leader before its details; deeper ones learn later."""
+    mine, own = candidate.model, leader.model
+    depth = mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM
+    alike = mine.readout == own.readout and gates_of(candidate) == gates_of(leader)
+    return depth and alike
 
 
 def _sum_to_1(x: Features) -> bool:

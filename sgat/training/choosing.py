@@ -5,35 +5,52 @@ next one the best of them for more, and the last trains in full what is left. A 
 goes on where the round before left it, to the bits of one that begins anew; those of a
 search that was cut off do begin anew, for a round leaves no more than scores. Where a
 candidate is settled (`sgat.training.patience`), no other is tried.
+
+A small graph keeps one core busy. Where that is safe (`sgat.parallel.ahead`) another
+process does some of the trainings, and all is decided as without it.
 """
 
 import dataclasses
+import functools
 import json
 import logging
-import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
+from sgat.parallel.ahead import Take, ahead
 from sgat.parallel.ranks import Ranks
 from sgat.training import checkpoint, files
-from sgat.training.best_or_mean import LAST, best_or_mean, gates_of
+from sgat.training.best_or_mean import LAST, best_or_mean
 from sgat.training.candidates import (
     DEEP_FROM,
+    FAR_BEHIND,
     Candidate,
     candidates,
     differing,
     is_hopeless,
+    proven,
     shortened,
+    standard_error,
+    with_kin,
 )
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
 from sgat.training.patience import is_settled
-from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial, ranked
+from sgat.training.result import (
+    Chosen,
+    EpochRecord,
+    Ledger,
+    Result,
+    Trial,
+    joined,
+    mean,
+)
 
 SHARES = (0.15, 0.4)
 """Share of the epochs that each round but the last trains for."""
@@ -41,8 +58,8 @@ LEAST = 3
 """Candidates that the first round leaves; a quarter of them, if that is more."""
 FINALISTS = 2
 """Candidates that are trained in full."""
-FAR_BEHIND = 2.0
-"""Standard errors by which a runner-up is behind that gives way to the leader's kin."""
+LARGEST_SHARED = 2_000_000
+"""Edges beyond which a training has the memory and the cores for itself."""
 FEW = 100
 """Validation nodes below which the second round scores on folds."""
 FOLDS = 3
@@ -163,14 +180,15 @@ class Search:
                 if len(left) > number:
                     aim = share, number
                     trials = self._round(left, rung, aim, on, ledger, tell)
-                    order = self._ranked(trials)[:number]
+                    order = proven(trials, self.num_val)[:number]
                     left = [left[place] for place in order]
                     tried += trials
                     if self._is_settled(trials[-1]):
                         left = left[:1]
                         break
                     if number == FINALISTS and not has_folds:
-                        left = self._with_kin(left, [trials[p] for p in order], tried)
+                        last = [trials[place] for place in order]
+                        left = with_kin(left, last, tried, self.table, self.num_val)
         except KeyboardInterrupt:
             self._write(ledger)  # so that there is a run to go on with
             raise
@@ -178,8 +196,8 @@ class Search:
         # With folds, few nodes validate the trainings in full: the folds have a say.
         scored = [trial for _, trial, _ in finals]
         if has_folds:
-            scored = [_joined(each, tried, len(self.splits)) for each in scored]
-        order = self._ranked(scored)
+            scored = [joined(each, tried, len(self.splits)) for each in scored]
+        order = proven(scored, self.num_val)
         left = [finals[place][0] for place in order]
         results = [finals[place][2] for place in order]
         model, size, why, means = best_or_mean(results, left)
@@ -205,19 +223,49 @@ class Search:
         return dataclasses.replace(result, chosen=chosen, interrupted=True)
 
     def _begin(
-        self, candidate: Candidate, train: TrainConfig, graphs: Sequence[NodeData]
-    ) -> Training:
-        """A training that goes on if it can; of those before, the best is remembered.
+        self,
+        candidate: Candidate,
+        train: TrainConfig,
+        graphs: Sequence[NodeData],
+        reached: checkpoint.Progress | None = None,
+    ) -> tuple[Training, float]:
+        """A training that goes on if it can, and its seconds in rounds before.
 
-        It cannot on a fold, or where the end of the training changes its beginning.
+        It cannot on a fold, or where the end of the training changes its beginning; it
+        does from what another process has `reached`. The best until now is remembered.
         """
         given: dict[str, Any] = {"observed": self.observed, "ranks": self.ranks}
         training = Training(graphs, candidate.model, train, **given)
         is_same = not (train.warmup_epochs or train.snapshots)
         if graphs is self.first.graphs and candidate.name in self._held and is_same:
             checkpoint.go_on(training, self._held.pop(candidate.name))
+        before = training.seconds
+        if reached is not None:
+            checkpoint.go_on(training, reached)
         self._begun = [*self._leader(), (candidate, training)]
-        return training
+        return training, before
+
+    def _beside(
+        self, left: Sequence[Candidate], rung: int, share: float, splits: Any
+    ) -> AbstractContextManager[Take]:
+        """Another process for trainings of a round that have no score yet."""
+
+        def reached(candidate: Candidate, graphs: Sequence[NodeData]) -> Any:
+            is_last = rung == LAST
+            train = candidate.train if is_last else shortened(candidate.train, share)
+            training, _ = self._begin(candidate, train, graphs)
+            while not training.is_done:
+                training.run_epochs()
+            return checkpoint.progress(training)
+
+        is_large = self.first.epochs.num_seen_edges > LARGEST_SHARED
+        tasks = {
+            key: functools.partial(reached, each, graphs)
+            for each in (() if is_large or self.ranks is not None else left)
+            for n, graphs in enumerate(splits)
+            if (key := f"{rung}/{each.name}/{n}") not in self.scores
+        }
+        return ahead(tasks)
 
     def _leader(self) -> list[tuple[Candidate, Training]]:
         """The best of the trainings that are remembered, by the selected epochs."""
@@ -260,65 +308,44 @@ class Search:
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split, to leave some."""
         (share, most), trials, seen = aim, list[Trial](), dict[Candidate, float]()
-        for number, candidate in enumerate(left, 1):
-            far = FAR_BEHIND * self._error(max(seen.values(), default=0.0))
-            if rung == 1 and is_hopeless(candidate, seen, far):
-                continue
-            train = shortened(candidate.train, share)
-            keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
-            step = Step(candidate.name, rung, number, len(left), train.epochs)
-            if not set(keys) <= self.scores.keys():
-                tell(step)
-            for key, graphs in zip(keys, splits, strict=True):
-                if key not in self.scores:
-                    training = self._begin(candidate, train, graphs)
-                    self.scores[key] = _entry(training, step, tell)
-                    self._write(ledger)
-                    if graphs is self.first.graphs:
-                        self._held[candidate.name] = checkpoint.held(training)
-            parts = [self.scores[key] for key in keys]
-            score, loss = (_mean([p[n] for p in parts]) for n in ("score", "loss"))
-            seconds = sum(part["seconds"] for part in parts)
-            about = candidate.name, differing(candidate, self.train), rung, train.epochs
-            trials.append(Trial(*about, score, loss, seconds))
-            seen[candidate] = score or 0.0
-            for place in self._ranked(trials)[most:]:
-                self._held.pop(trials[place].name, None)
-            if self._is_settled(trials[-1]):
-                break
+        # Whether many layers have hope shows when all others have been tried.
+        late = [each for each in left if rung == 1 and each.model.layers > DEEP_FROM]
+        for wave in [each for each in left if each not in late], late:
+            far = FAR_BEHIND * standard_error(
+                max(seen.values(), default=0), self.num_val
+            )
+            wave = [
+                each for each in wave if not is_hopeless(each, seen, far) or rung > 1
+            ]
+            with self._beside(wave, rung, share, splits) as take:
+                for candidate in wave:
+                    train, name = shortened(candidate.train, share), candidate.name
+                    keys = [f"{rung}/{name}/{n}" for n in range(len(splits))]
+                    number = left.index(candidate) + 1
+                    step = Step(name, rung, number, len(left), train.epochs)
+                    if not set(keys) <= self.scores.keys():
+                        tell(step)
+                    for key, graphs in zip(keys, splits, strict=True):
+                        if key not in self.scores:
+                            given = candidate, train, graphs, take(key)
+                            training, before = self._begin(*given)
+                            self.scores[key] = _entry(training, before, step, tell)
+                            self._write(ledger)
+                            if graphs is self.first.graphs:
+                                self._held[name] = checkpoint.held(training)
+                    parts = [self.scores[key] for key in keys]
+                    score, loss = (
+                        mean([p[n] for p in parts]) for n in ("score", "loss")
+                    )
+                    seconds = sum(part["seconds"] for part in parts)
+                    about = name, differing(candidate, self.train), rung, train.epochs
+                    trials.append(Trial(*about, score, loss, seconds))
+                    seen[candidate] = score or 0.0
+                    for place in proven(trials, self.num_val)[most:]:
+                        self._held.pop(trials[place].name, None)
+                    if self._is_settled(trials[-1]):
+                        return trials
         return trials
-
-    def _with_kin(
-        self, left: list[Candidate], scored: Sequence[Trial], tried: Sequence[Trial]
-    ) -> list[Candidate]:
-        """The finalists; a hopeless runner-up gives its place to the leader's kin.
-
-        Kin have the leader's read-out and edges, and its layers (more, if it is deep).
-        Some learn slowly and go in the first round: the best of them there comes back.
-        """
-        last = {trial.name: trial for trial in tried}
-        first = {name: trial for name, trial in last.items() if trial.rung == 1}
-        scores, is_kin = [trial.score for trial in scored], _is_kin(left[1], left[0])
-        kin = [k for k in self.table if _is_kin(k, left[0]) and k.name in first]
-        ahead, behind = (float(score or 0) for score in scores)
-        is_far = ahead - behind > FAR_BEHIND * self._error(ahead)
-        if not kin or is_kin or not is_far or None in scores:
-            return left
-        return [left[0], kin[ranked([first[each.name] for each in kin])[0]]]
-
-    def _error(self, score: float) -> float:
-        """The standard error of a validation score."""
-        return math.sqrt(score * (1 - score) / self.num_val)
-
-    def _ranked(self, trials: Sequence[Trial]) -> list[int]:
-        """Places of trials, the best first; deep networks need proof (`DEEP_FROM`)."""
-        charged = [
-            dataclasses.replace(trial, score=trial.score - self._error(trial.score))
-            if trial.score and trial.settings.get("layers", 0) >= DEEP_FROM
-            else trial
-            for trial in trials
-        ]
-        return ranked(charged)
 
     def _is_settled(self, trial: Trial) -> bool:
         """Whether no other candidate can do better."""
@@ -334,28 +361,28 @@ class Search:
     ) -> list[tuple[Candidate, Trial, Result]]:
         """Train candidates on the given split; those that diverge are left out."""
         finals = list[tuple[Candidate, Trial, Result]]()
-        for number, candidate in enumerate(left, 1):
-            train = candidate.train
-            tell(Step(candidate.name, LAST, number, len(left), train.epochs))
-            path = (
-                folder and folder / f"state-{self.table.index(candidate)}.safetensors"
-            )
-            training = self._begin(candidate, train, self.first.graphs)
-            before = training.seconds
-            if path and training.records and not path.exists() and self._writes:
-                checkpoint.save(training, path)
-            try:
-                result = training.run(checkpoint_path=path, **how)
-            except DivergedError:
-                if number == len(left) and not finals:
-                    raise
-                continue
-            if result.interrupted:
-                raise KeyboardInterrupt
-            best, length = result.best, len(result.records)
-            about = candidate.name, differing(candidate, self.train), LAST, length
-            trial = Trial(*about, best.val, best.val_loss, training.seconds - before)
-            finals.append((candidate, trial, result))
+        with self._beside(left, LAST, 1, [self.first.graphs]) as take:
+            for number, candidate in enumerate(left, 1):
+                train, name = candidate.train, candidate.name
+                tell(Step(name, LAST, number, len(left), train.epochs))
+                place = f"state-{self.table.index(candidate)}.safetensors"
+                path = folder and folder / place
+                given = candidate, train, self.first.graphs, take(f"{LAST}/{name}/0")
+                training, before = self._begin(*given)
+                if path and training.records and not path.exists() and self._writes:
+                    checkpoint.save(training, path)
+                try:
+                    result = training.run(checkpoint_path=path, **how)
+                except DivergedError:
+                    if number == len(left) and not finals:
+                        raise
+                    continue
+                if result.interrupted:
+                    raise KeyboardInterrupt
+                best, seconds = result.best, training.seconds - before
+                about = name, differing(candidate, self.train), LAST
+                scores = len(result.records), best.val, best.val_loss, seconds
+                finals.append((candidate, Trial(*about, *scores), result))
         return finals
 
 
@@ -367,10 +394,10 @@ def _taken(
 
 
 def _entry(
-    training: Training, step: Step, tell: Callable[[Step], None]
+    training: Training, before: float, step: Step, tell: Callable[[Step], None]
 ) -> dict[str, Any]:
     """Train, and report score and loss of the selected epoch, and the seconds."""
-    score, loss, before = None, None, training.seconds
+    score, loss = None, None
     try:
         result = training.run(on_epoch=lambda r: tell(step._replace(done=r.epoch)))
         if result.interrupted:
@@ -379,22 +406,3 @@ def _entry(
     except DivergedError:
         pass
     return {"score": score, "loss": loss, "seconds": training.seconds - before}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
-
-
-def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
-    """A trial in full whose score is the mean of its own and of the folds before."""
-    last = [each.score for each in before if each.name == trial.name][-1:]
-    return dataclasses.replace(trial, score=_mean([trial.score, *last * folds]))
-
-
-def _is_kin(candidate: Candidate, leader: Candidate) -> bool:
-    """Whether a model is the leader before its details; deeper ones learn later."""
-    mine, own = candidate.model, leader.model
-    depth = mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM
-    alike = mine.readout == own.readout and gates_of(candidate) == gates_of(leader)
-    return depth and alike

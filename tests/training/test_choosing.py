@@ -9,10 +9,17 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.judging import EdgeJudge
 from sgat.scored import node_score, score_graphs
 from sgat.training import choosing
-from sgat.training.candidates import Candidate, is_hopeless, shortened
-from sgat.training.choosing import LAST, Search, best_or_mean, ranked
+from sgat.training.candidates import (
+    Candidate,
+    is_hopeless,
+    proven,
+    shortened,
+    standard_error,
+    with_kin,
+)
+from sgat.training.choosing import LAST, Search, best_or_mean
 from sgat.training.loop import DivergedError, Training, fit
-from sgat.training.result import EpochRecord, Result, Trial
+from sgat.training.result import EpochRecord, Result, Trial, ranked
 
 TRAIN = TrainConfig(epochs=10, device="cpu", checkpoint_every=3)
 MODEL = ModelConfig(hidden=5)
@@ -306,13 +313,11 @@ def test_scores_come_first_then_losses_then_the_table(pairs, order):
 
 @pytest.mark.parametrize(("deep", "order"), [(0.86, [1, 0]), (0.95, [0, 1])])
 def test_many_layers_must_be_ahead_by_a_standard_error(deep, order):
-    looked = Search([small_graph()], MODEL, TRAIN)
-    # Of 112 nodes: 0.033 at 0.86.
-    assert 0.03 < looked._error(0.86) < 0.04
+    assert 0.03 < standard_error(0.86, 112) < 0.04
     many = dataclasses.replace(trial(deep, 1.0), settings={"layers": 8})
-    assert looked._ranked([many, trial(0.85, 1.0)]) == order
+    assert proven([many, trial(0.85, 1.0)], 112) == order
     lost = dataclasses.replace(many, score=None)
-    assert looked._ranked([lost, trial(0.85, 1.0)]) == [1, 0]
+    assert proven([lost, trial(0.85, 1.0)], 112) == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -331,7 +336,8 @@ def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
         dataclasses.replace(trial(score, 1.0), name=name)
         for name, score in (("layers", 0.3), ("loose layers", 0.35), ("attention", 0.5))
     ]
-    found = looked._with_kin(left, [trial(score, 1.0) for score in scores], before)
+    scored = [trial(score, 1.0) for score in scores]
+    found = with_kin(left, scored, before, looked.table, looked.num_val)
     assert [each.name for each in found] == ["layers, standard", second]
 
 
@@ -356,7 +362,8 @@ def test_deeper_networks_are_kin_of_a_deep_leader(leader: str, second: str):
         }.items()
         if name != leader
     ]
-    found = looked._with_kin(left, [trial(0.8, 1.0), trial(0.4, 1.0)], before)
+    scored = [trial(0.8, 1.0), trial(0.4, 1.0)]
+    found = with_kin(left, scored, before, looked.table, looked.num_val)
     assert [each.name for each in found] == [leader, second]
 
 
