@@ -3,6 +3,7 @@
 Tested by tests/training/test_choosing.py.
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -60,6 +61,18 @@ def best_or_mean(
                 f" {found:.1%}, not below its {score:.1%}"
             )
     return best, size, why, trials
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of scores; None if one is missing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
+    """A trial in full whose score is the mean of its own and of the folds before."""
+    last = [each.score for each in before if each.name == trial.name][-1:]
+    return dataclasses.replace(trial, score=mean([trial.score, *last * folds]))
 
 
 def _node_losses(logits: Tensor, y: Tensor) -> Tensor:

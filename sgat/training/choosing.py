@@ -6,51 +6,39 @@ goes on where the round before left it, to the bits of one that begins anew; tho
 search that was cut off do begin anew, for a round leaves no more than scores. Where a
 candidate is settled (`sgat.training.patience`), no other is tried.
 
-A small graph keeps one core busy. Where that is safe (`sgat.parallel.ahead`) another
-process does some of the trainings, and all is decided as without it.
+A small graph keeps one core busy. Where a copy of the process is safe
+(`sgat.parallel.beside`) it trains half of a round. All is decided as without it.
 """
 
 import dataclasses
-import functools
 import json
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
-from sgat.parallel.ahead import Take, ahead
+from sgat.parallel.beside import beside, can_fork
 from sgat.parallel.ranks import Ranks
 from sgat.training import checkpoint, files
-from sgat.training.best_or_mean import LAST, best_or_mean
+from sgat.training.best_or_mean import LAST, best_or_mean, joined, mean
 from sgat.training.candidates import (
     DEEP_FROM,
-    FAR_BEHIND,
     Candidate,
     candidates,
     differing,
     is_hopeless,
     proven,
     shortened,
-    standard_error,
     with_kin,
 )
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
 from sgat.training.patience import is_settled
-from sgat.training.result import (
-    Chosen,
-    EpochRecord,
-    Ledger,
-    Result,
-    Trial,
-    joined,
-    mean,
-)
+from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial
 
 SHARES = (0.15, 0.4)
 """Share of the epochs that each round but the last trains for."""
@@ -59,7 +47,7 @@ LEAST = 3
 FINALISTS = 2
 """Candidates that are trained in full."""
 LARGEST_SHARED = 2_000_000
-"""Edges beyond which a training has the memory and the cores for itself."""
+"""Edges beyond which a training has memory and cores for itself."""
 FEW = 100
 """Validation nodes below which the second round scores on folds."""
 FOLDS = 3
@@ -179,7 +167,7 @@ class Search:
             for rung, (share, number, on) in enumerate(rounds, 1):
                 if len(left) > number:
                     aim = share, number
-                    trials = self._round(left, rung, aim, on, ledger, tell)
+                    trials = self._shared(left, rung, aim, on, ledger, tell)
                     order = proven(trials, self.num_val)[:number]
                     left = [left[place] for place in order]
                     tried += trials
@@ -223,49 +211,19 @@ class Search:
         return dataclasses.replace(result, chosen=chosen, interrupted=True)
 
     def _begin(
-        self,
-        candidate: Candidate,
-        train: TrainConfig,
-        graphs: Sequence[NodeData],
-        reached: checkpoint.Progress | None = None,
-    ) -> tuple[Training, float]:
-        """A training that goes on if it can, and its seconds in rounds before.
+        self, candidate: Candidate, train: TrainConfig, graphs: Sequence[NodeData]
+    ) -> Training:
+        """A training that goes on if it can; of those before, the best is remembered.
 
-        It cannot on a fold, or where the end of the training changes its beginning; it
-        does from what another process has `reached`. The best until now is remembered.
+        It cannot on a fold, or where the end of the training changes its beginning.
         """
         given: dict[str, Any] = {"observed": self.observed, "ranks": self.ranks}
         training = Training(graphs, candidate.model, train, **given)
         is_same = not (train.warmup_epochs or train.snapshots)
         if graphs is self.first.graphs and candidate.name in self._held and is_same:
             checkpoint.go_on(training, self._held.pop(candidate.name))
-        before = training.seconds
-        if reached is not None:
-            checkpoint.go_on(training, reached)
         self._begun = [*self._leader(), (candidate, training)]
-        return training, before
-
-    def _beside(
-        self, left: Sequence[Candidate], rung: int, share: float, splits: Any
-    ) -> AbstractContextManager[Take]:
-        """Another process for trainings of a round that have no score yet."""
-
-        def reached(candidate: Candidate, graphs: Sequence[NodeData]) -> Any:
-            is_last = rung == LAST
-            train = candidate.train if is_last else shortened(candidate.train, share)
-            training, _ = self._begin(candidate, train, graphs)
-            while not training.is_done:
-                training.run_epochs()
-            return checkpoint.progress(training)
-
-        is_large = self.first.epochs.num_seen_edges > LARGEST_SHARED
-        tasks = {
-            key: functools.partial(reached, each, graphs)
-            for each in (() if is_large or self.ranks is not None else left)
-            for n, graphs in enumerate(splits)
-            if (key := f"{rung}/{each.name}/{n}") not in self.scores
-        }
-        return ahead(tasks)
+        return training
 
     def _leader(self) -> list[tuple[Candidate, Training]]:
         """The best of the trainings that are remembered, by the selected epochs."""
@@ -297,8 +255,38 @@ class Search:
             content = {**self._about(), "scores": self.scores}
             write_text(ledger, json.dumps(content, indent=1) + "\n")
 
+    @property
+    def _shares(self) -> bool:
+        is_small = self.first.epochs.num_seen_edges <= LARGEST_SHARED
+        return is_small and self.ranks is None and can_fork()
+
+    def _shared(self, left: Sequence[Candidate], rung: int, *given: Any) -> list[Trial]:
+        """A round, half of it trained by a copy of this process where that is safe.
+
+        Whether deep networks have hope shows when all others have been tried.
+        """
+
+        def others() -> tuple[dict[str, Any], dict[str, checkpoint.Progress]]:
+            self._round(theirs, left, rung, *given[:-2], None, lambda step: None)
+            names = self._held.keys() & {each.name for each in theirs}
+            return self.scores, {name: self._held[name] for name in names}
+
+        early = [each for each in left if rung > 1 or each.model.layers <= DEEP_FROM]
+        late, trials = [each for each in left if each not in early], list[Trial]()
+        for part in (early, late) if self._shares else ():
+            hopeful = [c for c in part if not (rung == 1 and self._is_hopeless(c))]
+            theirs = hopeful[1::2]
+            if theirs and not any(map(self._is_settled, trials)):
+                with beside(others) as found:
+                    self._round(hopeful[::2], left, rung, *given)
+                    scores, held = found() or ({}, {})
+                self.scores, self._held = self.scores | scores, self._held | held
+                trials = self._round(part, left, rung, *given)
+        return self._round(left, left, rung, *given)
+
     def _round(
         self,
+        part: Sequence[Candidate],
         left: Sequence[Candidate],
         rung: int,
         aim: tuple[float, int],
@@ -307,45 +295,39 @@ class Search:
         tell: Callable[[Step], None],
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split, to leave some."""
-        (share, most), trials, seen = aim, list[Trial](), dict[Candidate, float]()
-        # Whether many layers have hope shows when all others have been tried.
-        late = [each for each in left if rung == 1 and each.model.layers > DEEP_FROM]
-        for wave in [each for each in left if each not in late], late:
-            far = FAR_BEHIND * standard_error(
-                max(seen.values(), default=0), self.num_val
-            )
-            wave = [
-                each for each in wave if not is_hopeless(each, seen, far) or rung > 1
-            ]
-            with self._beside(wave, rung, share, splits) as take:
-                for candidate in wave:
-                    train, name = shortened(candidate.train, share), candidate.name
-                    keys = [f"{rung}/{name}/{n}" for n in range(len(splits))]
-                    number = left.index(candidate) + 1
-                    step = Step(name, rung, number, len(left), train.epochs)
-                    if not set(keys) <= self.scores.keys():
-                        tell(step)
-                    for key, graphs in zip(keys, splits, strict=True):
-                        if key not in self.scores:
-                            given = candidate, train, graphs, take(key)
-                            training, before = self._begin(*given)
-                            self.scores[key] = _entry(training, before, step, tell)
-                            self._write(ledger)
-                            if graphs is self.first.graphs:
-                                self._held[name] = checkpoint.held(training)
-                    parts = [self.scores[key] for key in keys]
-                    score, loss = (
-                        mean([p[n] for p in parts]) for n in ("score", "loss")
-                    )
-                    seconds = sum(part["seconds"] for part in parts)
-                    about = name, differing(candidate, self.train), rung, train.epochs
-                    trials.append(Trial(*about, score, loss, seconds))
-                    seen[candidate] = score or 0.0
-                    for place in proven(trials, self.num_val)[most:]:
-                        self._held.pop(trials[place].name, None)
-                    if self._is_settled(trials[-1]):
-                        return trials
+        (share, most), trials = aim, list[Trial]()
+        for candidate in part:
+            if rung == 1 and self._is_hopeless(candidate):
+                continue
+            train, number = shortened(candidate.train, share), left.index(candidate) + 1
+            keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
+            step = Step(candidate.name, rung, number, len(left), train.epochs)
+            if not set(keys) <= self.scores.keys():
+                tell(step)
+            for key, graphs in zip(keys, splits, strict=True):
+                if key not in self.scores:
+                    training = self._begin(candidate, train, graphs)
+                    self.scores[key] = _entry(training, step, tell)
+                    self._write(ledger)
+                    if graphs is self.first.graphs:
+                        self._held[candidate.name] = checkpoint.held(training)
+            parts = [self.scores[key] for key in keys]
+            score, loss = (mean([p[n] for p in parts]) for n in ("score", "loss"))
+            seconds = sum(part["seconds"] for part in parts)
+            about = candidate.name, differing(candidate, self.train), rung, train.epochs
+            trials.append(Trial(*about, score, loss, seconds))
+            for place in proven(trials, self.num_val)[most:]:
+                self._held.pop(trials[place].name, None)
+            if self._is_settled(trials[-1]):
+                break
         return trials
+
+    def _is_hopeless(self, candidate: Candidate) -> bool:
+        """Whether the other scores of the first round leave a deep network no hope."""
+        keys = {each: f"1/{each.name}/0" for each in self.table}
+        found = {each: self.scores.get(key, {}) for each, key in keys.items()}
+        seen = {each: score.get("score") or 0.0 for each, score in found.items()}
+        return is_hopeless(candidate, seen, self.num_val)
 
     def _is_settled(self, trial: Trial) -> bool:
         """Whether no other candidate can do better."""
@@ -361,14 +343,17 @@ class Search:
     ) -> list[tuple[Candidate, Trial, Result]]:
         """Train candidates on the given split; those that diverge are left out."""
         finals = list[tuple[Candidate, Trial, Result]]()
-        with self._beside(left, LAST, 1, [self.first.graphs]) as take:
+        work = self._reached if len(left) > 1 and self._shares else None
+        with beside(work, left[-1]) as found:
             for number, candidate in enumerate(left, 1):
                 train, name = candidate.train, candidate.name
                 tell(Step(name, LAST, number, len(left), train.epochs))
                 place = f"state-{self.table.index(candidate)}.safetensors"
                 path = folder and folder / place
-                given = candidate, train, self.first.graphs, take(f"{LAST}/{name}/0")
-                training, before = self._begin(*given)
+                training = self._begin(candidate, train, self.first.graphs)
+                before = training.seconds
+                if number > 1 and (reached := found()):
+                    checkpoint.go_on(training, reached)
                 if path and training.records and not path.exists() and self._writes:
                     checkpoint.save(training, path)
                 try:
@@ -385,6 +370,13 @@ class Search:
                 finals.append((candidate, Trial(*about, *scores), result))
         return finals
 
+    def _reached(self, candidate: Candidate) -> checkpoint.Progress:
+        """How far a training in full is at its end."""
+        training = self._begin(candidate, candidate.train, self.first.graphs)
+        while not training.is_done:
+            training.run_epochs()
+        return checkpoint.progress(training)
+
 
 def _taken(
     members: Sequence[Candidate], why: str, tried: Sequence[Trial] = ()
@@ -394,10 +386,10 @@ def _taken(
 
 
 def _entry(
-    training: Training, before: float, step: Step, tell: Callable[[Step], None]
+    training: Training, step: Step, tell: Callable[[Step], None]
 ) -> dict[str, Any]:
     """Train, and report score and loss of the selected epoch, and the seconds."""
-    score, loss = None, None
+    score, loss, before = None, None, training.seconds
     try:
         result = training.run(on_epoch=lambda r: tell(step._replace(done=r.epoch)))
         if result.interrupted:

@@ -80,18 +80,6 @@ def ranked(trials: Sequence[Trial]) -> list[int]:
     return sorted(range(len(trials)), key=key)
 
 
-def mean(values: Sequence[float | None]) -> float | None:
-    """The mean of scores; None if one is missing."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
-
-
-def joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
-    """A trial in full whose score is the mean of its own and of the folds before."""
-    last = [each.score for each in before if each.name == trial.name][-1:]
-    return dataclasses.replace(trial, score=mean([trial.score, *last * folds]))
-
-
 class Entry(TypedDict):
     """The score of a training that is done; None if it diverged."""
 
