@@ -49,8 +49,8 @@ def beside(work: Callable[..., Any] | None, *given: Any) -> Iterator[Callable[[]
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends it
-            with open(sent, "wb") as file:
-                file.write(pickle.dumps(work(*given)))
+            with open(sent, "wb") as out:
+                out.write(pickle.dumps(work(*given)))
         finally:
             os._exit(0)
     os.close(sent)

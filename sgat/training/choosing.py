@@ -267,7 +267,8 @@ class Search:
         """
 
         def others() -> tuple[dict[str, Any], dict[str, checkpoint.Progress]]:
-            self._round(theirs, left, rung, *given[:-2], None, lambda step: None)
+            aim, splits, *_ = given
+            self._round(theirs, left, rung, aim, splits, None, lambda step: None)
             names = self._held.keys() & {each.name for each in theirs}
             return self.scores, {name: self._held[name] for name in names}
 
@@ -365,9 +366,14 @@ class Search:
                 if result.interrupted:
                     raise KeyboardInterrupt
                 best, seconds = result.best, training.seconds - before
-                about = name, differing(candidate, self.train), LAST
-                scores = len(result.records), best.val, best.val_loss, seconds
-                finals.append((candidate, Trial(*about, *scores), result))
+                about = (
+                    name,
+                    differing(candidate, self.train),
+                    LAST,
+                    len(result.records),
+                )
+                trial = Trial(*about, best.val, best.val_loss, seconds)
+                finals.append((candidate, trial, result))
         return finals
 
     def _reached(self, candidate: Candidate) -> checkpoint.Progress:

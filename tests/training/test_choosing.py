@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 
 import pytest
@@ -51,8 +52,17 @@ def assert_same(one, two):
         assert torch.equal(tensor, weights(two)[name]), name
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """So that no copy of the process takes part, except where a test says so."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="module")
-def whole():
+def whole(one_thread):
     """A search on one graph that nothing disturbed."""
     return search([small_graph()])
 
@@ -96,6 +106,40 @@ def test_the_best_is_what_fit_makes_of_its_settings(whole):
 @pytest.mark.judged_anew
 def test_the_same_seed_chooses_the_same(whole):
     assert_same(whole, search([small_graph()]))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="no copy is safe beside a GPU")
+@pytest.mark.parametrize("is_hopeful", [True, False])
+@pytest.mark.parametrize("fractions", [(0.3, 0.5, 0.2), (0.4, 0.2, 0.4)])
+def test_a_copy_that_trains_a_half_changes_nothing(fractions, is_hopeful, monkeypatch):
+    """Nor does one that fails; few validation nodes are split in folds."""
+    monkeypatch.setattr(
+        choosing, "is_hopeless", lambda c, *_: "many" in c.name and not is_hopeful
+    )
+    data = block_graph(num_nodes=223, fractions=fractions)
+    alone = search([data])
+    rounds, copied = [], choosing.beside
+
+    @contextlib.contextmanager
+    def watched(*given):
+        with copied(*given) as found:
+
+            def watch():
+                rounds.append(found())
+                return rounds[-1]
+
+            yield watch
+
+    monkeypatch.setattr(choosing, "beside", watched)
+    torch.set_num_threads(2)
+    try:
+        assert_same(search([data]), alone)
+        assert len(rounds) == 3 + is_hopeful and None not in rounds
+        monkeypatch.setattr(Search, "_reached", lambda *given: 1 / 0)
+        assert_same(search([data]), alone)
+        assert rounds[-1] is None
+    finally:
+        torch.set_num_threads(1)
 
 
 def test_edges_are_judged_once(monkeypatch):
