@@ -112,6 +112,8 @@ class Search:
         self.splits = [self.observed.graphs]
         if self.num_val < FEW and not self.is_single:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
+        is_small = self.first.epochs.num_seen_edges <= LARGEST_SHARED
+        self._shares = is_small and ranks is None and can_fork()
         self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
         self._begun: list[tuple[Candidate, Training]] = []  # the best and the latest
         self._held: dict[str, checkpoint.Progress] = {}  # of those that may go on
@@ -255,16 +257,8 @@ class Search:
             content = {**self._about(), "scores": self.scores}
             write_text(ledger, json.dumps(content, indent=1) + "\n")
 
-    @property
-    def _shares(self) -> bool:
-        is_small = self.first.epochs.num_seen_edges <= LARGEST_SHARED
-        return is_small and self.ranks is None and can_fork()
-
     def _shared(self, left: Sequence[Candidate], rung: int, *given: Any) -> list[Trial]:
-        """A round, half of it trained by a copy of this process where that is safe.
-
-        Whether deep networks have hope shows when all others have been tried.
-        """
+        """A round, half of it trained by a copy of this process where that is safe."""
 
         def others() -> tuple[dict[str, Any], dict[str, checkpoint.Progress]]:
             aim, splits, *_ = given
@@ -276,8 +270,8 @@ class Search:
         late, trials = [each for each in left if each not in early], list[Trial]()
         for part in (early, late) if self._shares else ():
             hopeful = [c for c in part if not (rung == 1 and self._is_hopeless(c))]
-            theirs = hopeful[1::2]
-            if theirs and not any(map(self._is_settled, trials)):
+            is_over = any(map(self._is_settled, trials))
+            if (theirs := hopeful[1::2]) and not is_over:
                 with beside(others) as found:
                     self._round(hopeful[::2], left, rung, *given)
                     scores, held = found() or ({}, {})
