@@ -39,12 +39,18 @@ def beside(work: Callable[..., Any] | None, *given: Any) -> Iterator[Callable[[]
     if work is None or not can_fork():
         yield lambda: None
         return
-    taken, sent = os.pipe()
-    threads, begun = torch.get_num_threads(), time.monotonic()
-    torch.set_num_threads(threads // 2)
-    with warnings.catch_warnings():  # of threads, but those of torch do nothing now
+    (taken, sent), child = os.pipe(), None
+    with warnings.catch_warnings(), contextlib.suppress(OSError):  # no memory for it
+        # Python warns of threads, but those of torch do nothing now.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
+    if child is None:
+        os.close(taken)
+        os.close(sent)
+        yield lambda: None
+        return
+    threads, begun = torch.get_num_threads(), time.monotonic()
+    torch.set_num_threads(threads // 2)
     if not child:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)

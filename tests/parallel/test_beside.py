@@ -76,6 +76,16 @@ def test_a_copy_ends_with_the_context(tmp_path):
     assert torch.get_num_threads() == 2
 
 
+@copied
+def test_where_no_copy_can_be_made_nothing_is_found(monkeypatch):
+    def fork():
+        raise OSError("Cannot allocate memory")
+
+    monkeypatch.setattr(os, "fork", fork)
+    with beside(os.getpid) as found:
+        assert found() is None and torch.get_num_threads() == 2
+
+
 def test_without_threads_to_share_or_work_nothing_is_found():
     with beside(None) as found:
         assert found() is None
