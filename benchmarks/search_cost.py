@@ -6,7 +6,7 @@ Both are `SGATClassifier()` on a CPU with nothing chosen, judging included; the 
 has the settings that the first one took. `ratio` is of seconds of the processor, of all
 processes; `clock ratio` of seconds by the clock, which mean little beside other work;
 `lead ratio` has the processor seconds of the process that decides, without those of its
-copy: what the clock says on idle cores if neither waits. Appends
+copy: an estimate of the clock on idle cores, where neither waits. Appends
 `results/search_cost.csv`.
 """
 
