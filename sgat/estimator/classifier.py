@@ -111,28 +111,9 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         model: dict[str, Any] | None = None,
         train: dict[str, Any] | None = None,
     ) -> None:
-        self.hidden = hidden
-        self.heads = heads
-        self.layers = layers
-        self.scorer = scorer
-        self.readout = readout
-        self.keep = keep
-        self.l0_weight = l0_weight
-        self.epochs = epochs
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.metric = metric
-        self.patience = patience
-        self.validation = validation
-        self.seed = seed
-        self.fast = fast
-        self.graph = graph
-        self.verbose = verbose
-        self.device = device
-        self.model = model
-        self.train = train
+        given = dict(locals())
+        del given["self"]
+        self.__dict__.update(given)
 
     def fit(
         self,

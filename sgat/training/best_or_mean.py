@@ -3,6 +3,7 @@
 Tested by tests/training/test_choosing.py.
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from sgat.committee import Committee
 from sgat.models import SGAT
 from sgat.training import metrics
-from sgat.training.candidates import Candidate
+from sgat.training.candidates import Candidate, gates_of
 from sgat.training.result import Result, Trial
 
 LAST = 3
@@ -62,9 +63,16 @@ def best_or_mean(
     return best, size, why, trials
 
 
-def gates_of(candidate: Candidate) -> tuple[str, str]:
-    """The settings that say which edges a model uses."""
-    return candidate.model.scorer, candidate.model.judged_edges
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of scores; None if one is missing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
+    """A trial in full whose score is the mean of its own and of the folds before."""
+    last = [each.score for each in before if each.name == trial.name][-1:]
+    return dataclasses.replace(trial, score=mean([trial.score, *last * folds]))
 
 
 def _node_losses(logits: Tensor, y: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """Candidates: the models that are tried where the read-out is "auto", one table."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from sgat.config.checked import Settings
 from sgat.data.node_data import NodeData
 from sgat.features import Features, SparseFeatures, normalise_rows
 from sgat.training.fresh_model import resolved
+from sgat.training.result import Trial, ranked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Variant(NamedTuple):
 DEEP_FROM = 4
 """Layers from which a score must be ahead by a standard error: networks so deep often
 do less well on nodes that did not choose them."""
+FAR_BEHIND = 2.0
+"""Standard errors that are far: there is no hope for deep networks and runners-up."""
 DIFFUSION = {"readout": "diffusion"}
 BELIEFS = {"readout": "beliefs"}
 DEEP = {"readout": "deep", "activation": "relu", "attention_dropout": 0.0}
@@ -105,21 +109,74 @@ def shortened(train: TrainConfig, share: float) -> TrainConfig:
     return dataclasses.replace(train, epochs=epochs, warmup=warmup, snapshots=0)
 
 
-def is_hopeless(deep: Candidate, scores: Mapping[Candidate, float], far: float) -> bool:
+def standard_error(score: float, num_val: int) -> float:
+    """The standard error of a score of so many validation nodes."""
+    return math.sqrt(score * (1 - score) / num_val)
+
+
+def is_hopeless(
+    deep: Candidate, scores: Mapping[Candidate, float], num_val: int
+) -> bool:
     """Whether all networks of fewer layers are far behind already, of two and of four.
 
     Networks of many layers take the longest. Where neighbours far away decide, two may
     be at chance and eight ahead; and where networks learn slowly, four may not show yet
-    what eight are worth.
+    what eight are worth. What others of many layers score does not count.
     """
+    seen = {c: score for c, score in scores.items() if c.model.layers <= DEEP_FROM}
     fewer = [
-        score
-        for other, score in scores.items()
-        if other.model.readout == deep.model.readout
-        and other.model.layers < deep.model.layers
+        score for c, score in seen.items() if c.model.readout == deep.model.readout
     ]
-    is_deep = deep.model.layers > DEEP_FROM
-    return is_deep and bool(fewer) and max(scores.values()) - max(fewer) > far
+    best = max(seen.values(), default=0.0)
+    far = FAR_BEHIND * standard_error(best, num_val)
+    return deep.model.layers > DEEP_FROM and bool(fewer) and best - max(fewer) > far
+
+
+def proven(trials: Sequence[Trial], num_val: int) -> list[int]:
+    """Places of trials, the best first; deep networks need proof (`DEEP_FROM`)."""
+    charged = [
+        dataclasses.replace(t, score=t.score - standard_error(t.score, num_val))
+        if t.score and t.settings.get("layers", 0) >= DEEP_FROM
+        else t
+        for t in trials
+    ]
+    return ranked(charged)
+
+
+def with_kin(
+    left: list[Candidate],
+    scored: Sequence[Trial],
+    tried: Sequence[Trial],
+    table: Sequence[Candidate],
+    num_val: int,
+) -> list[Candidate]:
+    """The finalists; a runner-up far behind gives its place to the leader's kin.
+
+    Kin have the leader's read-out and edges, and its layers (more, if it is deep). Some
+    learn slowly and go in the first round: the best of them there comes back.
+    """
+    last = {trial.name: trial for trial in tried}
+    first = {name: trial for name, trial in last.items() if trial.rung == 1}
+    scores, is_kin = [trial.score for trial in scored], _is_kin(left[1], left[0])
+    kin = [each for each in table if _is_kin(each, left[0]) and each.name in first]
+    ahead, behind = (float(score or 0) for score in scores)
+    is_far = ahead - behind > FAR_BEHIND * standard_error(ahead, num_val)
+    if not kin or is_kin or not is_far or None in scores:
+        return left
+    return [left[0], kin[ranked([first[each.name] for each in kin])[0]]]
+
+
+def _is_kin(candidate: Candidate, leader: Candidate) -> bool:
+    """Whether a model is the leader before its details; deeper ones learn later."""
+    mine, own = candidate.model, leader.model
+    depth = mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM
+    alike = mine.readout == own.readout and gates_of(candidate) == gates_of(leader)
+    return depth and alike
+
+
+def gates_of(candidate: Candidate) -> tuple[str, str]:
+    """The settings that say which edges a model uses."""
+    return candidate.model.scorer, candidate.model.judged_edges
 
 
 def _sum_to_1(x: Features) -> bool:

@@ -5,12 +5,14 @@ next one the best of them for more, and the last trains in full what is left. A 
 goes on where the round before left it, to the bits of one that begins anew; those of a
 search that was cut off do begin anew, for a round leaves no more than scores. Where a
 candidate is settled (`sgat.training.patience`), no other is tried.
+
+A small graph keeps one core busy. Where a copy of the process is safe
+(`sgat.parallel.beside`) it trains half of a round. All is decided as without it.
 """
 
 import dataclasses
 import json
 import logging
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,22 +20,25 @@ from typing import Any, NamedTuple
 from sgat.config import ModelConfig, TrainConfig
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData, check
+from sgat.parallel.beside import beside, can_fork
 from sgat.parallel.ranks import Ranks
 from sgat.training import checkpoint, files
-from sgat.training.best_or_mean import LAST, best_or_mean, gates_of
+from sgat.training.best_or_mean import LAST, best_or_mean, joined, mean
 from sgat.training.candidates import (
     DEEP_FROM,
     Candidate,
     candidates,
     differing,
     is_hopeless,
+    proven,
     shortened,
+    with_kin,
 )
 from sgat.training.folds import folds
 from sgat.training.fresh_model import resolved
 from sgat.training.loop import DivergedError, Training
 from sgat.training.patience import is_settled
-from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial, ranked
+from sgat.training.result import Chosen, EpochRecord, Ledger, Result, Trial
 
 SHARES = (0.15, 0.4)
 """Share of the epochs that each round but the last trains for."""
@@ -41,8 +46,8 @@ LEAST = 3
 """Candidates that the first round leaves; a quarter of them, if that is more."""
 FINALISTS = 2
 """Candidates that are trained in full."""
-FAR_BEHIND = 2.0
-"""Standard errors by which a runner-up is behind that gives way to the leader's kin."""
+LARGEST_SHARED = 2_000_000
+"""Edges beyond which a training has memory and cores for itself."""
 FEW = 100
 """Validation nodes below which the second round scores on folds."""
 FOLDS = 3
@@ -107,6 +112,8 @@ class Search:
         self.splits = [self.observed.graphs]
         if self.num_val < FEW and not self.is_single:
             self.splits = folds(self.observed.graphs, FOLDS, seed=train.seed)
+        is_small = self.first.epochs.num_seen_edges <= LARGEST_SHARED
+        self._shares = is_small and ranks is None and can_fork()
         self.scores: dict[str, dict[str, Any]] = {}  # of trainings that are done
         self._begun: list[tuple[Candidate, Training]] = []  # the best and the latest
         self._held: dict[str, checkpoint.Progress] = {}  # of those that may go on
@@ -162,15 +169,16 @@ class Search:
             for rung, (share, number, on) in enumerate(rounds, 1):
                 if len(left) > number:
                     aim = share, number
-                    trials = self._round(left, rung, aim, on, ledger, tell)
-                    order = self._ranked(trials)[:number]
+                    trials = self._shared(left, rung, aim, on, ledger, tell)
+                    order = proven(trials, self.num_val)[:number]
                     left = [left[place] for place in order]
                     tried += trials
                     if self._is_settled(trials[-1]):
                         left = left[:1]
                         break
                     if number == FINALISTS and not has_folds:
-                        left = self._with_kin(left, [trials[p] for p in order], tried)
+                        last = [trials[place] for place in order]
+                        left = with_kin(left, last, tried, self.table, self.num_val)
         except KeyboardInterrupt:
             self._write(ledger)  # so that there is a run to go on with
             raise
@@ -178,8 +186,8 @@ class Search:
         # With folds, few nodes validate the trainings in full: the folds have a say.
         scored = [trial for _, trial, _ in finals]
         if has_folds:
-            scored = [_joined(each, tried, len(self.splits)) for each in scored]
-        order = self._ranked(scored)
+            scored = [joined(each, tried, len(self.splits)) for each in scored]
+        order = proven(scored, self.num_val)
         left = [finals[place][0] for place in order]
         results = [finals[place][2] for place in order]
         model, size, why, means = best_or_mean(results, left)
@@ -249,8 +257,31 @@ class Search:
             content = {**self._about(), "scores": self.scores}
             write_text(ledger, json.dumps(content, indent=1) + "\n")
 
+    def _shared(self, left: Sequence[Candidate], rung: int, *given: Any) -> list[Trial]:
+        """A round, half of it trained by a copy of this process where that is safe."""
+
+        def others() -> tuple[dict[str, Any], dict[str, checkpoint.Progress]]:
+            aim, splits, *_ = given
+            self._round(theirs, left, rung, aim, splits, None, lambda step: None)
+            names = self._held.keys() & {each.name for each in theirs}
+            return self.scores, {name: self._held[name] for name in names}
+
+        early = [each for each in left if rung > 1 or each.model.layers <= DEEP_FROM]
+        late, trials = [each for each in left if each not in early], list[Trial]()
+        for part in (early, late) if self._shares else ():
+            hopeful = [c for c in part if not (rung == 1 and self._is_hopeless(c))]
+            is_over = any(map(self._is_settled, trials))
+            if (theirs := hopeful[1::2]) and not is_over:
+                with beside(others) as found:
+                    self._round(hopeful[::2], left, rung, *given)
+                    scores, held = found() or ({}, {})
+                self.scores, self._held = self.scores | scores, self._held | held
+                trials = self._round(part, left, rung, *given)
+        return self._round(left, left, rung, *given)
+
     def _round(
         self,
+        part: Sequence[Candidate],
         left: Sequence[Candidate],
         rung: int,
         aim: tuple[float, int],
@@ -259,12 +290,11 @@ class Search:
         tell: Callable[[Step], None],
     ) -> list[Trial]:
         """Train candidates for a share of the epochs, on each split, to leave some."""
-        (share, most), trials, seen = aim, list[Trial](), dict[Candidate, float]()
-        for number, candidate in enumerate(left, 1):
-            far = FAR_BEHIND * self._error(max(seen.values(), default=0.0))
-            if rung == 1 and is_hopeless(candidate, seen, far):
+        (share, most), trials = aim, list[Trial]()
+        for candidate in part:
+            if rung == 1 and self._is_hopeless(candidate):
                 continue
-            train = shortened(candidate.train, share)
+            train, number = shortened(candidate.train, share), left.index(candidate) + 1
             keys = [f"{rung}/{candidate.name}/{n}" for n in range(len(splits))]
             step = Step(candidate.name, rung, number, len(left), train.epochs)
             if not set(keys) <= self.scores.keys():
@@ -277,48 +307,22 @@ class Search:
                     if graphs is self.first.graphs:
                         self._held[candidate.name] = checkpoint.held(training)
             parts = [self.scores[key] for key in keys]
-            score, loss = (_mean([p[n] for p in parts]) for n in ("score", "loss"))
+            score, loss = (mean([p[n] for p in parts]) for n in ("score", "loss"))
             seconds = sum(part["seconds"] for part in parts)
             about = candidate.name, differing(candidate, self.train), rung, train.epochs
             trials.append(Trial(*about, score, loss, seconds))
-            seen[candidate] = score or 0.0
-            for place in self._ranked(trials)[most:]:
+            for place in proven(trials, self.num_val)[most:]:
                 self._held.pop(trials[place].name, None)
             if self._is_settled(trials[-1]):
                 break
         return trials
 
-    def _with_kin(
-        self, left: list[Candidate], scored: Sequence[Trial], tried: Sequence[Trial]
-    ) -> list[Candidate]:
-        """The finalists; a hopeless runner-up gives its place to the leader's kin.
-
-        Kin have the leader's read-out and edges, and its layers (more, if it is deep).
-        Some learn slowly and go in the first round: the best of them there comes back.
-        """
-        last = {trial.name: trial for trial in tried}
-        first = {name: trial for name, trial in last.items() if trial.rung == 1}
-        scores, is_kin = [trial.score for trial in scored], _is_kin(left[1], left[0])
-        kin = [k for k in self.table if _is_kin(k, left[0]) and k.name in first]
-        ahead, behind = (float(score or 0) for score in scores)
-        is_far = ahead - behind > FAR_BEHIND * self._error(ahead)
-        if not kin or is_kin or not is_far or None in scores:
-            return left
-        return [left[0], kin[ranked([first[each.name] for each in kin])[0]]]
-
-    def _error(self, score: float) -> float:
-        """The standard error of a validation score."""
-        return math.sqrt(score * (1 - score) / self.num_val)
-
-    def _ranked(self, trials: Sequence[Trial]) -> list[int]:
-        """Places of trials, the best first; deep networks need proof (`DEEP_FROM`)."""
-        charged = [
-            dataclasses.replace(trial, score=trial.score - self._error(trial.score))
-            if trial.score and trial.settings.get("layers", 0) >= DEEP_FROM
-            else trial
-            for trial in trials
-        ]
-        return ranked(charged)
+    def _is_hopeless(self, candidate: Candidate) -> bool:
+        """Whether the other scores of the first round leave a deep network no hope."""
+        keys = {each: f"1/{each.name}/0" for each in self.table}
+        found = {each: self.scores.get(key, {}) for each, key in keys.items()}
+        seen = {each: score.get("score") or 0.0 for each, score in found.items()}
+        return is_hopeless(candidate, seen, self.num_val)
 
     def _is_settled(self, trial: Trial) -> bool:
         """Whether no other candidate can do better."""
@@ -334,29 +338,44 @@ class Search:
     ) -> list[tuple[Candidate, Trial, Result]]:
         """Train candidates on the given split; those that diverge are left out."""
         finals = list[tuple[Candidate, Trial, Result]]()
-        for number, candidate in enumerate(left, 1):
-            train = candidate.train
-            tell(Step(candidate.name, LAST, number, len(left), train.epochs))
-            path = (
-                folder and folder / f"state-{self.table.index(candidate)}.safetensors"
-            )
-            training = self._begin(candidate, train, self.first.graphs)
-            before = training.seconds
-            if path and training.records and not path.exists() and self._writes:
-                checkpoint.save(training, path)
-            try:
-                result = training.run(checkpoint_path=path, **how)
-            except DivergedError:
-                if number == len(left) and not finals:
-                    raise
-                continue
-            if result.interrupted:
-                raise KeyboardInterrupt
-            best, length = result.best, len(result.records)
-            about = candidate.name, differing(candidate, self.train), LAST, length
-            trial = Trial(*about, best.val, best.val_loss, training.seconds - before)
-            finals.append((candidate, trial, result))
+        work = self._reached if len(left) > 1 and self._shares else None
+        with beside(work, left[-1]) as found:
+            for number, candidate in enumerate(left, 1):
+                train, name = candidate.train, candidate.name
+                tell(Step(name, LAST, number, len(left), train.epochs))
+                place = f"state-{self.table.index(candidate)}.safetensors"
+                path = folder and folder / place
+                training = self._begin(candidate, train, self.first.graphs)
+                before = training.seconds
+                if number > 1 and (reached := found()):
+                    checkpoint.go_on(training, reached)
+                if path and training.records and not path.exists() and self._writes:
+                    checkpoint.save(training, path)
+                try:
+                    result = training.run(checkpoint_path=path, **how)
+                except DivergedError:
+                    if number == len(left) and not finals:
+                        raise
+                    continue
+                if result.interrupted:
+                    raise KeyboardInterrupt
+                best, seconds = result.best, training.seconds - before
+                about = (
+                    name,
+                    differing(candidate, self.train),
+                    LAST,
+                    len(result.records),
+                )
+                trial = Trial(*about, best.val, best.val_loss, seconds)
+                finals.append((candidate, trial, result))
         return finals
+
+    def _reached(self, candidate: Candidate) -> checkpoint.Progress:
+        """How far a training in full is at its end."""
+        training = self._begin(candidate, candidate.train, self.first.graphs)
+        while not training.is_done:
+            training.run_epochs()
+        return checkpoint.progress(training)
 
 
 def _taken(
@@ -379,22 +398,3 @@ def _entry(
     except DivergedError:
         pass
     return {"score": score, "loss": loss, "seconds": training.seconds - before}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
-
-
-def _joined(trial: Trial, before: Sequence[Trial], folds: int) -> Trial:
-    """A trial in full whose score is the mean of its own and of the folds before."""
-    last = [each.score for each in before if each.name == trial.name][-1:]
-    return dataclasses.replace(trial, score=_mean([trial.score, *last * folds]))
-
-
-def _is_kin(candidate: Candidate, leader: Candidate) -> bool:
-    """Whether a model is the leader before its details; deeper ones learn later."""
-    mine, own = candidate.model, leader.model
-    depth = mine.layers == own.layers or mine.layers > own.layers >= DEEP_FROM
-    alike = mine.readout == own.readout and gates_of(candidate) == gates_of(leader)
-    return depth and alike

@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 
 import pytest
@@ -9,10 +10,17 @@ from sgat.config import ModelConfig, TrainConfig
 from sgat.judging import EdgeJudge
 from sgat.scored import node_score, score_graphs
 from sgat.training import choosing
-from sgat.training.candidates import Candidate, is_hopeless, shortened
-from sgat.training.choosing import LAST, Search, best_or_mean, ranked
+from sgat.training.candidates import (
+    Candidate,
+    is_hopeless,
+    proven,
+    shortened,
+    standard_error,
+    with_kin,
+)
+from sgat.training.choosing import LAST, Search, best_or_mean
 from sgat.training.loop import DivergedError, Training, fit
-from sgat.training.result import EpochRecord, Result, Trial
+from sgat.training.result import EpochRecord, Result, Trial, ranked
 
 TRAIN = TrainConfig(epochs=10, device="cpu", checkpoint_every=3)
 MODEL = ModelConfig(hidden=5)
@@ -44,8 +52,17 @@ def assert_same(one, two):
         assert torch.equal(tensor, weights(two)[name]), name
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """So that no copy of the process takes part, except where a test says so."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="module")
-def whole():
+def whole(one_thread):
     """A search on one graph that nothing disturbed."""
     return search([small_graph()])
 
@@ -89,6 +106,40 @@ def test_the_best_is_what_fit_makes_of_its_settings(whole):
 @pytest.mark.judged_anew
 def test_the_same_seed_chooses_the_same(whole):
     assert_same(whole, search([small_graph()]))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="no copy is safe beside a GPU")
+@pytest.mark.parametrize("is_hopeful", [True, False])
+@pytest.mark.parametrize("fractions", [(0.3, 0.5, 0.2), (0.4, 0.2, 0.4)])
+def test_a_copy_that_trains_a_half_changes_nothing(fractions, is_hopeful, monkeypatch):
+    """Nor does one that fails; few validation nodes are split in folds."""
+    monkeypatch.setattr(
+        choosing, "is_hopeless", lambda c, *_: "many" in c.name and not is_hopeful
+    )
+    data = block_graph(num_nodes=223, fractions=fractions)
+    alone = search([data])
+    rounds, copied = [], choosing.beside
+
+    @contextlib.contextmanager
+    def watched(*given):
+        with copied(*given) as found:
+
+            def watch():
+                rounds.append(found())
+                return rounds[-1]
+
+            yield watch
+
+    monkeypatch.setattr(choosing, "beside", watched)
+    torch.set_num_threads(2)
+    try:
+        assert_same(search([data]), alone)
+        assert len(rounds) == 3 + is_hopeful and None not in rounds
+        monkeypatch.setattr(Search, "_reached", lambda *given: 1 / 0)
+        assert_same(search([data]), alone)
+        assert rounds[-1] is None
+    finally:
+        torch.set_num_threads(1)
 
 
 def test_edges_are_judged_once(monkeypatch):
@@ -306,13 +357,11 @@ def test_scores_come_first_then_losses_then_the_table(pairs, order):
 
 @pytest.mark.parametrize(("deep", "order"), [(0.86, [1, 0]), (0.95, [0, 1])])
 def test_many_layers_must_be_ahead_by_a_standard_error(deep, order):
-    looked = Search([small_graph()], MODEL, TRAIN)
-    # Of 112 nodes: 0.033 at 0.86.
-    assert 0.03 < looked._error(0.86) < 0.04
+    assert 0.03 < standard_error(0.86, 112) < 0.04
     many = dataclasses.replace(trial(deep, 1.0), settings={"layers": 8})
-    assert looked._ranked([many, trial(0.85, 1.0)]) == order
+    assert proven([many, trial(0.85, 1.0)], 112) == order
     lost = dataclasses.replace(many, score=None)
-    assert looked._ranked([lost, trial(0.85, 1.0)]) == [1, 0]
+    assert proven([lost, trial(0.85, 1.0)], 112) == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -331,7 +380,8 @@ def test_a_hopeless_runner_up_gives_way_to_the_leaders_kin(scores, second):
         dataclasses.replace(trial(score, 1.0), name=name)
         for name, score in (("layers", 0.3), ("loose layers", 0.35), ("attention", 0.5))
     ]
-    found = looked._with_kin(left, [trial(score, 1.0) for score in scores], before)
+    scored = [trial(score, 1.0) for score in scores]
+    found = with_kin(left, scored, before, looked.table, looked.num_val)
     assert [each.name for each in found] == ["layers, standard", second]
 
 
@@ -356,7 +406,8 @@ def test_deeper_networks_are_kin_of_a_deep_leader(leader: str, second: str):
         }.items()
         if name != leader
     ]
-    found = looked._with_kin(left, [trial(0.8, 1.0), trial(0.4, 1.0)], before)
+    scored = [trial(0.8, 1.0), trial(0.4, 1.0)]
+    found = with_kin(left, scored, before, looked.table, looked.num_val)
     assert [each.name for each in found] == [leader, second]
 
 
@@ -378,9 +429,10 @@ def test_many_layers_are_not_tried_where_fewer_are_far_behind(scores, is_tried):
     looked = Search([small_graph()], MODEL, TRAIN)
     named = {each.name: each for each in looked.table}
     before = {named[name]: score or 0.0 for name, score in scores.items()}
-    assert is_hopeless(named["many layers, all edges"], before, 0.1) == (not is_tried)
-    assert not is_hopeless(named["some layers, all edges"], before, 0.1)
-    assert not is_hopeless(named["layers, standard"], before, 0.1)
+    # Two standard errors of 80 % are 0.1.
+    assert is_hopeless(named["many layers, all edges"], before, 64) == (not is_tried)
+    assert not is_hopeless(named["some layers, all edges"], before, 64)
+    assert not is_hopeless(named["layers, standard"], before, 64)
 
 
 def test_what_is_not_tried_is_counted(monkeypatch):
