@@ -3,14 +3,17 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
+from sgat.graph import Graph
 from sgat.judging.promise import USUAL
-from sgat.judging.reasons import REASONS
+from sgat.judging.reasons import REASONS, find_reasons
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.page import assemble, json_block
 from sgat.report.sections import Card
@@ -185,15 +188,50 @@ def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
     return sorted(found.values(), key=lambda edge: edge.probability)[:MOST_SUSPECTS]
 
 
-def run_section(scored: Sequence[ScoredGraph]) -> JudgedSection | None:
-    """The section on the edges of a run, which stores no reasons."""
+def run_section(
+    scored: Sequence[ScoredGraph], *, has_features: bool
+) -> JudgedSection | None:
+    """The section on the edges of a run; without directions each counts once."""
     tally = JudgedTally()
     for number, part in enumerate(scored):
         graph, edges = part.data.graph, part.edges
+        if not graph.num_edges:
+            continue
         columns = graph.src, graph.dst, edges.probability, ~edges.kept
-        arrays = (column.numpy() for column in columns)
+        arrays = [column.numpy() for column in columns]
+        if not part.data.has_directions:
+            once = arrays[0] < arrays[1]
+            arrays = [column[once] for column in arrays]
         tally.add(JudgedPart(part.data.name, part.data.ids, *arrays), number)
+        worst = tally.worst[number]
+        why = _reasons(worst, graph, edges.probability.numpy(), has_features)
+        tally.worst[number] = worst._replace(reason=why)
     return tally.section()
+
+
+def _reasons(some: JudgedPart, graph: Graph, real: Array, has_features: bool) -> Array:
+    """The judge's reasons for some edges of a run, which does not store them.
+
+    They follow from the edges and their P(real), [E]; of an edge that looks real it is
+    not known here whether its ends are alike.
+    """
+    size, src, dst = graph.num_nodes, graph.src.numpy(), graph.dst.numpy()
+
+    def keys(one: Array, other: Array) -> Array:
+        low = np.minimum(one, other).astype(np.int64)
+        return np.asarray(low * size + np.maximum(one, other))
+
+    key, first = np.unique(keys(src, dst), return_index=True)
+    place = np.searchsorted(key, keys(some.src, some.dst))
+    given = np.ones(len(real)), src, graph.row_ptr.numpy()
+    edges = csr_array(given, shape=(size, size))
+    one, other = (edges[n] + edges[:, n].T.tocsr() for n in (some.src, some.dst))
+    shared, unknown = np.zeros((2, len(key)), bool)
+    shared[place] = one.multiply(other).sum(axis=1) > 0
+    alike = {"alike": unknown, "alike_around": unknown}
+    traces = SimpleNamespace(shared=shared, has_features=has_features, **alike)
+    ends = np.stack([key // size, key % size])
+    return np.asarray(find_reasons(1 - real[first], traces, ends, size)[place])
 
 
 def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:

@@ -215,10 +215,10 @@ def test_a_node_receives_nothing_where_no_messages_travel(
     def titles():
         return [title.text for title in browser.find_all("#panel strong")]
 
-    nobody = ["No messages from (log α)", "No messages to (log α)"]
+    nobody = ["No messages from (P(real))", "No messages to (P(real))"]
     heard = {
-        "hostile_run": ["Messages from (log α)", "Messages to (log α)"],
-        "undirected_run": ["Neighbours (log α)"],
+        "hostile_run": ["Messages from (P(real))", "Messages to (P(real))"],
+        "undirected_run": ["Neighbours (P(real))"],
         "deaf_run": nobody,
     }[name]
     assert titles() == heard

@@ -34,13 +34,13 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
     assert f"{summary['edges_removed']:,} of {summary['edges']:,}" in text
     charts = block(text, "charts")
     assert set(charts) == {
-        *("loss", "score", "open", "scores", "removal", "degrees", "judged", "trade"),
+        *("loss", "score", "open", "removal", "degrees", "judged", "trade"),
     }
     lines = hostile_run.folder.metrics.read_text().splitlines()
     losses = [json.loads(line)["data_loss"] for line in lines]
     assert charts["loss"]["y"][0] == losses
     table = pd.read_parquet(hostile_run.folder.edges)
-    assert sum(charts["scores"]["y"][0]) == int(table["kept"].sum())
+    assert sum(charts["judged"]["y"][0]) == int(table["kept"].sum())
     assert block(text, "graph-data")["edges"] == report.edges == len(table)
     assert len(block(text, "removal-curve")) == len(report.curve) == STEPS + 2
     assert report.bytes == (tmp_path / "r.html").stat().st_size < LARGEST_PAGE
