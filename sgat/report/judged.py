@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+import torch
 
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
@@ -215,23 +215,18 @@ def _reasons(some: JudgedPart, graph: Graph, real: Array, has_features: bool) ->
     They follow from the edges and their P(real), [E]; of an edge that looks real it is
     not known here whether its ends are alike.
     """
-    size, src, dst = graph.num_nodes, graph.src.numpy(), graph.dst.numpy()
-
-    def keys(one: Array, other: Array) -> Array:
-        low = np.minimum(one, other).astype(np.int64)
-        return np.asarray(low * size + np.maximum(one, other))
-
-    key, first = np.unique(keys(src, dst), return_index=True)
-    place = np.searchsorted(key, keys(some.src, some.dst))
-    given = np.ones(len(real)), src, graph.row_ptr.numpy()
-    edges = csr_array(given, shape=(size, size))
-    one, other = (edges[n] + edges[:, n].T.tocsr() for n in (some.src, some.dst))
-    shared, unknown = np.zeros((2, len(key)), bool)
-    shared[place] = one.multiply(other).sum(axis=1) > 0
+    whole = graph.undirected()
+    pairs = whole.select(whole.src < whole.dst)
+    found = [graph.find(*ends) for ends in (pairs.edge_index, pairs.edge_index.flip(0))]
+    wrong = 1 - real[torch.maximum(*found).numpy()]
+    ends = torch.from_numpy(np.sort([some.src, some.dst], axis=0))
+    place, near = pairs.find(*ends).numpy(), whole.to_scipy(np.int32)
+    shared, unknown = np.zeros((2, len(wrong)), bool)
+    shared[place] = (near[some.src] * near[some.dst]).sum(axis=1) > 0
     alike = {"alike": unknown, "alike_around": unknown}
     traces = SimpleNamespace(shared=shared, has_features=has_features, **alike)
-    ends = np.stack([key // size, key % size])
-    return np.asarray(find_reasons(1 - real[first], traces, ends, size)[place])
+    given = pairs.edge_index.numpy(), graph.num_nodes
+    return np.asarray(find_reasons(wrong, traces, *given)[place])
 
 
 def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:

@@ -190,9 +190,8 @@ def test_search_finds_a_node_and_shows_its_neighbourhood(browser, page_of, hosti
     assert len(browser.find_all("#panel li.kept")) == (
         kept[into].sum() + kept[from_].sum()
     )
-    scores = hostile_run.scored[0].edges.log_alpha.numpy()
-    best = into.nonzero()[0][scores[into].argmax()]
-    assert f"{scores[best]:.2f}".replace("-", "−") in rows[0].text
+    best = hostile_run.scored[0].edges.probability.numpy()[into].max()
+    assert (f"{best:.3f}" if best < 0.999 else "> 0.999") in rows[0].text
     browser.press(Keys.ESCAPE)
     assert not panel.is_displayed()
     assert browser.graph["selected"] == ""
