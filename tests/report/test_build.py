@@ -8,6 +8,7 @@ import torch
 
 from sgat.explaining.removal import STEPS, Contrast, removal_curve, removal_of
 from sgat.report.build import write_report
+from sgat.report.confusion import confusion
 from sgat.report.page import percent
 from sgat.scored import score_graphs
 
@@ -22,6 +23,17 @@ def block(text, key):
 def tiles(text):
     pairs = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", text)
     return dict(pairs)
+
+
+def test_the_share_of_a_few_nodes_is_given_as_their_number(hostile_run, tmp_path):
+    write_report(hostile_run.content(), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    counts = confusion(hostile_run.stored()).counts
+    totals = counts.sum(axis=1).tolist()
+    assert 0 < min(totals) < 10
+    for right, total in zip(counts.diagonal().tolist(), totals, strict=True):
+        shown = f"{right} of {total}" if total < 10 else percent(right / total)
+        assert f"<td>{shown}</td></tr>" in text
 
 
 def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):

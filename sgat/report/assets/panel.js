@@ -114,6 +114,6 @@ class Panel {
     });
     const more = edges.length - items.length;
     if (more > 0) items.push(element("li", {}, `and ${more.toLocaleString("en")} more`));
-    return [element("strong", {}, `${title} (${data.odds})`), element("ul", {}, ...items)];
+    return [element("strong", {}, `${title} · ${data.odds}`), element("ul", {}, ...items)];
   }
 }
