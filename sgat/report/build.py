@@ -103,11 +103,10 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     summary, scored, title = content.summary, content.scored, content.score_title
     several, part = content.is_multilabel, scored[place]
     training = training_cards(content.history, summary["best_epoch"], title)
-    told = (c for c in content.removal.contrasts if c.name == "feature_cosine")
-    has_features = any(c.kept or c.removed for c in told)
-    found_wrong = None
-    if summary["noise_share"] is not None:
-        found_wrong = run_section(scored, has_features=has_features)
+    told = {contrast.name: contrast.kept for contrast in content.removal.contrasts}
+    has_features = told.get("feature_cosine") is not None
+    is_judged = summary["noise_share"] is not None
+    found_wrong = run_section(scored, has_features) if is_judged else None
     edges = [part.edges for part in scored]
     scores = score_cards(edges, content.curve, title, is_judged=found_wrong is not None)
     degrees = degree_card(content.removal)

@@ -39,7 +39,7 @@ class JudgedPart(NamedTuple):
     dst: Array  # number of a node, [E]
     probability: Array  # that the edge is real, [E]
     is_removed: Array  # [E] bool
-    reason: Array | None = None  # place in REASONS, [E]; None if it was not stored
+    reason: Array  # place in REASONS, [E]
 
 
 class Suspect(NamedTuple):
@@ -50,7 +50,7 @@ class Suspect(NamedTuple):
     dst: Any
     probability: float
     is_removed: bool
-    why: str | None
+    why: str
 
 
 class Level(NamedTuple):
@@ -162,17 +162,12 @@ def _lowest(part: JudgedPart, size: int) -> JudgedPart:
     last = np.partition(part.probability, size - 1)[size - 1] if size else -1
     near = np.flatnonzero(part.probability <= last)
     order = near[np.argsort(part.probability[near], kind="stable")[:size]]
-    columns = [column if column is None else column[order] for column in part[2:]]
-    return _part(part, columns)
+    return JudgedPart(*part[:2], *(column[order] for column in part[2:]))
 
 
 def _joined(one: JudgedPart, other: JudgedPart) -> JudgedPart:
     pairs = zip(one[2:], other[2:], strict=True)
-    return _part(one, [None if a is None else np.concatenate([a, b]) for a, b in pairs])
-
-
-def _part(of: JudgedPart, columns: list[Any]) -> JudgedPart:
-    return JudgedPart(of.name, of.ids, *columns)
+    return JudgedPart(*one[:2], *map(np.concatenate, pairs))
 
 
 def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
@@ -182,14 +177,14 @@ def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
             ends = [int(part.src[edge]), int(part.dst[edge])]
             src, dst = part.ids[ends].tolist()
             real, goes = float(part.probability[edge]), bool(part.is_removed[edge])
-            why = None if part.reason is None else REASONS[part.reason[edge]]
+            why = REASONS[part.reason[edge]]
             suspect = Suspect(part.name, src, dst, real, goes, why)
             found.setdefault((graph, *sorted(ends)), suspect)
     return sorted(found.values(), key=lambda edge: edge.probability)[:MOST_SUSPECTS]
 
 
 def run_section(
-    scored: Sequence[ScoredGraph], *, has_features: bool
+    scored: Sequence[ScoredGraph], has_features: bool
 ) -> JudgedSection | None:
     """The section on the edges of a run; without directions each counts once."""
     tally = JudgedTally()
@@ -198,7 +193,7 @@ def run_section(
         if not graph.num_edges:
             continue
         columns = graph.src, graph.dst, edges.probability, ~edges.kept
-        arrays = [column.numpy() for column in columns]
+        arrays = [column.numpy() for column in (*columns, torch.zeros_like(graph.src))]
         if not part.data.has_directions:
             once = arrays[0] < arrays[1]
             arrays = [column[once] for column in arrays]
@@ -210,10 +205,9 @@ def run_section(
 
 
 def _reasons(some: JudgedPart, graph: Graph, real: Array, has_features: bool) -> Array:
-    """The judge's reasons for some edges of a run, which does not store them.
+    """The judge's reasons for some edges of a run, found by all edges and P(real), [E].
 
-    They follow from the edges and their P(real), [E]; of an edge that looks real it is
-    not known here whether its ends are alike.
+    Of edges that look real it is not known here whether their ends are alike.
     """
     whole = graph.undirected()
     pairs = whole.select(whole.src < whole.dst)

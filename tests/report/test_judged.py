@@ -27,7 +27,8 @@ def part(probability, ends=None, *, limit=0.5, name="g"):
     size = len(probability)
     src, dst = ends if ends is not None else (np.zeros(size, int), np.arange(size) + 1)
     ids = np.array([f"n{k}" for k in range(max(size, 2) + 1)], dtype=object)
-    return JudgedPart(name, ids, src, dst, probability, probability <= limit)
+    reason = np.zeros(size, dtype=int)
+    return JudgedPart(name, ids, src, dst, probability, probability <= limit, reason)
 
 
 def section_of(parts):
@@ -147,7 +148,7 @@ def test_of_many_edges_and_graphs_the_worst_are_listed():
     every = np.sort(np.r_[one, other].astype(np.float32))[:MOST_SUSPECTS]
     assert [s.probability for s in suspects] == pytest.approx(every.tolist())
     assert {s.graph for s in suspects} == {"both", "b"}
-    assert all(s.why is None for s in suspects)
+    assert {s.why for s in suspects} == {REASONS[0]}
     assert len({s[:3] for s in suspects}) == MOST_SUSPECTS
 
 
@@ -156,7 +157,7 @@ def test_no_edges_have_no_section():
 
 
 def test_a_run_is_shown_as_it_was_stored(undirected_run):
-    section = run_section(undirected_run.stored(), has_features=True)
+    section = run_section(undirected_run.stored(), True)
     table = pd.read_parquet(undirected_run.folder.edges)
     ends = np.sort(table[["src", "dst"]], axis=1)
     table = table[~pd.DataFrame(ends).duplicated().to_numpy()]
@@ -185,7 +186,7 @@ def test_the_reasons_of_a_run_are_those_of_the_judge(has_directions, has_feature
         kept=found.probability > 0.5,
     )
     scored = ScoredGraph(data, scores, data.y, torch.zeros(data.num_nodes, 13))
-    section = run_section([scored], has_features=has_features)
+    section = run_section([scored], has_features)
     ends = zip(data.graph.src.tolist(), data.graph.dst.tolist(), strict=True)
     due = dict(zip(ends, found.reason.tolist(), strict=True))
     wrong = [edge for edge in section.suspects if edge.probability < 0.5]

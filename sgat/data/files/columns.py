@@ -218,16 +218,14 @@ def _numeric_text(source: Source, name: str) -> Any:
     sign have it there, and one of them leaves no doubt, as `1.100,5` and `1.100.000`.
     """
     text, is_comma = words(decoded(source.table.column(name))), source.decimal == ","
-    sign, grouped = (".", IN_DOTS) if is_comma else (",", IN_COMMAS)
-    rest = "(,[0-9]*)?" if is_comma else "([.][0-9]*)?"
+    sign, grouped, point = (".", IN_DOTS, ",") if is_comma else (",", IN_COMMAS, "[.]")
     has_sign = pc.match_substring(text, sign)
-    is_grouped = pc.match_substring_regex(text, f"^{grouped}{rest}$")
+    is_grouped = pc.match_substring_regex(text, f"^{grouped}({point}[0-9]*)?$")
     if first(has_sign) >= 0 and first(pc.and_not(has_sign, is_grouped)) < 0:
         is_sure = pc.match_substring_regex(text, "[.,].*[.,]")
         if first(is_sure) >= 0:
             text = pc.replace_substring(text, sign, "")
         elif is_comma:
-            problem = "{} may have a dot for thousands or for decimals; write it"
-            problem += " without, or name the column in `categorical` or `drop`."
+            problem = "{} may have a dot for thousands or for decimals; leave it out."
             source.refuse(has_sign, name, problem)
     return pc.replace_substring(text, ",", ".") if is_comma else text

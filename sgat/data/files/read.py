@@ -252,10 +252,8 @@ def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) 
     if len(number) and number.min() < 0:
         row = int((number < 0).argmax())
         value = ids[row].as_py()
-        problem = f"{value!r} is not an id of {nodes.name}"
-        if str(value).startswith("0"):
-            problem += "; '007' is another id than '7'"
-        raise edges.fault(f"{problem}.", name, row)
+        hint = "; '007' is another id than '7'" if str(value)[:1] == "0" else ""
+        raise edges.fault(f"{value!r} is not an id of {nodes.name}{hint}.", name, row)
 
 
 def _described(
