@@ -11,7 +11,6 @@ import torch
 
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
-from sgat.graph import Graph
 from sgat.judging.promise import USUAL
 from sgat.judging.reasons import REASONS, find_reasons
 from sgat.report.charts import Mark, Series, histogram, line_chart
@@ -199,28 +198,31 @@ def run_section(
             arrays = [column[once] for column in arrays]
         tally.add(JudgedPart(part.data.name, part.data.ids, *arrays), number)
         worst = tally.worst[number]
-        why = _reasons(worst, graph, edges.probability.numpy(), has_features)
+        why = _reasons(worst, part.data, edges.probability.numpy(), has_features)
         tally.worst[number] = worst._replace(reason=why)
     return tally.section()
 
 
-def _reasons(some: JudgedPart, graph: Graph, real: Array, has_features: bool) -> Array:
+def _reasons(some: JudgedPart, data: NodeData, real: Array, by_x: bool) -> Array:
     """The judge's reasons for some edges of a run, found by all edges and P(real), [E].
 
-    Of edges that look real it is not known here whether their ends are alike.
+    Of edges that look real it is not known here whether their ends are alike. `by_x`
+    says whether the judge had features.
     """
-    whole = graph.undirected()
-    pairs = whole.select(whole.src < whole.dst)
-    found = [graph.find(*ends) for ends in (pairs.edge_index, pairs.edge_index.flip(0))]
-    wrong = 1 - real[torch.maximum(*found).numpy()]
-    ends = torch.from_numpy(np.sort([some.src, some.dst], axis=0))
-    place, near = pairs.find(*ends).numpy(), whole.to_scipy(np.int32)
+    graph = data.graph
+    whole = graph.undirected() if data.has_directions else graph
+    pairs = whole.select(once := whole.src < whole.dst)
+    both = (graph.find(*e) for e in (pairs.edge_index, pairs.edge_index.flip(0)))
+    at = once if whole is graph else torch.maximum(*both)
+    wrong = 1 - real[at.numpy()]
+    place = pairs.find(*torch.from_numpy(np.sort([some.src, some.dst], axis=0))).numpy()
     shared, unknown = np.zeros((2, len(wrong)), bool)
-    shared[place] = (near[some.src] * near[some.dst]).sum(axis=1) > 0
+    near = [[whole.src[slice(*whole.row_ptr[n : n + 2])] for n in e] for e in some[2:4]]
+    shared[place] = [bool(torch.isin(*two).any()) for two in zip(*near, strict=True)]
     alike = {"alike": unknown, "alike_around": unknown}
-    traces = SimpleNamespace(shared=shared, has_features=has_features, **alike)
-    given = pairs.edge_index.numpy(), graph.num_nodes
-    return np.asarray(find_reasons(wrong, traces, *given)[place])
+    traces = SimpleNamespace(shared=shared, has_features=by_x, **alike)
+    ends = pairs.edge_index.numpy()
+    return np.asarray(find_reasons(wrong, traces, ends, graph.num_nodes)[place])
 
 
 def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:
