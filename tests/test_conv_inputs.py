@@ -292,6 +292,26 @@ WANTED = "Each edge must have 3 numbers in `edge_attr`, which the gates look at,
 NOT_WITH = "A pair goes with no Graph and without `symmetric`."
 
 
+def test_pygs_explainer_sees_which_features_count(seed):
+    pytest.importorskip("torch_geometric")
+    from torch_geometric.explain import Explainer, GNNExplainer
+
+    model = SGATConv(5, 3)
+    with torch.no_grad():
+        model.weight[1:] = 0  # the first feature alone is looked at
+    explainer = Explainer(
+        model,
+        algorithm=GNNExplainer(epochs=5),
+        explanation_type="model",
+        node_mask_type="attributes",
+        model_config={"mode": "regression", "task_level": "node", "return_type": "raw"},
+    )
+    x = torch.rand(13, 5)
+    mask = explainer(x, random_edges(13, 60), index=3).node_mask
+    assert mask.shape == x.shape
+    assert mask[:, 0].max() > 0 and not mask[:, 1:].any()
+
+
 @pytest.mark.parametrize(
     ("options", "x", "edges", "more", "sentence"),
     [

@@ -34,20 +34,12 @@ def list_names(data_root_: Path | None = DATA_ROOT, as_json: bool = JSON) -> Non
     root = data_root(data_root_)
     rows, lines = [], []
     for name, benchmark in CATALOGUE.items():
-        raw = benchmark.raw
+        raw, title, split = benchmark.raw, benchmark.title, benchmark.default_split
         missing = [] if raw is None else missing_files(raw, root)
-        rows.append(
-            {
-                "name": name,
-                "title": benchmark.title,
-                "split": benchmark.default_split,
-                "normalised": benchmark.normalise,
-                "available": not missing,
-                "folder": raw and str(root / raw.folder),
-            }
-        )
+        row: dict[str, Any] = {"name": name, "title": title, "split": split}
+        row |= {"normalised": benchmark.normalise, "available": not missing}
+        rows.append(row | {"folder": raw and str(root / raw.folder)})
         here = "missing" if missing else "here   "
-        split, title = benchmark.default_split, benchmark.title
         lines.append(f"{name:<13} {here}  {split:<10} {title}")
     show(rows, "\n".join(lines), as_json=as_json)
 
@@ -230,15 +222,9 @@ def inject(
     written = write_injected(graphs, out, loaded.files)
     num_edges = sum(injected.data.graph.num_edges for injected in graphs)
     num_added = sum(int(injected.added.sum()) for injected in graphs)
-    result = {
-        "name": asked.name or asked.edges,
-        "kind": kind.value,
-        "rate": rate,
-        "seed": seed,
-        "edges": num_edges,
-        "added": num_added,
-        "files": [str(file) for file in written],
-    }
+    result: dict[str, Any] = {"name": asked.name or asked.edges, "kind": kind.value}
+    result |= {"rate": rate, "seed": seed, "edges": num_edges, "added": num_added}
+    result["files"] = [str(file) for file in written]
     new, old, what = num_added, num_edges - num_added, "edges"
     if loaded.files is not None:
         old, what = len(loaded.files.edges), "rows"

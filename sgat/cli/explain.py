@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sgat.cli import app, plain
-from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.options import DATA_ROOT, GRAPH, JSON, QUIET
 from sgat.cli.progress import counting
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def explain(
     node: str | None = typer.Argument(
         None, help="Your id of a node; without it, the whole graph is described."
     ),
-    graph: str | None = typer.Option(
-        None, help="Name of the graph, where there are several."
-    ),
+    graph: str | None = GRAPH,
     top: int = typer.Option(
         30, min=1, help="Most edges to drop in turn, and rows to show of either kind."
     ),

@@ -142,7 +142,8 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
     from sgat.training.metrics import TITLES
 
     name = summary["metric"]
-    removed, total = summary["edges_removed"], summary["edges"]
+    what = "rows" if summary.get("rows") else "edges"
+    removed, total = summary[f"{what}_removed"], summary[what]
     lines = [""]
     if summary[name] is not None:
         tested = summary["test_nodes"]
@@ -157,19 +158,16 @@ def describe(summary: dict[str, Any], files: list[str]) -> str:
         if other != name and value is not None
     ]
     if summary["validation"] is not None:
-        what = f"validation {TITLES[name]}"
-        lines.append(f"{what:<19} {summary['validation']:.2%}")
+        role = f"validation {TITLES[name]}"
+        lines.append(f"{role:<19} {summary['validation']:.2%}")
     if summary.get("noise_share") is not None:
         lines.append(f"estimated noise     {summary['noise_share']:.1%} of the edges")
     if summary["tried"]:
         names, why = " + ".join(summary["chosen"]["names"]), summary["chosen"]["why"]
         lines.append(f"chosen              {names}: {why}")
-    share, what = summary["removed_share"], "edges"
-    if summary.get("rows"):
-        removed, total, what = summary["rows_removed"], summary["rows"], "rows"
-        share = removed / total
     lines += [
-        f"{f'{what} removed':<19} {removed:,} of {total:,} ({share:.1%})",
+        f"{f'{what} removed':<19} {removed:,} of {total:,}"
+        f" ({removed / max(total, 1):.1%})",
         f"model of epoch      {summary['best_epoch']} of {summary['epochs']},"
         f" seed {summary['seed']}, {summary['seconds']:.1f} s",
         f"written to          {summary['run']}: {', '.join(files)}",

@@ -37,6 +37,7 @@ WITHOUT_OPTION = (
 DATA_ROOT = typer.Option(
     None, "--data-root", help=DataConfig.declared()["root"].help, metavar=PLACES["root"]
 )
+GRAPH = typer.Option(None, help="Name of the graph, where there are several.")
 JSON = typer.Option(False, "--json", help="Print JSON for machines.")
 QUIET = typer.Option(False, "--quiet", help="Show no progress.")
 

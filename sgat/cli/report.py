@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sgat.cli import app, say, show
-from sgat.cli.options import DATA_ROOT, JSON, QUIET
+from sgat.cli.options import DATA_ROOT, GRAPH, JSON, QUIET
 from sgat.cli.progress import counting
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def report(
     open_: bool = typer.Option(
         False, "--open", help="Open the page in the browser when it is written."
     ),
-    graph: str | None = typer.Option(
-        None, help="Name of the graph to draw, where there are several."
-    ),
+    graph: str | None = GRAPH,
     overwrite: bool = typer.Option(
         False, "--overwrite", help="Replace a file that is no report."
     ),

@@ -41,12 +41,14 @@ class JudgedEdges:
         data: The graph that was read from it.
         edge_probability: P(real) of each edge of that graph, [E] float32.
         edge_reason: Why, an index into `sgat.judging.REASONS`, [E] int64.
+        index: That of the rows, where they are a table of pandas.
     """
 
     given: GivenData | FileGraph
     data: NodeData
     edge_probability: Tensor
     edge_reason: Tensor
+    index: Any = None
 
     @property
     def probability(self) -> Tensor:
@@ -104,6 +106,7 @@ class JudgedEdges:
 
         Without `removed` there is no column of that name.
         """
+        import pandas as pd
         import pyarrow as pa
 
         from sgat.data.files import with_columns
@@ -126,7 +129,16 @@ class JudgedEdges:
         starts = range(0, len(place), ROWS_AT_ONCE)
         parts = [place.slice(i, ROWS_AT_ONCE).combine_chunks() for i in starts]
         words = pa.chunked_array([phrases.take(part) for part in parts], pa.string())
-        return table.set_column(table.column_names.index("why"), "why", words)
+        table = table.set_column(table.column_names.index("why"), "why", words)
+        if self.index is None:
+            return table
+        taken = table.column_names
+        names = [None if name in taken else name for name in self.index.names]
+        rows = pd.DataFrame({"why": ""}, index=self.index.set_names(names))
+        kept = pa.Table.from_pandas(rows)
+        for name in kept.column_names[1:]:
+            table = table.append_column(name, kept[name])
+        return table.replace_schema_metadata(kept.schema.metadata)
 
     def __repr__(self) -> str:
         """One line: counts and the estimated share."""
@@ -219,7 +231,8 @@ def _of_tables(edges: Any, nodes: Any, options: FileOptions, seed: int) -> Judge
     if nodes is None and (options.label or options.labels):
         raise ValueError("`label` needs `nodes`, the table with that column.")
     files = from_tables(edges, nodes, options=options)
-    return _judged(files, files.data, seed)
+    index = getattr(edges, "index", None)
+    return dataclasses.replace(_judged(files, files.data, seed), index=index)
 
 
 def known_classes(data: NodeData) -> tuple[Tensor | None, Tensor | None]:

@@ -65,8 +65,11 @@ class Traces:
         return found
 
 
-def find_reasons(wrong: Array, traces: Traces, ends: Array, num_nodes: int) -> Array:
-    """The place in REASONS of what speaks most for the verdict, [E]."""
+def find_reasons(wrong: Array, traces: Any, ends: Array, num_nodes: int) -> Array:
+    """The place in REASONS of what speaks most for the verdict, [E].
+
+    Of `Traces` it takes `shared`, `alike`, `alike_around` and `has_features`.
+    """
     unlike = REASONS.index("its ends are unlike")
 
     def find(*parts: Array) -> Array:

@@ -85,6 +85,9 @@ def _view(content: Content, place: int) -> GraphView:
         uses_edges=content.summary["reach"] > 0,
         snapshots=content.snapshots if place == 0 else None,
     )
+    view.payload["oddsLine"] = content.summary["odds_line"]
+    is_judged = content.summary["noise_share"] is not None
+    view.payload["odds"] = "P(real)" if is_judged else "P(open)"
     number = len(content.scored)
     if number == 1:
         return view
@@ -100,9 +103,12 @@ def _page(content: Content, place: int, view: GraphView) -> str:
     summary, scored, title = content.summary, content.scored, content.score_title
     several, part = content.is_multilabel, scored[place]
     training = training_cards(content.history, summary["best_epoch"], title)
-    log_alpha = [part.edges.log_alpha.numpy() for part in scored]
-    scores = score_cards(log_alpha, summary["threshold"], content.curve, title)
-    found_wrong = None if summary["noise_share"] is None else run_section(scored)
+    told = {contrast.name: contrast.kept for contrast in content.removal.contrasts}
+    has_features = told.get("feature_cosine") is not None
+    is_judged = summary["noise_share"] is not None
+    found_wrong = run_section(scored, has_features) if is_judged else None
+    edges = [part.edges for part in scored]
+    scores = score_cards(edges, content.curve, title, is_judged=found_wrong is not None)
     degrees = degree_card(content.removal)
     found = found_wrong.cards if found_wrong else []
     charts = [card.chart for card in (*training, *scores, *found, degrees)]
@@ -138,6 +144,7 @@ def _page(content: Content, place: int, view: GraphView) -> str:
         confusion=None if several else confusion(scored),
         scores=scores,
         answer=found_wrong,
+        has_directions=part.data.has_directions,
         scope=together if len(scored) > 1 else "Loops left out.",
         removal=content.removal,
         degrees=degrees,

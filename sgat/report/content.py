@@ -135,12 +135,12 @@ def tiles(content: Content) -> list[tuple[str, str, str]]:
         more.append(f"the largest class has {largest} of the nodes")
         title = metrics.TITLES[first]
         cells.append((title[0].upper() + title[1:], percent(value, 2), "; ".join(more)))
-    edges, removed = summary["edges"], summary["edges_removed"]
-    shown = f"{removed:,} of {edges:,}; {edges - removed:,} kept"
-    if _has_rows(summary):
-        rows = f"{summary['rows_removed']:,} of {summary['rows']:,} rows"
-        shown = f"{rows}; {removed:,} of {edges:,} edges"
-    cells.append(("Edges removed", percent(summary["removed_share"]), shown))
+    edges = summary["edges"]
+    what = "rows" if _has_rows(summary) else "edges"
+    every, removed = summary[what], summary[f"{what}_removed"]
+    shown = f"{removed:,} of {every:,}; {every - removed:,} kept"
+    share = percent(removed / every if every else 0.0)
+    cells.append((f"{what.capitalize()} removed", share, shown))
     if (noise := summary["noise_share"]) is not None:
         shown = f"about {round(noise * edges):,} of {edges:,} edges"
         cells.append(("Estimated noise", percent(noise), shown))

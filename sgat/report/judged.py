@@ -3,14 +3,16 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.judging.promise import USUAL
-from sgat.judging.reasons import REASONS
+from sgat.judging.reasons import REASONS, find_reasons
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.page import assemble, json_block
 from sgat.report.sections import Card
@@ -36,7 +38,7 @@ class JudgedPart(NamedTuple):
     dst: Array  # number of a node, [E]
     probability: Array  # that the edge is real, [E]
     is_removed: Array  # [E] bool
-    reason: Array | None = None  # place in REASONS, [E]; None if it was not stored
+    reason: Array  # place in REASONS, [E]
 
 
 class Suspect(NamedTuple):
@@ -47,7 +49,7 @@ class Suspect(NamedTuple):
     dst: Any
     probability: float
     is_removed: bool
-    why: str | None
+    why: str
 
 
 class Level(NamedTuple):
@@ -159,17 +161,12 @@ def _lowest(part: JudgedPart, size: int) -> JudgedPart:
     last = np.partition(part.probability, size - 1)[size - 1] if size else -1
     near = np.flatnonzero(part.probability <= last)
     order = near[np.argsort(part.probability[near], kind="stable")[:size]]
-    columns = [column if column is None else column[order] for column in part[2:]]
-    return _part(part, columns)
+    return JudgedPart(*part[:2], *(column[order] for column in part[2:]))
 
 
 def _joined(one: JudgedPart, other: JudgedPart) -> JudgedPart:
     pairs = zip(one[2:], other[2:], strict=True)
-    return _part(one, [None if a is None else np.concatenate([a, b]) for a, b in pairs])
-
-
-def _part(of: JudgedPart, columns: list[Any]) -> JudgedPart:
-    return JudgedPart(of.name, of.ids, *columns)
+    return JudgedPart(*one[:2], *map(np.concatenate, pairs))
 
 
 def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
@@ -179,21 +176,53 @@ def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
             ends = [int(part.src[edge]), int(part.dst[edge])]
             src, dst = part.ids[ends].tolist()
             real, goes = float(part.probability[edge]), bool(part.is_removed[edge])
-            why = None if part.reason is None else REASONS[part.reason[edge]]
+            why = REASONS[part.reason[edge]]
             suspect = Suspect(part.name, src, dst, real, goes, why)
             found.setdefault((graph, *sorted(ends)), suspect)
     return sorted(found.values(), key=lambda edge: edge.probability)[:MOST_SUSPECTS]
 
 
-def run_section(scored: Sequence[ScoredGraph]) -> JudgedSection | None:
-    """The section on the edges of a run, which stores no reasons."""
+def run_section(
+    scored: Sequence[ScoredGraph], has_features: bool
+) -> JudgedSection | None:
+    """The section on the edges of a run; without directions each counts once."""
     tally = JudgedTally()
     for number, part in enumerate(scored):
         graph, edges = part.data.graph, part.edges
+        if not graph.num_edges:
+            continue
         columns = graph.src, graph.dst, edges.probability, ~edges.kept
-        arrays = (column.numpy() for column in columns)
+        arrays = [column.numpy() for column in (*columns, torch.zeros_like(graph.src))]
+        if not part.data.has_directions:
+            once = arrays[0] < arrays[1]
+            arrays = [column[once] for column in arrays]
         tally.add(JudgedPart(part.data.name, part.data.ids, *arrays), number)
+        worst = tally.worst[number]
+        why = _reasons(worst, part.data, edges.probability.numpy(), has_features)
+        tally.worst[number] = worst._replace(reason=why)
     return tally.section()
+
+
+def _reasons(some: JudgedPart, data: NodeData, real: Array, by_x: bool) -> Array:
+    """The judge's reasons for some edges of a run, found by all edges and P(real), [E].
+
+    Of edges that look real it is not known here whether their ends are alike. `by_x`
+    says whether the judge had features.
+    """
+    graph = data.graph
+    whole = graph.undirected() if data.has_directions else graph
+    pairs = whole.select(once := whole.src < whole.dst)
+    both = (graph.find(*e) for e in (pairs.edge_index, pairs.edge_index.flip(0)))
+    at = once if whole is graph else torch.maximum(*both)
+    wrong = 1 - real[at.numpy()]
+    place = pairs.find(*torch.from_numpy(np.sort([some.src, some.dst], axis=0))).numpy()
+    shared, unknown = np.zeros((2, len(wrong)), bool)
+    near = [[whole.src[slice(*whole.row_ptr[n : n + 2])] for n in e] for e in some[2:4]]
+    shared[place] = [bool(torch.isin(*two).any()) for two in zip(*near, strict=True)]
+    alike = {"alike": unknown, "alike_around": unknown}
+    traces = SimpleNamespace(shared=shared, has_features=by_x, **alike)
+    ends = pairs.edge_index.numpy()
+    return np.asarray(find_reasons(wrong, traces, ends, graph.num_nodes)[place])
 
 
 def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:

@@ -55,13 +55,12 @@ def layout_nodes(
 
 def _ring(number: int, radius: float, is_around: bool) -> Array:
     """Nodes without edges: rings around the rest, or a spiral if they are all."""
-    turn = np.arange(number) * np.pi * (3 - np.sqrt(5))
-    if not is_around:
-        radii = np.sqrt(np.arange(number) + 0.5)
-        return np.stack([np.cos(turn) * radii, np.sin(turn) * radii], axis=1)
-    per_ring = max(180, number // 6)
-    angle = 2 * np.pi * np.arange(number) / min(max(number, 1), per_ring)
-    radii = radius * (1 + 0.04 * (np.arange(number) // per_ring))
+    place = np.arange(number)
+    angle, radii = place * np.pi * (3 - np.sqrt(5)), np.sqrt(place + 0.5)
+    if is_around:
+        per_ring = max(180, number // 6)
+        angle = 2 * np.pi * place / min(max(number, 1), per_ring)
+        radii = radius * (1 + 0.04 * (place // per_ring))
     return np.stack([np.cos(angle) * radii, np.sin(angle) * radii], axis=1)
 
 

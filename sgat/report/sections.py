@@ -9,12 +9,14 @@ import numpy as np
 from sgat.explaining.removal import Removal, RemovalPoint
 from sgat.report.charts import Chart, Mark, Series, bar_chart, histogram, line_chart
 from sgat.report.page import number, percent
+from sgat.scored import EdgeScores
 
 Array = np.ndarray[Any, Any]
 
 MOST_ROWS = 24
 """Rows of the table below a chart."""
-BINS = 60
+BINS = np.linspace(0, 1, 61)
+"""Bounds of the bars of probabilities."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,32 +92,19 @@ def training_cards(history: Any, best_epoch: int, score_title: str) -> list[Card
 
 
 def score_cards(
-    log_alpha: Sequence[Array],
-    threshold: float,
+    edges: Sequence[EdgeScores],
     curve: Sequence[RemovalPoint],
     score_title: str,
+    *,
+    is_judged: bool,
 ) -> list[Card]:
-    """The distribution of log α, [E] of each graph, and the curve of edges removed.
+    """How likely gates are open, unless edges were judged; the curve of edges removed.
 
     Nothing without edges.
     """
-    total = sum(map(len, log_alpha))
-    if not total:
+    kept = np.concatenate([part.kept.numpy() for part in edges])
+    if not len(kept):
         return []
-    edges = _bins(log_alpha, threshold)
-    kept, removed = (
-        np.sum([np.histogram(p[side(p, threshold)], edges)[0] for p in log_alpha], 0)
-        for side in (np.greater, np.less_equal)
-    )
-    spread = histogram(
-        "scores",
-        "Distribution of log α over the edges, with the threshold",
-        edges.tolist(),
-        [("kept", kept.tolist()), ("removed", removed.tolist())],
-        x_title="log α",
-        y_title="edges",
-        mark=Mark(threshold, f"threshold {number(threshold)}"),
-    )
     trained = next(point for point in curve if point.is_trained)
     removal = line_chart(
         "removal",
@@ -131,13 +120,7 @@ def score_cards(
         y_unit="share",
         mark=Mark(trained.removed, f"this run: {percent(trained.removed)}"),
     )
-    return [
-        Card(
-            spread,
-            "Distribution of log α",
-            f"An edge is kept if its log α is above {number(threshold)}:"
-            f" {int(kept.sum()):,} of {total:,}.",
-        ),
+    cards = [
         Card(
             removal,
             f"{score_title[0].upper()}{score_title[1:]} against edges removed",
@@ -146,21 +129,21 @@ def score_cards(
             " once.",
         ),
     ]
-
-
-def _bins(log_alpha: Sequence[Array], threshold: float) -> Array:
-    """Edges of bins over all scores, one of them at the threshold."""
-    known = [part for part in log_alpha if len(part)]
-    low = min(threshold, *(float(part.min()) for part in known))
-    high = max(threshold, *(float(part.max()) for part in known))
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
-    width = (high - low) / BINS
-    first = threshold - width * np.ceil((threshold - low) / width + 1e-9)
-    number_ = int(np.ceil((high - first) / width + 1e-9))
-    edges = first + width * np.arange(number_ + 1)
-    edges[round((threshold - first) / width)] = threshold
-    return np.asarray(edges)
+    if is_judged:
+        return cards
+    open_ = np.concatenate([part.probability.numpy() for part in edges])
+    sides = (("kept", open_[kept]), ("removed", open_[~kept]))
+    spread = histogram(
+        "scores",
+        "Distribution of the probability that a gate is open",
+        BINS.tolist(),
+        [(name, np.histogram(some, BINS)[0].tolist()) for name, some in sides],
+        x_title="probability that the gate is open",
+        y_title="edges",
+        mark=Mark(0.5, "border 0.5"),
+    )
+    text = f"An edge is kept above one half: {kept.sum():,} of {len(kept):,}."
+    return [Card(spread, "How likely gates are open", text), *cards]
 
 
 def degree_card(removal: Removal) -> Card:

@@ -15,6 +15,9 @@ import sgat
 from sgat import Graph, SGATClassifier
 from sgat.data.files import FileOptions, from_tables
 
+# Trades go one way, and few are made back.
+pytestmark = pytest.mark.filterwarnings("ignore:few edges have their reverse")
+
 QUICK: dict[str, Any] = {"hidden": 8, "readout": "attention", "device": "cpu"}
 
 

@@ -199,6 +199,23 @@ def test_the_public_function_is_no_module():
     assert isinstance(sgat.judge(few), JudgedEdges)
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index(["x", "y"]),
+        pd.Index(["x", "y"], name="src"),
+        pd.RangeIndex(5, 3, -1, name="row"),
+        pd.MultiIndex.from_tuples([(1, "a"), (0, "b")], names=["n", None]),
+    ],
+)
+def test_the_index_of_a_pandas_table_comes_back(index):
+    edges = EDGES.set_axis(index)
+    found = sgat.judge(edges).table().to_pandas()
+    assert found.index.equals(index)
+    assert found[["src", "dst"]].equals(edges)
+    assert list(found)[2:] == ["probability", "why"]
+
+
 def test_words_of_many_rows_come_in_parts(judged, monkeypatch):
     # Text beyond a size is no single array: a million rows made `sgat judge` fail.
     monkeypatch.setattr(judged_edges, "ROWS_AT_ONCE", 7)

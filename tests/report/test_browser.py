@@ -190,9 +190,8 @@ def test_search_finds_a_node_and_shows_its_neighbourhood(browser, page_of, hosti
     assert len(browser.find_all("#panel li.kept")) == (
         kept[into].sum() + kept[from_].sum()
     )
-    scores = hostile_run.scored[0].edges.log_alpha.numpy()
-    best = into.nonzero()[0][scores[into].argmax()]
-    assert f"{scores[best]:.2f}".replace("-", "−") in rows[0].text
+    best = hostile_run.scored[0].edges.probability.numpy()[into].max()
+    assert (f"{best:.3f}" if best < 0.999 else "> 0.999") in rows[0].text
     browser.press(Keys.ESCAPE)
     assert not panel.is_displayed()
     assert browser.graph["selected"] == ""
@@ -215,10 +214,10 @@ def test_a_node_receives_nothing_where_no_messages_travel(
     def titles():
         return [title.text for title in browser.find_all("#panel strong")]
 
-    nobody = ["No messages from (log α)", "No messages to (log α)"]
+    nobody = ["No messages from · P(real)", "No messages to · P(real)"]
     heard = {
-        "hostile_run": ["Messages from (log α)", "Messages to (log α)"],
-        "undirected_run": ["Neighbours (log α)"],
+        "hostile_run": ["Messages from · P(real)", "Messages to · P(real)"],
+        "undirected_run": ["Neighbours · P(real)"],
         "deaf_run": nobody,
     }[name]
     assert titles() == heard
@@ -463,6 +462,13 @@ def test_nothing_is_wider_than_a_narrow_window(name, browser, page_of, request):
     browser.open(page_of(request.getfixturevalue(name)), width=380, height=800)
     width = browser.run("return document.documentElement.scrollWidth")
     assert width <= 380
+    # The chosen node leaves the buttons of the drawing free.
+    browser.search(
+        browser.run("return document.getElementById('panel').textContent") or "1"
+    )
+    panel, buttons = browser.find("#panel"), browser.find(".zoom")
+    assert panel.is_displayed()
+    assert buttons.rect["y"] + buttons.rect["height"] <= panel.rect["y"]
 
 
 def test_paper_shows_a_still_picture_and_no_controls(browser, page_of, hostile_run):
@@ -474,6 +480,9 @@ def test_paper_shows_a_still_picture_and_no_controls(browser, page_of, hostile_r
             assert not browser.find(hidden).is_displayed()
         colour = browser.run("return getComputedStyle(document.body).backgroundColor")
         assert colour == "rgb(255, 255, 255)"
+        rows = browser.find_all("#suspects tbody tr")
+        assert len(rows) > 30 == sum(row.is_displayed() for row in rows)
+        assert "The first 30 are printed." in browser.find("#suspects").text
         printed = browser.send("Page.printToPDF", printBackground=True)["data"]
         assert base64.b64decode(printed)[:5] == b"%PDF-"
     finally:

@@ -8,6 +8,7 @@ import torch
 
 from sgat.explaining.removal import STEPS, Contrast, removal_curve, removal_of
 from sgat.report.build import write_report
+from sgat.report.confusion import confusion
 from sgat.report.page import percent
 from sgat.scored import score_graphs
 
@@ -24,6 +25,17 @@ def tiles(text):
     return dict(pairs)
 
 
+def test_the_share_of_a_few_nodes_is_given_as_their_number(hostile_run, tmp_path):
+    write_report(hostile_run.content(), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    counts = confusion(hostile_run.stored()).counts
+    totals = counts.sum(axis=1).tolist()
+    assert 0 < min(totals) < 10
+    for right, total in zip(counts.diagonal().tolist(), totals, strict=True):
+        shown = f"{right} of {total}" if total < 10 else percent(right / total)
+        assert f"<td>{shown}</td></tr>" in text
+
+
 def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
     report = write_report(hostile_run.content(), tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -34,13 +46,13 @@ def test_the_numbers_are_those_of_the_run(hostile_run, tmp_path):
     assert f"{summary['edges_removed']:,} of {summary['edges']:,}" in text
     charts = block(text, "charts")
     assert set(charts) == {
-        *("loss", "score", "open", "scores", "removal", "degrees", "judged", "trade"),
+        *("loss", "score", "open", "removal", "degrees", "judged", "trade"),
     }
     lines = hostile_run.folder.metrics.read_text().splitlines()
     losses = [json.loads(line)["data_loss"] for line in lines]
     assert charts["loss"]["y"][0] == losses
     table = pd.read_parquet(hostile_run.folder.edges)
-    assert sum(charts["scores"]["y"][0]) == int(table["kept"].sum())
+    assert sum(charts["judged"]["y"][0]) == int(table["kept"].sum())
     assert block(text, "graph-data")["edges"] == report.edges == len(table)
     assert len(block(text, "removal-curve")) == len(report.curve) == STEPS + 2
     assert report.bytes == (tmp_path / "r.html").stat().st_size < LARGEST_PAGE

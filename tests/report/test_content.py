@@ -6,6 +6,7 @@ import pytest
 
 from sgat.explaining.removal import RemovalPoint
 from sgat.report.content import ASKED, answer, lead, tiles
+from sgat.report.page import percent
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,9 @@ def test_rows_and_edges_are_both_named_where_they_differ(undirected, hostile_run
     told = f"61 nodes, 103 rows that make 200 edges (loops left out{both}), "
     assert lead(changed).startswith(told)
     shown = {title: more for title, _, more in tiles(changed)}
-    assert shown["Edges removed"] == "10 of 103 rows; 20 of 200 edges"
+    assert shown["Rows removed"] == "10 of 103; 93 kept"
+    shares = {title: value for title, value, _ in tiles(changed)}
+    assert shares["Rows removed"] == percent(10 / 103)
     summary |= {"rows": 200, "rows_removed": 20}
     same = dataclasses.replace(content, summary=summary)
     assert lead(same).startswith("61 nodes, 200 edges, ")

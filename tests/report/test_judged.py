@@ -1,5 +1,6 @@
 """The section and the page on judged edges: numbers, words, and ids of any kind."""
 
+import dataclasses
 import html
 import json
 import re
@@ -9,11 +10,14 @@ import pandas as pd
 import pytest
 import torch
 from support.judged_rows import rows_judged, write_page
+from support.small_data import block_graph
 
+from sgat.judging.edge_judge import judge
 from sgat.judging.promise import choose_removed
 from sgat.judging.reasons import REASONS
 from sgat.report.judged import MOST_SUSPECTS, JudgedPart, JudgedTally, run_section
 from sgat.report.page import is_report
+from sgat.scored import EdgeScores, ScoredGraph
 
 NASTY = ("<script>window.hacked = 1</script>", "\"'`&", "{{ x }} &lt;")
 
@@ -23,7 +27,8 @@ def part(probability, ends=None, *, limit=0.5, name="g"):
     size = len(probability)
     src, dst = ends if ends is not None else (np.zeros(size, int), np.arange(size) + 1)
     ids = np.array([f"n{k}" for k in range(max(size, 2) + 1)], dtype=object)
-    return JudgedPart(name, ids, src, dst, probability, probability <= limit)
+    reason = np.zeros(size, dtype=int)
+    return JudgedPart(name, ids, src, dst, probability, probability <= limit, reason)
 
 
 def section_of(parts):
@@ -143,7 +148,7 @@ def test_of_many_edges_and_graphs_the_worst_are_listed():
     every = np.sort(np.r_[one, other].astype(np.float32))[:MOST_SUSPECTS]
     assert [s.probability for s in suspects] == pytest.approx(every.tolist())
     assert {s.graph for s in suspects} == {"both", "b"}
-    assert all(s.why is None for s in suspects)
+    assert {s.why for s in suspects} == {REASONS[0]}
     assert len({s[:3] for s in suspects}) == MOST_SUSPECTS
 
 
@@ -152,12 +157,45 @@ def test_no_edges_have_no_section():
 
 
 def test_a_run_is_shown_as_it_was_stored(undirected_run):
-    section = run_section(undirected_run.stored())
+    section = run_section(undirected_run.stored(), True)
     table = pd.read_parquet(undirected_run.folder.edges)
     ends = np.sort(table[["src", "dst"]], axis=1)
     table = table[~pd.DataFrame(ends).duplicated().to_numpy()]
-    assert section.every.number == 2 * len(table)
-    assert section.removed.number == 2 * int((~table["kept"]).sum())
+    # Each pair counts once, as in the file.
+    assert section.every.number == len(table)
+    assert section.removed.number == int((~table["kept"]).sum())
     lowest = table["probability"].sort_values()[:MOST_SUSPECTS].to_numpy()
     shown = [suspect.probability for suspect in section.suspects]
     assert shown == pytest.approx(lowest, abs=1e-6)
+
+
+@pytest.mark.parametrize("has_features", [True, False])
+@pytest.mark.parametrize("has_directions", [True, False])
+def test_the_reasons_of_a_run_are_those_of_the_judge(has_directions, has_features):
+    # A run stores no reasons: they are found again from edges and probabilities.
+    noisy = block_graph(
+        num_nodes=233, num_classes=13, degree=16.0, undirected=not has_directions
+    )
+    data = dataclasses.replace(noisy, has_directions=has_directions)
+    x = data.x if has_features else None
+    found = judge(data.graph, x, data.y)
+    scores = EdgeScores(
+        log_alpha=found.graph.log_odds,
+        probability=found.probability,
+        gate=found.probability,
+        kept=found.probability > 0.5,
+    )
+    scored = ScoredGraph(data, scores, data.y, torch.zeros(data.num_nodes, 13))
+    section = run_section([scored], has_features)
+    ends = zip(data.graph.src.tolist(), data.graph.dst.tolist(), strict=True)
+    due = dict(zip(ends, found.reason.tolist(), strict=True))
+    wrong = [edge for edge in section.suspects if edge.probability < 0.5]
+    assert len(wrong) > 50
+    assert [REASONS.index(edge.why) for edge in wrong] == [
+        due[edge.src, edge.dst] for edge in wrong
+    ]
+    assert len({edge.why for edge in wrong}) > has_features
+    # Of others a run does not say whether their ends are alike.
+    shared = REASONS.index("its ends share neighbours")
+    for edge in section.suspects[len(wrong) :]:
+        assert (edge.why == REASONS[shared]) == (due[edge.src, edge.dst] == shared)

@@ -5,14 +5,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from support.small_data import block_graph
 
 from sgat.explaining.removal import RemovalPoint, describe_removal
-from sgat.report.sections import (
-    degree_card,
-    score_cards,
-    training_cards,
-)
+from sgat.gates import HardConcrete
+from sgat.graph import Graph
+from sgat.report.sections import BINS, degree_card, score_cards, training_cards
+from sgat.scored import EdgeScores
 
 CURVE = [
     RemovalPoint(0.0, -9.0, 0.5, 0.25),
@@ -20,33 +20,49 @@ CURVE = [
 ]
 
 
-def charts(cards):
-    return [card.chart for card in cards]
+def charts(found):
+    return [card.chart for card in found]
+
+
+def cards(edges, *, is_judged=False):
+    return score_cards(edges, CURVE, "accuracy", is_judged=is_judged)
+
+
+def edge_scores(log_alpha):
+    ends = torch.zeros(2, len(log_alpha), dtype=torch.long)
+    ends[1] = torch.arange(len(log_alpha)) + 1
+    graph = Graph.from_edges(ends, 1 + len(log_alpha))
+    return EdgeScores.from_log_alpha(torch.tensor(log_alpha), graph, HardConcrete())
 
 
 @pytest.mark.parametrize("case", ["spread", "all above", "all below", "one value"])
-def test_bins_of_scores_count_every_edge_on_its_side(case):
+def test_gates_are_counted_on_their_side_of_one_half(case):
     random = np.random.default_rng(0)
-    threshold = -1.5986
+    threshold = HardConcrete().threshold
     scores = {
-        "spread": random.standard_normal(500) - 1.5,
+        "spread": random.standard_normal(500) + threshold,
         "all above": random.uniform(0, 1, 70),
         "all below": random.uniform(-9, -2, 70),
         "one value": np.full(13, threshold),
     }[case].astype(np.float32)
-    chart, _ = charts(score_cards([scores], threshold, CURVE, "accuracy"))
+    found = edge_scores(scores.tolist())
+    (chart, _), half = charts(cards([found])), len(BINS) // 2
     kept, removed = map(np.array, chart.data["y"])
-    assert kept.sum() == (scores > threshold).sum()
+    assert kept.sum() == (scores > threshold).sum() == found.kept.sum()
     assert removed.sum() == (scores <= threshold).sum()
+    assert not kept[:half].any()
     if case != "one value":
-        # A bin ends at the threshold, so no bar is of both kinds.
-        assert not (kept * removed).any()
-    assert "threshold −1.599" in chart.svg
+        assert not removed[half:].any()
+    assert "border 0.5" in chart.svg
+
+
+def test_judged_edges_have_a_section_of_their_own():
+    (chart,) = charts(cards([edge_scores([0.5, -9.0])], is_judged=True))
+    assert chart.key == "removal"
 
 
 def test_the_curve_of_removal_is_drawn_as_it_is():
-    parts = [np.zeros(2), np.zeros(1)]
-    _, chart = charts(score_cards(parts, -1.0, CURVE, "accuracy"))
+    _, chart = charts(cards([edge_scores([0.0, 0.0]), edge_scores([0.0])]))
     assert chart.data["x"] == [0.0, 0.5]
     assert chart.data["names"] == ["validation", "test"]
     assert chart.data["y"] == [[0.5, 0.75], [0.25, 0.5]]
@@ -54,7 +70,7 @@ def test_the_curve_of_removal_is_drawn_as_it_is():
 
 
 def test_a_graph_without_edges_has_no_scores_to_show():
-    assert score_cards([np.zeros(0)], -1.0, CURVE[1:], "accuracy") == []
+    assert cards([edge_scores([])]) == []
 
 
 def test_degrees_are_counted_in_growing_bins():

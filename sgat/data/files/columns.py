@@ -13,9 +13,11 @@ CANONICAL_DECIMAL = (
     r"^-?(0|[1-9][0-9]{0,16})(\.0|\.[0-9]{0,17}[1-9])?([eE][+-]?[0-9]{1,3})?$"
 )
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf(inity)?)$"
-COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
+THOUSANDS = r"[+-]?[1-9][0-9]{0,2}(SIGN[0-9]{3})+"
+"""A whole number whose thousands are set apart by a sign."""
+IN_DOTS, IN_COMMAS = (THOUSANDS.replace("SIGN", sign) for sign in ("[.]", ","))
+COMMA = rf"^([+-]?[0-9]*|{IN_DOTS}),[0-9]+([eE][+-]?[0-9]+)?$"
 """A number whose sign for decimals, or for thousands, is a comma."""
-THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
 DATE = (
     r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
     r"([T ].*)?$|^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?$"
@@ -69,7 +71,7 @@ def looks_numeric(source: Source, name: str) -> bool:
     column = decoded(source.table.column(name))
     if name not in source.text_columns:
         return is_number(column.type)
-    text = _numeric_text(source, column)
+    text = _numeric_text(source, name)
     is_numeric = pc.match_substring_regex(text, NUMBER)
     has_comma = pc.match_substring_regex(text, COMMA)
     if first(pc.invert(pc.or_(is_numeric, has_comma))) < 0:
@@ -100,7 +102,7 @@ def numbers(source: Source, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column as float64, missing values as NaN; other words are refused."""
     column = decoded(source.table.column(name))
     if is_string(column.type):
-        column = _numeric_text(source, column)
+        column = _numeric_text(source, name)
         other = pc.invert(pc.match_substring_regex(column, NUMBER))
         has_comma = pc.match_substring_regex(column, COMMA)
         problem = "must be a number, got {}; `decimal` can be ',', the decimal sign."
@@ -137,8 +139,9 @@ class TextKind:
         self._has_comma |= first(pc.match_substring(column, ",")) >= 0
         text = words(column)
         has_comma = pc.match_substring_regex(text, COMMA)
-        is_number = pc.or_(has_comma, pc.match_substring_regex(text, CANONICAL_INTEGER))
-        is_grouped = pc.match_substring_regex(text, THOUSANDS)
+        whole = rf"{CANONICAL_INTEGER}|^{IN_DOTS}$"
+        is_number = pc.or_(has_comma, pc.match_substring_regex(text, whole))
+        is_grouped = pc.match_substring_regex(text, f"^{IN_COMMAS}$")
         self._has_numbers &= first(pc.invert(is_number)) < 0
         self._sure |= first(pc.and_not(has_comma, is_grouped)) >= 0
 
@@ -208,7 +211,21 @@ def decimal_sign(table: Any) -> str | None:
     return None
 
 
-def _numeric_text(source: Source, column: Any) -> Any:
-    """Text as numbers are written, null where a number is missing."""
-    text = words(column)
-    return text if source.decimal != "," else pc.replace_substring(text, ",", ".")
+def _numeric_text(source: Source, name: str) -> Any:
+    """Text as numbers are written, null where a number is missing.
+
+    Signs that set thousands apart go: where all numbers of the column that have such a
+    sign have it there, and one of them leaves no doubt, as `1.100,5` and `1.100.000`.
+    """
+    text, is_comma = words(decoded(source.table.column(name))), source.decimal == ","
+    sign, grouped, point = (".", IN_DOTS, ",") if is_comma else (",", IN_COMMAS, "[.]")
+    has_sign = pc.match_substring(text, sign)
+    is_grouped = pc.match_substring_regex(text, f"^{grouped}({point}[0-9]*)?$")
+    if first(has_sign) >= 0 and first(pc.and_not(has_sign, is_grouped)) < 0:
+        is_sure = pc.match_substring_regex(text, "[.,].*[.,]")
+        if first(is_sure) >= 0:
+            text = pc.replace_substring(text, sign, "")
+        elif is_comma:
+            problem = "{} may have a dot for thousands or for decimals; leave it out."
+            source.refuse(has_sign, name, problem)
+    return pc.replace_substring(text, ",", ".") if is_comma else text

@@ -21,7 +21,7 @@ from sgat.data.files.columns import (
     with_nulls,
 )
 from sgat.data.files.encoding import FEW, Encoding, FeatureColumn, encode, fit_column
-from sgat.data.files.source import UNNAMED, Source
+from sgat.data.files.source import UNNAMED, Source, listed
 from sgat.data.node_data import ROLES, are_numbers
 from sgat.data.splits import ROLE_WORDS
 from sgat.features import Features, SparseFeatures
@@ -30,6 +30,10 @@ logger = logging.getLogger(__name__)
 
 MOST_SPREAD = 100.0
 """Standard deviation of a column above which its unit is remarked on."""
+ALONE = (
+    "%s, column %r: classes of one row only: %s; a class takes more to be learned and"
+    " tested, or the label is another column."
+)
 TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 
 
@@ -184,6 +188,10 @@ def _classes(
             advice = "name another column as `label`."
             raise source.fault(f"must hold classes, got {got}; {advice}", name)
         classes = tuple(values.to_pylist())
+        counts = pc.value_counts(column.drop_null()).flatten()
+        alone = counts[0].filter(pc.equal(counts[1], 1)).to_pylist()
+        if alone:
+            logger.warning(ALONE, source.name, name, listed(sorted(alone)))
     else:
         column, classes = column.cast(pa.string()), given
         values = pa.array(given).cast(pa.string())

@@ -251,8 +251,9 @@ def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) 
     """Refuse ids of a column that no node has, of which the number is below 0."""
     if len(number) and number.min() < 0:
         row = int((number < 0).argmax())
-        problem = f"{ids[row].as_py()!r} is not an id of {nodes.name}."
-        raise edges.fault(problem, name, row)
+        value = ids[row].as_py()
+        hint = "; '007' is another id than '7'" if str(value)[:1] == "0" else ""
+        raise edges.fault(f"{value!r} is not an id of {nodes.name}{hint}.", name, row)
 
 
 def _described(

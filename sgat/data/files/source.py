@@ -5,6 +5,7 @@ Tested by tests/data/files/test_malformed.py.
 
 import dataclasses
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
@@ -93,6 +94,8 @@ class Source:
             if len(names) == 1 and self.text_columns:
                 hint = "if another character stands between the cells, name it with"
                 hint += " `delimiter`; the"
+            if all(re.fullmatch(r"[0-9.]*|sep=|Unnamed: .*", each) for each in names):
+                hint = "the first line must name the columns, and its"
             columns = f"{hint} columns are {listed(names)}."
             raise self.fault(f"no column {name!r} for {role}; {columns}")
         return self.table.column(name)

@@ -109,7 +109,7 @@ class Controls {
     slider.disabled = data.numEdges === 0;
     const show = (value) => {
       this.drawing.setThreshold(value);
-      const text = decimals(value, 3);
+      const text = data.chance(value);
       byId("threshold-value").textContent = text;
       slider.setAttribute("aria-valuetext", text);
       reset.disabled = Math.fround(value) === data.threshold;

@@ -20,6 +20,8 @@ class GraphData {
       isMultilabel: view.multilabel,
       // Scores are 32-bit numbers; the threshold is compared as one, as in training.
       threshold: Math.fround(view.threshold),
+      odds: view.odds,
+      oddsLine: view.oddsLine,
       classes: view.classes,
       numNodes: view.nodes,
       numEdges: view.edges,
@@ -69,6 +71,14 @@ class GraphData {
 
   id(node) {
     return this.ids ? this.ids[node] : String(node);
+  }
+
+  /** The probability that a score stands for, as text. */
+  chance(score) {
+    const [scale, shift] = this.oddsLine;
+    const found = 1 / (1 + Math.exp(-scale * score - shift));
+    if (found > 0 && found < 0.001) return "< 0.001";
+    return found < 1 && found > 0.999 ? "> 0.999" : decimals(found, 3);
   }
 
   isKept(edge, threshold) {

@@ -108,12 +108,12 @@ class Panel {
         element("span", { "aria-label": isKept ? "kept" : "removed", role: "img" }, isKept ? "✓" : "✗"),
         mark(drawing.kindOf(node)),
         named(data.id(node)),
-        element("span", { class: "score", title: "log α" }, decimals(data.score[edge])),
+        element("span", { class: "score", title: data.odds }, data.chance(data.score[edge])),
       );
       return element("li", { class: isKept ? "kept" : "removed" }, button);
     });
     const more = edges.length - items.length;
     if (more > 0) items.push(element("li", {}, `and ${more.toLocaleString("en")} more`));
-    return [element("strong", {}, `${title} (log α)`), element("ul", {}, ...items)];
+    return [element("strong", {}, `${title} · ${data.odds}`), element("ul", {}, ...items)];
   }
 }

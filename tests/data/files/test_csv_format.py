@@ -156,6 +156,10 @@ def test_another_delimiter_is_found_in_the_header(
         (["0,5", "2", "-1,25"], {}, [0.5, 2, -1.25]),
         (["1,500", "2,250", "3,125"], {"decimal": ","}, [1.5, 2.25, 3.125]),
         (["0.5", "2", "3"], {}, [0.5, 2, 3]),
+        (["1.930,5", "2.000", "-12"], {}, [1930.5, 2000, -12]),
+        (["1.930.000", "2.000", "0,5"], {"decimal": ","}, [1_930_000, 2000, 0.5]),
+        (["1.250", "0.75", "3"], {"decimal": ","}, [1.25, 0.75, 3]),
+        (["1,930.5", "2,000", "3"], {}, [1930.5, 2000, 3]),
     ],
 )
 def test_decimal_commas_are_numbers(
@@ -170,3 +174,12 @@ def test_decimal_commas_are_numbers(
 def test_commas_that_leave_a_doubt_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"line 2, column 'f': '1,500' has a comma"):
         text_nodes(tmp_path, "id;f\na;1,500\nb;2\nc;3,125\n")
+
+
+def test_dots_that_leave_a_doubt_beside_decimal_commas_are_refused(
+    tmp_path: Path,
+) -> None:
+    told = r"line 3, column 'f': '1.100' may have a dot for thousands or for decimals"
+    for rows in ("a;2;0,5\nb;1.100;1\nc;3;2\n", "a;2;1,031\nb;1.100;1,5\nc;1,5;2\n"):
+        with pytest.raises(ValueError, match=told):
+            text_nodes(tmp_path, "id;f;g\n" + rows)

@@ -182,6 +182,18 @@ CASES = [
         "e.csv: no column 'src' for the source (`src`); if another character stands"
         " between the cells, name it with `delimiter`; the columns are 'src dst'.",
     ),
+    edge_case(
+        "no header",
+        "1,2\n2,3\n",
+        "e.csv: no column 'src' for the source (`src`); the first line must name the"
+        " columns, and its columns are '1', '2'.",
+    ),
+    edge_case(
+        "a first line for Excel",
+        "sep=;\nsrc;dst\na;b\n",
+        "e.csv: no column 'src' for the source (`src`); the first line must name the"
+        " columns, and its columns are 'sep=', 'Unnamed: 1'.",
+    ),
     # Edges
     edge_case(
         "misspelt column",

@@ -78,6 +78,15 @@ def test_labels_of_any_type_become_sorted_classes(
     assert data.y.tolist() == y
 
 
+def test_classes_of_one_row_are_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
+    ages = {"f": [1.0, 2.0, 3.0], "age": [31, 30, 30]}
+    nodes(ages, label="age", features=())
+    assert "nodes, column 'age': classes of one row only: 31; a class" in caplog.text
+    caplog.clear()
+    nodes(ages | {"age": [30, None, 30], "y": ["a", "b", "a"]}, features=())
+    assert caplog.text == ""
+
+
 @pytest.mark.parametrize(
     ("text", "classes"),
     [("10 9 10", (9, 10)), ("07 9 07", ("07", "9")), ("1.0 2.0 1.0", ("1.0", "2.0"))],
