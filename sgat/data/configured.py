@@ -88,7 +88,7 @@ def _from_files(
     files = (open_graph if as_rows else read_graph)(edges, nodes, options=options)
     _check_dropped(options, files)
     data, notes = files.data, []
-    if for_training and not len(files.edges):
+    if for_training and not files.rows.number:
         raise ValueError(f"{edges}: the edge table has no rows; training needs edges.")
     has_roles = bool((data.train | data.val | data.test).any())
     draws_split = config.split is not None or (for_training and not has_roles)
@@ -136,7 +136,7 @@ def _check_columns(options: FileOptions) -> None:
 
 def _check_dropped(options: FileOptions, files: FileGraph) -> None:
     """Refuse a column that neither file has: a slip would leave one in."""
-    tables = [table for table in (files.edges, files.nodes) if table is not None]
+    tables = [files.rows.head.table, *([] if files.nodes is None else [files.nodes])]
     known = [name for table in tables for name in table.column_names]
     for key in ("drop", "categorical", "text"):
         for name in getattr(options, key):

@@ -19,6 +19,7 @@ from sgat.data.files.encoding import Encoding, FeatureColumn, edge_numbers
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
     Place,
+    are_integers,
     check_different,
     common_ids,
     positions,
@@ -27,11 +28,16 @@ from sgat.data.files.ids import (
 )
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
+from sgat.data.files.numbered_rows import (
+    check_known,
+    check_some_weight,
+    checked_weight,
+    graph_of_rows,
+)
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.files.stored_edges import StoredEdges
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
-from sgat.graph.edge_list import LARGEST_WEIGHT
 
 EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
 
@@ -48,7 +54,7 @@ class FileGraph:
     """
 
     data: NodeData  # graph, features, labels and roles
-    edges: Any
+    rows: StoredEdges  # of `edges`; those of a Parquet file are not held
     nodes: Any | None  # None if there is no node table
     options: FileOptions  # it was read with
     weight: str | None  # column of `edges` with the weights, None if all are 1
@@ -58,9 +64,11 @@ class FileGraph:
     edges_path: Path | None = None  # None for tables in memory
     nodes_path: Path | None = None  # None if they came from the edge file or memory
     edges_format: str | None = None  # of the edge file
-    rows: StoredEdges | None = (
-        None  # edges that were not read; `data` and `edges` lack them
-    )
+
+    @property
+    def edges(self) -> Any:
+        """The edge table; read again each time, where it is not held."""
+        return self.rows.all_rows().table
 
     @property
     def ids(self) -> Any:
@@ -79,6 +87,7 @@ def read_graph(
     *,
     options: FileOptions = FileOptions(),
     encoding: Encoding | None = None,
+    device: torch.device | None = None,
 ) -> FileGraph:
     """Read a graph from an edge file and, if there is one, a node file.
 
@@ -92,6 +101,7 @@ def read_graph(
         options: Which columns mean what.
         encoding: How an earlier file was encoded, to read this one the same way: the
             same features in the same order, scaled alike, and the same classes.
+        device: Where a graph of `MANY_ROWS` or more is put together, and stays.
 
     Raises:
         ValueError: If the content is not as described; the message names the file,
@@ -100,13 +110,34 @@ def read_graph(
         OSError: If a file cannot be opened; it names the file.
     """
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    source, node_source, undirected = _read_edge_file(path, options)
+    format, node_source, undirected = _format(path, options), None, False
+    rows = None
+    if format == "parquet" and not _edge_columns(options, encoding):
+        rows = StoredEdges.of_parquet(path)
+    else:
+        source, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
-    graph = _build(source, node_source, undirected, options, encoding)
+    if rows is not None:
+        graph = _build_from_rows(rows, node_source, options, encoding, device)
+    else:
+        graph = _build(source, node_source, undirected, options, encoding)
     return dataclasses.replace(
-        graph, edges_path=path, nodes_path=nodes_path, edges_format=source.format
+        graph, edges_path=path, nodes_path=nodes_path, edges_format=format
     )
+
+
+def _edge_columns(options: FileOptions, encoding: Encoding | None) -> tuple[Any, ...]:
+    """Columns of the edge table that gates look at."""
+    return options.edge_columns if encoding is None else encoding.edges
+
+
+def _format(path: Path, options: FileOptions) -> str:
+    """The format of an edge file."""
+    if path.is_dir():
+        return "parquet"
+    check_file(path)
+    return format_of(path, options.edges_format, EDGE_FORMATS)
 
 
 @within_memory
@@ -116,12 +147,9 @@ def open_graph(
     *,
     options: FileOptions = FileOptions(),
 ) -> FileGraph:
-    """The same, with `rows` in place of edges: of a large file only ids are read."""
+    """The same without edges in `data`: of a large file only ids are read."""
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    format, node_source, undirected = "parquet", None, False
-    if not path.is_dir():
-        check_file(path)
-        format = format_of(path, options.edges_format, EDGE_FORMATS)
+    format, node_source, undirected = _format(path, options), None, False
     if format == "parquet":
         rows = StoredEdges.of_parquet(path)
     elif format in ("csv", "tsv"):
@@ -133,9 +161,7 @@ def open_graph(
         rows = StoredEdges.of_table(source)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
-    for place in end_places(rows.head, options):
-        common_ids([place])  # of a type that ids can have
-    _, ids = read_ids(rows.survey(options.src, options.dst), node_source, options)
+    ids = _surveyed_ids(rows, node_source, options)
     undirected = undirected or options.undirected
     nothing = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), len(ids))
     return dataclasses.replace(
@@ -221,7 +247,7 @@ def _build(
     ends, ids = read_ids(end_places(edges, options), nodes, options)
     for source in filter(None, (edges, nodes)):
         check_years(source)
-    wanted = options.edge_columns if encoding is None else encoding.edges
+    wanted = _edge_columns(options, encoding)
     for_gates, attr = edge_numbers(edges, wanted, options)
     undirected = undirected or options.undirected
     weight = weight_column(edges, options)
@@ -244,15 +270,44 @@ def _build(
     found = _described(
         edges, nodes, ids, options, encoding, graph, undirected, for_gates
     )
-    return dataclasses.replace(found, edges=typed_table(edges, known))
+    typed = typed_table(edges, known)
+    held = dataclasses.replace(edges, table=typed, text_columns=frozenset())
+    return dataclasses.replace(found, rows=StoredEdges.of_table(held))
 
 
-def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) -> None:
-    """Refuse ids of a column that no node has, of which the number is below 0."""
-    if len(number) and number.min() < 0:
-        row = int((number < 0).argmax())
-        problem = f"{ids[row].as_py()!r} is not an id of {nodes.name}."
-        raise edges.fault(problem, name, row)
+def _surveyed_ids(rows: StoredEdges, nodes: Source | None, options: FileOptions) -> Any:
+    """Ids of the nodes in their order; of the rows, the ids are read."""
+    places = end_places(rows.head, options)
+    for place in places:
+        common_ids([place])  # of a type that ids can have
+    return read_ids(rows.survey(options.src, options.dst), nodes, options)[1]
+
+
+def _build_from_rows(
+    rows: StoredEdges,
+    nodes: Source | None,
+    options: FileOptions,
+    encoding: Encoding | None,
+    device: torch.device | None,
+) -> FileGraph:
+    """The graph of a table of which no rows are held."""
+    places, known = end_places(rows.head, options), nodes or rows.head
+    named = places if nodes is None else [*places, (nodes, options.id)]
+    if nodes is not None and all(map(are_integers, named)):
+        _, ids = read_ids(places, nodes, options)
+    else:
+        ids = _surveyed_ids(rows, nodes, options)
+    if nodes is not None:
+        check_years(nodes)
+    dates = [f.name for f in rows.head.table.schema if pa.types.is_temporal(f.type)]
+    for source, _ in rows.batches(*dates) if dates else ():
+        check_years(source)
+    given = weight_column(rows.head, options), known.name, device
+    graph = graph_of_rows(rows, ids, options, *given)
+    found = _described(
+        rows.head, nodes, ids, options, encoding, graph, options.undirected
+    )
+    return dataclasses.replace(found, rows=rows)
 
 
 def _described(
@@ -288,7 +343,7 @@ def _described(
     )
     return FileGraph(
         data,
-        edges.table,
+        StoredEdges.of_table(edges),
         None if nodes is None else typed_table(nodes, {options.id: ids}),
         options,
         weight,
@@ -331,20 +386,3 @@ def weight_column(source: Source, options: FileOptions) -> str | None:
         source.column(options.weight, "the weight (`weight`)")
         return options.weight
     return source.untaken("weight", (options.src, options.dst, *options.drop))
-
-
-def checked_weight(source: Source, name: str) -> Any:
-    """The weight of each row as float64, within the bounds of `Graph`, [M]."""
-    value = numbers(source, name)
-    # NaN fails the comparison too.
-    bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))
-    problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
-    source.refuse(bad, name, problem)
-    return value
-
-
-def check_some_weight(source: Source, name: str, rows: int, is_some: bool) -> None:
-    """Refuse weights that are all 0."""
-    if rows and not is_some:
-        problem = f"must be above 0 in some row, got 0 in all {rows:,}."
-        raise source.fault(problem, name)
