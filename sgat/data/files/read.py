@@ -291,6 +291,8 @@ def _build_from_rows(
     device: torch.device | None,
 ) -> FileGraph:
     """The graph of a table of which no rows are held."""
+    # What is damaged, or would take too much memory, is refused first.
+    next(rows.read(None), None)
     places, known = end_places(rows.head, options), nodes or rows.head
     named = places if nodes is None else [*places, (nodes, options.id)]
     if nodes is not None and all(map(are_integers, named)):
