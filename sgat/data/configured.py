@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,8 @@ from sgat.config import DataConfig, FileOptions
 from sgat.data.node_data import NodeData, one_way_note
 
 if TYPE_CHECKING:
+    import torch
+
     from sgat.data.files import FileGraph
 
 DEFAULT_FILE_SPLIT = "stratified-60-20-20"
@@ -33,11 +36,13 @@ def load_configured(
     progress: Callable[[int], None] | None = None,
     for_training: bool = True,
     as_rows: bool = False,
+    device: torch.device | None = None,
 ) -> Loaded:
     """Load what a config names; `root` goes before the folder of the config.
 
     Unless `for_training`, nodes of files need neither labels nor a split. With
-    `as_rows` edges of files are not read but ready to be, see `open_graph`.
+    `as_rows` edges of files are not read but ready to be, see `open_graph`. The graph
+    of a large Parquet file is put together on the `device`, and stays there.
     """
     if config.edges is not None:
         if config.name is not None:
@@ -45,7 +50,7 @@ def load_configured(
                 f"Give a data set by name or `edges`, not both: got {config.name!r}"
                 f" and {config.edges!r}."
             )
-        return _from_files(config, seed, for_training, as_rows)
+        return _from_files(config, seed, for_training, as_rows, device)
     if config.name is None:
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with `edges`."
@@ -65,7 +70,11 @@ def load_configured(
 
 
 def _from_files(
-    config: DataConfig, seed: int, for_training: bool, as_rows: bool
+    config: DataConfig,
+    seed: int,
+    for_training: bool,
+    as_rows: bool,
+    device: torch.device | None,
 ) -> Loaded:
     from sgat.data.files import open_graph, read_graph
     from sgat.data.files.source import SUFFIXES, suffix_of
@@ -85,7 +94,8 @@ def _from_files(
     if has_labels and nodes is None and format != "graphml":
         raise ValueError(f"`{label}` needs `nodes`, the file with that column.")
     _check_columns(options)
-    files = (open_graph if as_rows else read_graph)(edges, nodes, options=options)
+    read = open_graph if as_rows else partial(read_graph, device=device)
+    files = read(edges, nodes, options=options)
     _check_dropped(options, files)
     data, notes = files.data, []
     if for_training and not files.rows.number:

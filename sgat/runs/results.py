@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,11 +22,13 @@ from sgat.scored import (
     edge_table,
     node_score,
     node_table,
+    score_parts,
     score_table,
     uneven_scores,
 )
 from sgat.training import metrics
 from sgat.training.files import (
+    arrow_table,
     save_tensors,
     write_parquet,
     write_records,
@@ -110,6 +112,21 @@ def edge_scores(scored: Sequence[ScoredGraph], files: FileGraph | None) -> Any:
     return edge_table(scored) if files is None else score_table(files, scored[0].edges)
 
 
+def edge_parts(scored: Sequence[ScoredGraph], files: FileGraph | None) -> Iterator[Any]:
+    """The same table in parts."""
+    if files is None:
+        return iter([arrow_table(edge_table(scored))])
+    return score_parts(files, scored[0].edges)
+
+
+def _counted(parts: Iterable[Any], counts: dict[str, int]) -> Iterator[Any]:
+    """The parts as they are; the counts grow by their rows and by those removed."""
+    for part in parts:
+        counts["rows"] += len(part)
+        counts["rows_removed"] += pc.sum(pc.invert(part.column("kept"))).as_py() or 0
+        yield part
+
+
 def write_results(
     folder: RunFolder,
     config: Config,
@@ -127,16 +144,15 @@ def write_results(
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
-    edges = edge_scores(scored, files)
-    write_parquet(draft.edges, edges)
+    counts = {"rows": 0, "rows_removed": 0}
+    write_parquet(draft.edges, _counted(edge_parts(scored, files), counts))
     if files is not None:
         write_text(draft.encoding, files.encoding.to_json() + "\n")
     if result.snapshots:
         write_snapshots(draft.snapshots, result.snapshots)
     summary = summarise(config, result, scored, files)
     if files is not None:
-        gone = pc.sum(pc.invert(edges.column("kept"))).as_py() or 0
-        summary |= {"rows": len(edges), "rows_removed": gone}
+        summary |= counts
     steps = curve_steps(summary["edges"], summary["epochs"])
     how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
     curve = removal_curve(result.sgat, scored, result.graphs, **how)

@@ -26,6 +26,7 @@ from sgat.runs.summary import read_summary
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
 from sgat.training.choosing import Search, Step
+from sgat.training.loop import chosen_device
 from sgat.training.result import EpochRecord
 
 
@@ -66,7 +67,9 @@ def run(
     if resume and folder.is_finished and pruned is None:
         return _finished_before(folder, "nothing was done")
     if loaded is None:
-        loaded = load_configured(settings.data, root=root, seed=settings.train.seed)
+        device = None if ranks else chosen_device(settings.train.device)
+        how: dict[str, Any] = {"seed": settings.train.seed, "device": device}
+        loaded = load_configured(settings.data, root=root, **how)
     if pruned is not None:
         check_pruned_path(pruned, loaded)
     if resume and folder.is_finished:

@@ -83,6 +83,8 @@ class Search:
         Processes that train together, `ranks`, all do so.
         """
         check(graphs)
+        # The nodes join a graph that was put together on a device.
+        graphs = [data.to(data.graph.device) for data in graphs]
         self.train, self.ranks = train, ranks
         self.num_val = sum(int(data.val.sum()) for data in graphs)
         self.why = "the read-out was given"
