@@ -11,6 +11,7 @@ from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.judging.promise import USUAL
 from sgat.judging.reasons import REASONS
+from sgat.ops.blocks import in_threads
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.page import assemble, json_block
 from sgat.report.sections import Card
@@ -83,19 +84,21 @@ class JudgedTally:
 
     def add(self, part: JudgedPart, graph: int = 0) -> None:
         """Count more edges of a graph, which is known by its number."""
-        p, goes = part.probability, part.is_removed
-        place = np.searchsorted(LEVELS, p)
-        self.number += np.bincount(place, minlength=len(LEVELS))
-        self.right += np.bincount(place, p, len(LEVELS))
-        for name, some in (("stays", p[~goes]), ("goes", p[goes])):
-            self.spread[name] += np.histogram(some, SHARES)[0]
-        self.limit = float(p[goes].max(initial=self.limit))
-        self.right_gone += float(p[goes].sum(dtype=np.float64))
-        # Twice as many as are shown, since both directions of an edge may be there.
-        worst = _lowest(part, 2 * MOST_SUSPECTS)
-        if graph in self.worst:
-            worst = _lowest(_joined(self.worst[graph], worst), 2 * MOST_SUSPECTS)
-        self.worst[graph] = worst
+
+        def rows_of(rows: slice) -> JudgedPart:
+            return _part(part, [c if c is None else c[rows] for c in part[2:]])
+
+        found = in_threads(lambda rows: _tallied(rows_of(rows)), len(part.probability))
+        for number, right, stays, goes, limit, right_gone, worst in found:
+            self.number += number
+            self.right += right
+            self.spread["stays"] += stays
+            self.spread["goes"] += goes
+            self.limit = max(self.limit, limit)
+            self.right_gone += right_gone
+            if graph in self.worst:
+                worst = _lowest(_joined(self.worst[graph], worst), 2 * MOST_SUSPECTS)
+            self.worst[graph] = worst
 
     def section(self) -> JudgedSection | None:
         """The section on all these edges; None without any."""
@@ -151,6 +154,22 @@ class JudgedTally:
             suspects=_suspects(self.worst),
             has_several=len(self.worst) > 1,
         )
+
+
+def _tallied(part: JudgedPart) -> tuple[Any, ...]:
+    """What a tally adds up, of some edges."""
+    p, goes = part.probability, part.is_removed
+    place = np.searchsorted(LEVELS, p)
+    size = len(LEVELS)
+    return (
+        np.bincount(place, minlength=size),
+        np.bincount(place, p, size),
+        *(np.histogram(some, SHARES)[0] for some in (p[~goes], p[goes])),
+        float(p[goes].max(initial=-1.0)),
+        float(p[goes].sum(dtype=np.float64)),
+        # Twice as many as are shown, since both directions of an edge may be there.
+        _lowest(part, 2 * MOST_SUSPECTS),
+    )
 
 
 def _lowest(part: JudgedPart, size: int) -> JudgedPart:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgat.explaining.removal import Removal, RemovalPoint
+from sgat.ops.blocks import in_threads
 from sgat.report.charts import Chart, Mark, Series, bar_chart, histogram, line_chart
 from sgat.report.page import number, percent
 
@@ -103,10 +104,7 @@ def score_cards(
     if not total:
         return []
     edges = _bins(log_alpha, threshold)
-    kept, removed = (
-        np.sum([np.histogram(p[side(p, threshold)], edges)[0] for p in log_alpha], 0)
-        for side in (np.greater, np.less_equal)
-    )
+    kept, removed = np.sum([_counts(p, edges, threshold) for p in log_alpha], axis=0)
     spread = histogram(
         "scores",
         "Distribution of log α over the edges, with the threshold",
@@ -146,6 +144,18 @@ def score_cards(
             " once.",
         ),
     ]
+
+
+def _counts(log_alpha: Array, edges: Array, threshold: float) -> Array:
+    """How many scores above the threshold, and others, are in each bin, [2, bins]."""
+
+    def count(rows: slice) -> Array:
+        part = log_alpha[rows]
+        sides = part > threshold, part <= threshold
+        return np.stack([np.histogram(part[side], edges)[0] for side in sides])
+
+    nothing = np.zeros((2, len(edges) - 1), dtype=int)
+    return sum(in_threads(count, len(log_alpha)), start=nothing)
 
 
 def _bins(log_alpha: Sequence[Array], threshold: float) -> Array:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import platform
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -56,6 +57,7 @@ def summarise(
     result: Result,
     scored: Sequence[ScoredGraph],
     files: FileGraph | None = None,
+    data_sha256: str | None = None,
 ) -> dict[str, Any]:
     """The numbers of a run; test nodes are looked at here and nowhere before."""
     graphs = [part.data for part in scored]
@@ -102,7 +104,7 @@ def summarise(
         "seconds": result.records[-1].seconds,
         "device": device_name(config.train.device),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data_sha256": fingerprint(graphs),
+        "data_sha256": data_sha256 or fingerprint(graphs),
         "versions": {**versions(), "python": platform.python_version()},
     }
 
@@ -133,10 +135,12 @@ def write_results(
     result: Result,
     scored: Sequence[ScoredGraph],
     files: FileGraph | None = None,
+    data_sha256: str | None = None,
 ) -> dict[str, Any]:
     """Write all results, which then replace those of an earlier run; the summary.
 
-    Where the data came from `files`, the edges are written as their rows.
+    Where the data came from `files`, the edges are written as their rows. `data_sha256`
+    is the `fingerprint` of the data, where it is known.
     """
     members = result.chosen.members if result.chosen else ()
     header = model_header(scored[0].data, result.best_epoch, members)
@@ -145,20 +149,24 @@ def write_results(
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
     counts = {"rows": 0, "rows_removed": 0}
-    write_parquet(draft.edges, _counted(edge_parts(scored, files), counts))
-    if files is not None:
-        write_text(draft.encoding, files.encoding.to_json() + "\n")
-    if result.snapshots:
-        write_snapshots(draft.snapshots, result.snapshots)
-    summary = summarise(config, result, scored, files)
+    parts = _counted(edge_parts(scored, files), counts)
+    # Of many edges it takes as long as all the rest.
+    with ThreadPoolExecutor(1) as thread:
+        edges = thread.submit(write_parquet, draft.edges, parts)
+        if files is not None:
+            write_text(draft.encoding, files.encoding.to_json() + "\n")
+        if result.snapshots:
+            write_snapshots(draft.snapshots, result.snapshots)
+        summary = summarise(config, result, scored, files, data_sha256)
+        steps = curve_steps(summary["edges"], summary["epochs"])
+        how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
+        curve = removal_curve(result.sgat, scored, result.graphs, **how)
+        removal = dataclasses.asdict(removal_of(scored))
+        removal["curve"] = [dataclasses.asdict(point) for point in curve]
+        write_text(draft.removal, json.dumps(removal) + "\n")
+        edges.result()
     if files is not None:
         summary |= counts
-    steps = curve_steps(summary["edges"], summary["epochs"])
-    how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
-    curve = removal_curve(result.sgat, scored, result.graphs, **how)
-    removal = dataclasses.asdict(removal_of(scored))
-    removal["curve"] = [dataclasses.asdict(point) for point in curve]
-    write_text(draft.removal, json.dumps(removal) + "\n")
     summary["run"] = str(folder.path)
     hashes = {
         file.name: hash_of(file)

@@ -123,7 +123,9 @@ def run(
     if pruned is not None:
         write_pruned_file(loaded, scored[0].edges, pruned)
     on_stage("measuring the removal of edges, writing")
-    summary = write_results(folder, settings, result, scored, loaded.files)
+    # A checkpoint has asked for the fingerprint before.
+    known = loaded.files, search.first.fingerprint
+    summary = write_results(folder, settings, result, scored, *known)
     notes += kept_note(summary)
     name = settings.data.name
     if name is None or default_config(name).train.keep != settings.train.keep:

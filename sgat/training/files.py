@@ -9,6 +9,7 @@ Tested by tests/training/test_files.py and tests/training/test_checkpoint.py.
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,17 @@ def read_json(path: Path, kind: Any = dict[str, Any]) -> Any:
 def write_parquet(path: Path, table: Any) -> None:
     """Write a table, or an iterator of its parts, as a file, in full or not at all."""
     with replacing(path) as temporary, parquet_writer(temporary) as write:
-        for part in table if isinstance(table, Iterator) else [table]:
+        for part in _ahead(table) if isinstance(table, Iterator) else [table]:
             write(arrow_table(part))
+
+
+def _ahead(parts: Iterator[Any]) -> Iterator[Any]:
+    """The parts, each made while the one before is written."""
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, parts, None)
+        while (part := following.result()) is not None:
+            following = thread.submit(next, parts, None)
+            yield part
 
 
 @contextlib.contextmanager

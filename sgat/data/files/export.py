@@ -60,11 +60,11 @@ def parts_with_columns(
                 column = pa.nulls(len(table), pa.float64())
             else:
                 given, loop = _per_row(value, place), loops.get(name)
-                if isinstance(loop, Tensor):
+                if isinstance(loop, Tensor) and is_loop.any():
                     ends = source.table.column(graph.options.src)
                     nodes = positions(pc.filter(ends, pa.array(is_loop)), ids)
                     given[is_loop] = loop.numpy(force=True)[nodes]
-                elif loop is not None:
+                elif loop is not None and not isinstance(loop, Tensor):
                     given[is_loop] = loop
                 column = pa.array(given, mask=is_loop if loop is None else None)
             table = table.append_column(name, column)

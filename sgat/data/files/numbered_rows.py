@@ -1,6 +1,6 @@
 """Rows of a stored edge table with the numbers of their nodes, in batches, checked.
 
-Tested by tests/data/files/test_stored_rows.py and tests/judging/test_judged_rows.py.
+Tested by tests/data/files/test_read.py and tests/judging/test_judged_rows.py.
 """
 
 import contextlib
