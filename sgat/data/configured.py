@@ -50,7 +50,10 @@ def load_configured(
                 f"Give a data set by name or `edges`, not both: got {config.name!r}"
                 f" and {config.edges!r}."
             )
-        return _from_files(config, seed, for_training, as_rows, device)
+        from sgat.data.files import open_graph, read_graph
+
+        read = open_graph if as_rows else partial(read_graph, device=device)
+        return _from_files(config, seed, for_training, read)
     if config.name is None:
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with `edges`."
@@ -70,13 +73,8 @@ def load_configured(
 
 
 def _from_files(
-    config: DataConfig,
-    seed: int,
-    for_training: bool,
-    as_rows: bool,
-    device: torch.device | None,
+    config: DataConfig, seed: int, for_training: bool, read: Callable[..., FileGraph]
 ) -> Loaded:
-    from sgat.data.files import open_graph, read_graph
     from sgat.data.files.source import SUFFIXES, suffix_of
     from sgat.data.split_names import draw_split
 
@@ -94,7 +92,6 @@ def _from_files(
     if has_labels and nodes is None and format != "graphml":
         raise ValueError(f"`{label}` needs `nodes`, the file with that column.")
     _check_columns(options)
-    read = open_graph if as_rows else partial(read_graph, device=device)
     files = read(edges, nodes, options=options)
     _check_dropped(options, files)
     data, notes = files.data, []

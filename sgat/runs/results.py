@@ -3,12 +3,11 @@
 import dataclasses
 import json
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow.compute as pc
 import torch
 
 from sgat.config import Config
@@ -24,12 +23,10 @@ from sgat.scored import (
     node_score,
     node_table,
     score_parts,
-    score_table,
     uneven_scores,
 )
 from sgat.training import metrics
 from sgat.training.files import (
-    arrow_table,
     save_tensors,
     write_parquet,
     write_records,
@@ -109,26 +106,6 @@ def summarise(
     }
 
 
-def edge_scores(scored: Sequence[ScoredGraph], files: FileGraph | None) -> Any:
-    """The edges with their scores, as rows of the user's files where there are any."""
-    return edge_table(scored) if files is None else score_table(files, scored[0].edges)
-
-
-def edge_parts(scored: Sequence[ScoredGraph], files: FileGraph | None) -> Iterator[Any]:
-    """The same table in parts."""
-    if files is None:
-        return iter([arrow_table(edge_table(scored))])
-    return score_parts(files, scored[0].edges)
-
-
-def _counted(parts: Iterable[Any], counts: dict[str, int]) -> Iterator[Any]:
-    """The parts as they are; the counts grow by their rows and by those removed."""
-    for part in parts:
-        counts["rows"] += len(part)
-        counts["rows_removed"] += pc.sum(pc.invert(part.column("kept"))).as_py() or 0
-        yield part
-
-
 def write_results(
     folder: RunFolder,
     config: Config,
@@ -148,11 +125,11 @@ def write_results(
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
-    counts = {"rows": 0, "rows_removed": 0}
-    parts = _counted(edge_parts(scored, files), counts)
+    table: Any = None if files is None else score_parts(files, scored[0].edges)
     # Of many edges it takes as long as all the rest.
     with ThreadPoolExecutor(1) as thread:
-        edges = thread.submit(write_parquet, draft.edges, parts)
+        given = draft.edges, edge_table(scored) if table is None else table
+        edges = thread.submit(write_parquet, *given)
         if files is not None:
             write_text(draft.encoding, files.encoding.to_json() + "\n")
         if result.snapshots:
@@ -166,7 +143,10 @@ def write_results(
         write_text(draft.removal, json.dumps(removal) + "\n")
         edges.result()
     if files is not None:
-        summary |= counts
+        graph, kept = files.data.graph, scored[0].edges.kept
+        kept = graph.larger_direction(kept) if files.undirected else kept
+        stays = graph.to_input(kept, loop=True)
+        summary |= {"rows": len(stays), "rows_removed": int((~stays).sum())}
     summary["run"] = str(folder.path)
     hashes = {
         file.name: hash_of(file)

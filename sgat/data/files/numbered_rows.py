@@ -76,6 +76,8 @@ def graph_of_rows(
     options: FileOptions,
     weight: str | None,
     listed: str,
+    undirected: bool,
+    attr: torch.Tensor | None,
     device: torch.device | None,
 ) -> Graph:
     """The graph of all rows, which are read; on the device if they are `MANY_ROWS`."""
@@ -86,20 +88,19 @@ def graph_of_rows(
             parts.append(torch.from_numpy(place).to(kind))
         if given is not None:
             weights.append(torch.tensor(given, dtype=torch.get_default_dtype()))
-    assert rows.number is not None
-    index = torch.empty(2, rows.number, dtype=kind)
+    index = torch.empty(2, sum(map(len, ends[0])), dtype=kind)
     for end, parts in zip(index, ends, strict=True):
         torch.cat(parts or [end], out=end)
         parts.clear()
     value = torch.cat(weights) if weights else None
     weights.clear()
-    how = {"make_undirected": options.undirected}
-    if device is not None and rows.number >= MANY_ROWS:
+    how = {"make_undirected": undirected}
+    if device is not None and index.shape[1] >= MANY_ROWS and attr is None:
         # Where there is no room for it, training says so, or judges elsewhere.
         with contextlib.suppress(torch.OutOfMemoryError):
             there = None if value is None else value.to(device)
             return Graph.from_edges(index.to(device), len(ids), there, **how)
-    return Graph.from_edges(index, len(ids), value, **how)
+    return Graph.from_edges(index, len(ids), value, attr, **how)
 
 
 def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) -> None:

@@ -22,16 +22,12 @@ from sgat.data.files.ids import (
     are_integers,
     check_different,
     common_ids,
-    positions,
     sorted_unique,
     to_numpy,
 )
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
 from sgat.data.files.numbered_rows import (
-    check_known,
-    check_some_weight,
-    checked_weight,
     graph_of_rows,
 )
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
@@ -111,17 +107,15 @@ def read_graph(
     """
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
     format, node_source, undirected = _format(path, options), None, False
-    rows = None
+    rows, table = None, None
     if format == "parquet" and not _edge_columns(options, encoding):
         rows = StoredEdges.of_parquet(path)
     else:
-        source, node_source, undirected = _read_edge_file(path, options)
+        table, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
-    if rows is not None:
-        graph = _build_from_rows(rows, node_source, options, encoding, device)
-    else:
-        graph = _build(source, node_source, undirected, options, encoding)
+    given = undirected, options, encoding
+    graph = _build(rows or table, node_source, *given, device)
     return dataclasses.replace(
         graph, edges_path=path, nodes_path=nodes_path, edges_format=format
     )
@@ -238,41 +232,56 @@ def _read_edge_file(
 
 
 def _build(
-    edges: Source,
+    edges: Source | StoredEdges,
     nodes: Source | None,
     undirected: bool,
     options: FileOptions,
     encoding: Encoding | None,
+    device: torch.device | None = None,
 ) -> FileGraph:
-    ends, ids = read_ids(end_places(edges, options), nodes, options)
-    for source in filter(None, (edges, nodes)):
-        check_years(source)
-    wanted = _edge_columns(options, encoding)
-    for_gates, attr = edge_numbers(edges, wanted, options)
-    undirected = undirected or options.undirected
-    weight = weight_column(edges, options)
-    value = None
-    if weight is not None:
-        given = checked_weight(edges, weight)
-        check_some_weight(edges, weight, len(given), bool(given.any()))
-        value = torch.tensor(given, dtype=torch.get_default_dtype())
+    """The graph of a table that is held, or of rows that are not."""
+    for_gates, attr = (), None
+    rows = StoredEdges.of_table(edges) if isinstance(edges, Source) else edges
+    head = rows.head
+    if isinstance(edges, Source):
+        ends, ids = read_ids(end_places(edges, options), nodes, options)
+        check_years(edges)
+        wanted = _edge_columns(options, encoding)
+        for_gates, attr = edge_numbers(edges, wanted, options)
+    else:
+        ids = _ids_of_rows(rows, nodes, options)
+    if nodes is not None:
+        check_years(nodes)
+    weight, undirected = weight_column(head, options), undirected or options.undirected
+    about = weight, (nodes or head).name, undirected, attr, device
+    graph = graph_of_rows(rows, ids, options, *about)
+    found = _described(
+        head, nodes, ids, options, encoding, graph, undirected, for_gates
+    )
+    if not isinstance(edges, Source):
+        return dataclasses.replace(found, rows=rows)
     known = {options.src: ends[0], options.dst: ends[1]}
     if weight in edges.text_columns:
         typed = typed_text(edges.table.column(weight))
         is_text = is_string(typed.type)
         known[weight] = pa.array(numbers(edges, weight)) if is_text else typed
-    index = torch.empty(2, len(edges.table), dtype=torch.long)
-    for place, name in enumerate((options.src, options.dst)):
-        number = positions(ends[place], ids)
-        check_known(edges, name, ends[place], number, nodes or edges)
-        index[place] = torch.from_numpy(number)
-    graph = Graph.from_edges(index, len(ids), value, attr, make_undirected=undirected)
-    found = _described(
-        edges, nodes, ids, options, encoding, graph, undirected, for_gates
-    )
     typed = typed_table(edges, known)
     held = dataclasses.replace(edges, table=typed, text_columns=frozenset())
     return dataclasses.replace(found, rows=StoredEdges.of_table(held))
+
+
+def _ids_of_rows(rows: StoredEdges, nodes: Source | None, options: FileOptions) -> Any:
+    """Ids of the nodes in their order; bounds and dates of the rows are checked."""
+    # What is damaged, or would take too much memory, is refused first.
+    next(rows.read(None), None)
+    places = end_places(rows.head, options)
+    common_ids(places)  # of types that ids can have
+    dates = [f.name for f in rows.head.table.schema if pa.types.is_temporal(f.type)]
+    for source, _ in rows.batches(*dates) if dates else ():
+        check_years(source)
+    if nodes is None or not all(map(are_integers, [*places, (nodes, options.id)])):
+        return _surveyed_ids(rows, nodes, options)
+    return read_ids(places, nodes, options)[1]
 
 
 def _surveyed_ids(rows: StoredEdges, nodes: Source | None, options: FileOptions) -> Any:
