@@ -19,7 +19,7 @@ M, N = 97, 23
 
 
 def tables(kind: str) -> tuple[Any, Any]:
-    """Edges with duplicates, loops, weights and a column besides; nodes in any order."""
+    """Edges with duplicates, loops, weights, one more column; nodes in any order."""
     rng = np.random.default_rng(3)
     ids: Any = rng.permutation(5 * N)[:N]
     if kind == "text":
