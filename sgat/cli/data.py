@@ -241,7 +241,7 @@ def inject(
     }
     new, old, what = num_added, num_edges - num_added, "edges"
     if loaded.files is not None:
-        old, what = loaded.files.rows.number, "rows"
+        old, what = loaded.files.rows.number or 0, "rows"
         # A pair of both directions is one row where rows stand for both.
         new = num_added // 2 if loaded.files.undirected else num_added
     text = f"{new:,} {kind.value} {what} added to {old:,}, written to {out}."

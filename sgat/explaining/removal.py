@@ -145,12 +145,12 @@ def describe_removal(
             for part in (graph, after)
         )
         sums = [(float(n.double() @ log), int(n.sum())) for n in (stay, times - stay)]
-        means = [math.exp(total / n) if n else None for total, n in sums]
-        contrasts.append(Contrast(f"{end}_degree", title, *means))
+        one, other = (math.exp(total / n) if n else None for total, n in sums)
+        contrasts.append(Contrast(f"{end}_degree", title, one, other))
     edge, is_sampled = _sampled(kept, sample)
     few = graph.src[edge].numpy(force=True), graph.dst[edge].numpy(force=True)
-    one = np.ones((graph.num_nodes, 1))
-    common = row_products(whole.to_scipy(), *few, one)[:, 0]
+    each = np.ones((graph.num_nodes, 1))
+    common = row_products(whole.to_scipy(), *few, each)[:, 0]
     compared = (
         ("common_neighbours", "common neighbours", common),
         ("feature_cosine", "cosine of the features", _cosines(data.x, *few)),
@@ -198,8 +198,8 @@ def _agreement(
             for part in (graph, after)
         )
         counts = (stay.tolist(), (every - stay).tolist())
-        means = [same / known if known else None for known, same in counts]
-        return Contrast(f"same_{what}", f"same {what}", *means)
+        one, other = (same / known if known else None for known, same in counts)
+        return Contrast(f"same_{what}", f"same {what}", one, other)
     src, dst, mask = (p.numpy(force=True) for p in (graph.src, graph.dst, kept))
     labels = (value.numpy(force=True) > 0).astype(np.float32)
     count = labels.sum(axis=1)

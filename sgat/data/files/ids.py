@@ -51,7 +51,7 @@ def common_ids(places: list[Place]) -> list[Any]:
 def are_integers(place: Place) -> bool:
     """Whether the type of a column says that its ids are integers of 64 bits."""
     kind = place[0].column(place[1], "the node ids (`id`)").type
-    return pa.types.is_integer(kind) and kind != pa.uint64()
+    return bool(pa.types.is_integer(kind) and kind != pa.uint64())
 
 
 def sorted_unique(columns: list[Any]) -> Any:

@@ -138,7 +138,7 @@ def _pair_up(value: Tensor, y: Tensor) -> bool:
     if not len(value.unique()) == (number := len(y.unique())) > 1:
         return False
     pairs = torch.stack([value.double(), y.double()])
-    return pairs.unique(dim=1).shape[1] == number
+    return bool(pairs.unique(dim=1).shape[1] == number)
 
 
 def _without_missing(source: Source, options: FileOptions) -> FileOptions:

@@ -94,7 +94,7 @@ def graph_of_rows(
         parts.clear()
     value = torch.cat(weights) if weights else None
     weights.clear()
-    how = {"make_undirected": undirected}
+    how: dict[str, Any] = {"make_undirected": undirected}
     if device is not None and index.shape[1] >= MANY_ROWS and attr is None:
         # Where there is no room for it, training says so, or judges elsewhere.
         with contextlib.suppress(torch.OutOfMemoryError):

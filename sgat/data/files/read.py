@@ -107,15 +107,15 @@ def read_graph(
     """
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
     format, node_source, undirected = _format(path, options), None, False
-    rows, table = None, None
+    source: Source | StoredEdges
     if format == "parquet" and not _edge_columns(options, encoding):
-        rows = StoredEdges.of_parquet(path)
+        source = StoredEdges.of_parquet(path)
     else:
-        table, node_source, undirected = _read_edge_file(path, options)
+        source, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
     given = undirected, options, encoding
-    graph = _build(rows or table, node_source, *given, device)
+    graph = _build(source, node_source, *given, device)
     return dataclasses.replace(
         graph, edges_path=path, nodes_path=nodes_path, edges_format=format
     )
@@ -240,7 +240,8 @@ def _build(
     device: torch.device | None = None,
 ) -> FileGraph:
     """The graph of a table that is held, or of rows that are not."""
-    for_gates, attr = (), None
+    for_gates: tuple[FeatureColumn, ...] = ()
+    attr = None
     rows = StoredEdges.of_table(edges) if isinstance(edges, Source) else edges
     head = rows.head
     if isinstance(edges, Source):
@@ -290,35 +291,6 @@ def _surveyed_ids(rows: StoredEdges, nodes: Source | None, options: FileOptions)
     for place in places:
         common_ids([place])  # of a type that ids can have
     return read_ids(rows.survey(options.src, options.dst), nodes, options)[1]
-
-
-def _build_from_rows(
-    rows: StoredEdges,
-    nodes: Source | None,
-    options: FileOptions,
-    encoding: Encoding | None,
-    device: torch.device | None,
-) -> FileGraph:
-    """The graph of a table of which no rows are held."""
-    # What is damaged, or would take too much memory, is refused first.
-    next(rows.read(None), None)
-    places, known = end_places(rows.head, options), nodes or rows.head
-    named = places if nodes is None else [*places, (nodes, options.id)]
-    if nodes is not None and all(map(are_integers, named)):
-        _, ids = read_ids(places, nodes, options)
-    else:
-        ids = _surveyed_ids(rows, nodes, options)
-    if nodes is not None:
-        check_years(nodes)
-    dates = [f.name for f in rows.head.table.schema if pa.types.is_temporal(f.type)]
-    for source, _ in rows.batches(*dates) if dates else ():
-        check_years(source)
-    given = weight_column(rows.head, options), known.name, device
-    graph = graph_of_rows(rows, ids, options, *given)
-    found = _described(
-        rows.head, nodes, ids, options, encoding, graph, options.undirected
-    )
-    return dataclasses.replace(found, rows=rows)
 
 
 def _described(
