@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -92,7 +92,7 @@ class ScoredGraph:
     """
 
     data: NodeData  # with labels and roles
-    edges: EdgeScores  # on the CPU
+    edges: EdgeScores  # where the graph is
     prediction: Tensor  # class of each node, [N]; or 0 or 1 per label, [N, C]
     probability: Tensor  # of each class or label, [N, C]
 
@@ -119,12 +119,13 @@ def score_graphs(
         several = data.is_multilabel if is_multilabel is None else is_multilabel
         prediction = metrics.decide(logits, several)
         probability = metrics.probabilities(logits, several)
+        edges = edges.to(data.graph.device)
         scored.append(ScoredGraph(data, edges, prediction, probability))
     return scored
 
 
 def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
-    """Scores of the edges, and class scores of the nodes, [N, C]; on the CPU."""
+    """Scores of the edges, and class scores of the nodes, [N, C], on the CPU."""
     gating, graph = model.gating, model.judged(seen.x, seen.graph)
     scores = gating.score(model.scaling(seen.x), graph)
     opened = ops.open_edges(graph, *scores, gates=gating.gates, backend=gating.backend)
@@ -132,8 +133,7 @@ def _score(model: SGAT, seen: NodeData) -> tuple[EdgeScores, Tensor]:
     metrics.check_logits(logits)
     del opened
     log_alpha = ops.log_alphas(graph, *scores)
-    edges = EdgeScores.by_model(model, log_alpha, graph)
-    return edges.to("cpu"), logits
+    return EdgeScores.by_model(model, log_alpha, graph), logits
 
 
 def node_score(
@@ -205,12 +205,17 @@ def score_table(files: FileGraph, scores: EdgeScores) -> Any:
     has no log α, and probability, gate and `kept` are 1, 1 and true. `with_columns`
     says the rest.
     """
-    from sgat.data.files import with_columns
+    return pa.concat_tables(score_parts(files, scores))
+
+
+def score_parts(files: FileGraph, scores: EdgeScores) -> Iterator[Any]:
+    """The same table some rows at a time."""
+    from sgat.data.files.export import parts_with_columns
 
     loops: dict[str, float | Tensor] = {"probability": 1.0, "gate": 1.0, "kept": True}
     if scores.loop_attention is not None:
         loops["attention"] = scores.loop_attention
-    return with_columns(files, scores.columns, loops)
+    return parts_with_columns(files, scores.columns, loops)
 
 
 def node_table(scored: Sequence[ScoredGraph]) -> Any:

@@ -160,7 +160,7 @@ def convert(
     how["columns"] = None if columns is None else comma_list(columns)
     graph = convert_files(edges, nodes, out, nodes_out, overwrite=overwrite, **how)
     written = [str(path) for path in (out, nodes_out) if path is not None]
-    size, rows = graph.data.num_nodes, len(graph.edges)
+    size, rows = graph.data.num_nodes, graph.rows.number
     record = {"nodes": size, "rows": rows, "written": written}
     text = f"{size} nodes and {rows} edge rows written to {' and '.join(written)}"
     if as_json or not quiet:
@@ -227,7 +227,7 @@ def inject(
     result["files"] = [str(file) for file in written]
     new, old, what = num_added, num_edges - num_added, "edges"
     if loaded.files is not None:
-        old, what = len(loaded.files.edges), "rows"
+        old, what = loaded.files.rows.number or 0, "rows"
         # A pair of both directions is one row where rows stand for both.
         new = num_added // 2 if loaded.files.undirected else num_added
     text = f"{new:,} {kind.value} {what} added to {old:,}, written to {out}."

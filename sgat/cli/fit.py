@@ -65,6 +65,7 @@ def fit(
         from sgat.runs.jobs import leading, restarted
         from sgat.runs.request import Request, claimed_run
         from sgat.runs.run import run
+        from sgat.training.loop import chosen_device
 
     if resume and overwrite:
         raise ValueError("`--resume` and `--overwrite` exclude each other.")
@@ -80,6 +81,7 @@ def fit(
                     root=request.root,
                     seed=settings.train.seed,
                     progress=progress,
+                    device=None if ranks else chosen_device(settings.train.device),
                 )
             show_columns(loaded.files, quiet=quiet)
         try:

@@ -147,8 +147,6 @@ def _counts(gone: Removed) -> dict[str, Any]:
 def _as_files(loaded: Loaded) -> FileGraph:
     """The tables of the user, or those of a named data set."""
     from sgat.data.files import from_node_data
-    from sgat.data.files.source import Source
-    from sgat.data.files.stored_edges import StoredEdges
 
     if loaded.files is not None:
         return loaded.files
@@ -157,9 +155,7 @@ def _as_files(loaded: Loaded) -> FileGraph:
             f"The data set has {len(loaded.graphs)} graphs, and `sgat judge` takes one."
         )
     (data,) = loaded.graphs
-    tables = from_node_data(data)
-    rows = StoredEdges.of_table(Source(tables.edges, "edges", "table"))
-    return dataclasses.replace(tables, data=data, rows=rows)
+    return dataclasses.replace(from_node_data(data), data=data)
 
 
 def describe(summary: dict[str, Any], why: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,8 @@ from sgat.config import DataConfig, FileOptions
 from sgat.data.node_data import NodeData, one_way_note
 
 if TYPE_CHECKING:
+    import torch
+
     from sgat.data.files import FileGraph
 
 DEFAULT_FILE_SPLIT = "stratified-60-20-20"
@@ -33,11 +36,13 @@ def load_configured(
     progress: Callable[[int], None] | None = None,
     for_training: bool = True,
     as_rows: bool = False,
+    device: torch.device | None = None,
 ) -> Loaded:
     """Load what a config names; `root` goes before the folder of the config.
 
     Unless `for_training`, nodes of files need neither labels nor a split. With
-    `as_rows` edges of files are not read but ready to be, see `open_graph`.
+    `as_rows` edges of files are not read but ready to be, see `open_graph`. The graph
+    of a large Parquet file is put together on the `device`, and stays there.
     """
     if config.edges is not None:
         if config.name is not None:
@@ -45,7 +50,10 @@ def load_configured(
                 f"Give a data set by name or `edges`, not both: got {config.name!r}"
                 f" and {config.edges!r}."
             )
-        return _from_files(config, seed, for_training, as_rows)
+        from sgat.data.files import open_graph, read_graph
+
+        read = open_graph if as_rows else partial(read_graph, device=device)
+        return _from_files(config, seed, for_training, read)
     if config.name is None:
         raise ValueError(
             "Name a data set (see `sgat data list`) or give an edge file with `edges`."
@@ -65,9 +73,8 @@ def load_configured(
 
 
 def _from_files(
-    config: DataConfig, seed: int, for_training: bool, as_rows: bool
+    config: DataConfig, seed: int, for_training: bool, read: Callable[..., FileGraph]
 ) -> Loaded:
-    from sgat.data.files import open_graph, read_graph
     from sgat.data.files.source import SUFFIXES, suffix_of
     from sgat.data.split_names import draw_split
 
@@ -85,10 +92,10 @@ def _from_files(
     if has_labels and nodes is None and format != "graphml":
         raise ValueError(f"`{label}` needs `nodes`, the file with that column.")
     _check_columns(options)
-    files = (open_graph if as_rows else read_graph)(edges, nodes, options=options)
+    files = read(edges, nodes, options=options)
     _check_dropped(options, files)
     data, notes = files.data, []
-    if for_training and not len(files.edges):
+    if for_training and not files.rows.number:
         raise ValueError(f"{edges}: the edge table has no rows; training needs edges.")
     has_roles = bool((data.train | data.val | data.test).any())
     draws_split = config.split is not None or (for_training and not has_roles)
@@ -136,7 +143,7 @@ def _check_columns(options: FileOptions) -> None:
 
 def _check_dropped(options: FileOptions, files: FileGraph) -> None:
     """Refuse a column that neither file has: a slip would leave one in."""
-    tables = [table for table in (files.edges, files.nodes) if table is not None]
+    tables = [files.rows.head.table, *([] if files.nodes is None else [files.nodes])]
     known = [name for table in tables for name in table.column_names]
     for key in ("drop", "categorical", "text"):
         for name in getattr(options, key):

@@ -13,6 +13,8 @@ from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.graph.edge_list import picked
 
+BLOCK = 1 << 22
+"""Edges that are looked at in one go."""
 SPARSE_BELOW = 0.25
 """Features of which a smaller share is non-zero are kept sparse."""
 
@@ -48,13 +50,20 @@ def compact(parts: Sequence[Tensor]) -> list[Features]:
 def component_of_nodes(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Number of the component of each node, directions ignored, [N].
 
-    Components are numbered by their first node.
+    Components are numbered by their first node. Each node has the name of one before
+    it that it is joined to, until no edge joins two names.
     """
-    from scipy.sparse.csgraph import connected_components
-
-    edges = graph.to_scipy()
-    component = connected_components(edges, directed=True, connection="weak")[1]
-    return np.asarray(component, dtype=np.int64)
+    name, before = torch.arange(graph.num_nodes, device=graph.device), None
+    while before is None or not torch.equal(name, before):
+        before = name.clone()
+        for ends in zip(*(e.split(BLOCK) for e in (graph.src, graph.dst)), strict=True):
+            a, b = (name[end] for end in ends)
+            is_apart = a != b
+            a, b = a[is_apart], b[is_apart]
+            name.scatter_reduce_(0, torch.maximum(a, b), torch.minimum(a, b), "amin")
+            while not torch.equal(first := name[name], name):
+                name = first
+    return np.asarray(name.unique(return_inverse=True)[1].numpy(force=True))
 
 
 def largest_component(graph: Graph) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import ROLES, NodeData, merge
-from sgat.data.prepare import component_of_nodes, fill
+from sgat.data.prepare import BLOCK, component_of_nodes, fill
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
 
@@ -160,7 +160,10 @@ def _homophily(
 
 def known_neighbours(y: Tensor, graph: Graph) -> tuple[Tensor, Tensor]:
     """Edges between labelled nodes into each node, and of these within a class, [N]."""
-    src, dst, y = graph.src, graph.dst, y.int()
-    both = (y[src] >= 0) & (y[dst] >= 0)
-    known, same = dst[both], dst[both & (y[src] == y[dst])]
-    return known.bincount(minlength=len(y)), same.bincount(minlength=len(y))
+    y, counts = y.int().to(graph.device), torch.zeros(2, len(y), dtype=torch.long)
+    for src, dst in zip(graph.src.split(BLOCK), graph.dst.split(BLOCK), strict=True):
+        both = (y[src] >= 0) & (y[dst] >= 0)
+        known, same = dst[both], dst[both & (y[src] == y[dst])]
+        for count, found in zip(counts, (known, same), strict=True):
+            count += found.bincount(minlength=len(y)).cpu()
+    return counts[0], counts[1]

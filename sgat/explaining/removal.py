@@ -4,6 +4,7 @@ Tested by tests/explaining/test_removal.py and tests/explaining/test_removal_cur
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from sgat.data.statistics import known_neighbours
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
+from sgat.ops.common_neighbours import row_products
 from sgat.scored import ScoredGraph, node_score
 from sgat.training import metrics
 from sgat.training.budget import bias_shift
@@ -130,32 +132,34 @@ def describe_removal(
     node, [N], or 0/1 per label, [N, C]; at most `sample` edges of either kind are
     compared by common neighbours and features.
     """
-    graph = data.graph
-    src, dst = graph.src.long().numpy(force=True), graph.dst.long().numpy(force=True)
-    mask = kept.numpy(force=True)
-    neighbours = graph.undirected().to_scipy(np.float32)
-    degree = np.diff(neighbours.indptr)
-    contrasts = [_agreement("label", data.y, src, dst, mask)]
+    graph, whole, after = data.graph, data.graph.undirected(), data.graph.select(kept)
+    contrasts = [_agreement("label", data.y, graph, kept, after)]
     if prediction is not None:
-        contrasts.append(_agreement("prediction", prediction, src, dst, mask))
-    for end, node in (("source", src), ("target", dst)):
+        contrasts.append(_agreement("prediction", prediction, graph, kept, after))
+    log = whole.row_ptr.diff().clamp(min=1).double().log().cpu()
+    for end, name in (("source", "src"), ("target", "dst")):
         # The geometric mean, which a few hubs do not decide.
         title = f"degree of the {end} (geometric mean)"
-        log = _contrast(f"{end}_degree", title, np.log(degree[node]), mask)
-        logs = log.kept, log.removed
-        one, other = (None if mean is None else float(np.exp(mean)) for mean in logs)
-        contrasts.append(Contrast(log.name, title, one, other))
-    edge, is_sampled = _sampled(mask, sample)
-    few = src[edge], dst[edge]
+        times, stay = (
+            getattr(part, name).bincount(minlength=len(log)).cpu()
+            for part in (graph, after)
+        )
+        sums = [(float(n.double() @ log), int(n.sum())) for n in (stay, times - stay)]
+        one, other = (math.exp(total / n) if n else None for total, n in sums)
+        contrasts.append(Contrast(f"{end}_degree", title, one, other))
+    edge, is_sampled = _sampled(kept, sample)
+    few = graph.src[edge].numpy(force=True), graph.dst[edge].numpy(force=True)
+    each = np.ones((graph.num_nodes, 1))
+    common = row_products(whole.to_scipy(), *few, each)[:, 0]
     compared = (
-        ("common_neighbours", "common neighbours", _products(neighbours, *few)),
+        ("common_neighbours", "common neighbours", common),
         ("feature_cosine", "cosine of the features", _cosines(data.x, *few)),
     )
+    mask = kept[edge].numpy(force=True)
     for name, title, value in compared:
-        contrasts.append(_contrast(name, title, value, mask[edge], is_sampled))
-    return Removal(
-        _side(data, graph), _side(data, graph.select(kept)), tuple(contrasts), sample
-    )
+        contrasts.append(_contrast(name, title, value, mask, is_sampled))
+    sides = _side(data, graph), _side(data, after)
+    return Removal(*sides, tuple(contrasts), sample)
 
 
 def _side(data: NodeData, graph: Graph) -> Side:
@@ -185,15 +189,19 @@ def _homophily(data: NodeData, graph: Graph) -> tuple[float | None, float | None
 
 
 def _agreement(
-    what: str, value: Tensor, src: Array, dst: Array, mask: Array
+    what: str, value: Tensor, graph: Graph, kept: Tensor, after: Graph
 ) -> Contrast:
     """How often the two ends have the same class, or what share of their labels."""
-    given = value.numpy(force=True)
-    if given.ndim == 1:
-        known = (given[src] >= 0) & (given[dst] >= 0)
-        alike = np.where(known, given[src] == given[dst], np.nan)
-        return _contrast(f"same_{what}", f"same {what}", alike, mask)
-    labels = (given > 0).astype(np.float32)
+    if value.dim() == 1:
+        every, stay = (
+            np.array([int(n.sum()) for n in known_neighbours(value, part)])
+            for part in (graph, after)
+        )
+        counts = (stay.tolist(), (every - stay).tolist())
+        one, other = (same / known if known else None for known, same in counts)
+        return Contrast(f"same_{what}", f"same {what}", one, other)
+    src, dst, mask = (p.numpy(force=True) for p in (graph.src, graph.dst, kept))
+    labels = (value.numpy(force=True) > 0).astype(np.float32)
     count = labels.sum(axis=1)
     rows = sparse.csr_array(labels)
     common = _products(rows, src, dst)
@@ -217,16 +225,18 @@ def _mean(value: Array) -> float | None:
     return float(value.mean(dtype=np.float64)) if len(value) else None
 
 
-def _sampled(mask: Array, most: int) -> tuple[Array, bool]:
+def _sampled(kept: Tensor, most: int) -> tuple[Tensor, bool]:
     """At most so many kept and so many removed edges, ascending; whether it is some."""
     generator = np.random.default_rng(0)
     chosen, is_sampled = [], False
-    for side in (np.flatnonzero(mask), np.flatnonzero(~mask)):
+    for mask in (kept, ~kept):
+        side = mask.nonzero().squeeze(1)
         if len(side) > most:
             is_sampled = True
-            side = generator.choice(side, most, replace=False)
+            some = generator.choice(len(side), most, replace=False)
+            side = side[torch.from_numpy(some).to(side.device)]
         chosen.append(side)
-    return np.sort(np.concatenate(chosen)), is_sampled
+    return torch.cat(chosen).sort().values, is_sampled
 
 
 def _products(rows: Any, one: Array, other: Array) -> Array:

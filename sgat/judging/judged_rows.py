@@ -15,9 +15,8 @@ import torch
 
 from sgat.data.files import FileGraph
 from sgat.data.files.columns import numbers
-from sgat.data.files.read import check_known, check_some_weight, checked_weight
+from sgat.data.files.numbered_rows import checked_rows, numbered_rows
 from sgat.data.files.source import Source
-from sgat.data.files.stored_edges import IdNumbers, as_ids
 from sgat.data.files.write import table_writer
 from sgat.data.node_data import check_features
 from sgat.graph.edge_list import tell_merged
@@ -114,13 +113,14 @@ class JudgedRows:
 
     def batches(self, limit: float) -> Iterator[JudgedBatch]:
         """All rows in the order of the file; those up to a probability go."""
-        for part in _numbered_rows(self.files):
+        files = self.files
+        for part in numbered_rows(files.rows, files.ids, files.options):
             number = self.edges.find(part.src, part.dst)
             # Self-loops are no edges.
             is_edge = number >= 0
             probability = np.where(is_edge, self.probability[number], np.float32(1))
             reason = np.where(is_edge, self.reason[number], np.int8(len(REASONS)))
-            table = _typed(part.source, self.files, part.ends)
+            table = _typed(part.source, files, part.ends)
             goes = (probability <= limit) & is_edge
             verdicts = probability, reason, goes
             yield JudgedBatch(table, part.src, part.dst, *verdicts)
@@ -140,7 +140,7 @@ class JudgedRows:
         the judged table. `watch` sees each batch.
         """
         names = COLUMNS if with_removed else COLUMNS[:2]
-        columns = self.files.edges.column_names
+        columns = self.files.rows.head.table.column_names
         if replaced := [name for name in names if name in columns]:
             told = ", ".join(replaced)
             logger.warning("the columns %s are replaced by new ones.", told)
@@ -176,7 +176,7 @@ def judge_rows(
     check_features(data)
     label = known_labels(data.graph, *known_classes(data))
     given: dict[str, Any] = sizes(telling(data.x), label)
-    assert rows is not None and rows.number is not None
+    assert rows.number is not None
 
     def place_of(edges: int) -> Path | None:
         """The folder if so many edges do not fit in memory."""
@@ -214,58 +214,24 @@ def judge_rows(
     return JudgedRows(files, edges, number, probability, found.reason, place)
 
 
-class _NumberedRows(NamedTuple):
-    source: Source
-    start: int  # index of the first row
-    ends: list[Any]  # ids in the type of all ids
-    src: Array  # number of a node, [rows]
-    dst: Array
-
-
-def _numbered_rows(files: FileGraph, *columns: str) -> Iterator[_NumberedRows]:
-    """The rows of these columns, or all columns, with the numbers of their nodes."""
-    options, rows = files.options, files.rows
-    assert rows is not None
-    ids = IdNumbers(files.ids)
-    for source, start in rows.batches(*columns):
-        ends = [
-            as_ids(source.table.column(name), ids.ids.type)
-            for name in (options.src, options.dst)
-        ]
-        src, dst = (ids.of(end) for end in ends)
-        yield _NumberedRows(source, start, ends, src, dst)
-
-
 def _edge_keys(files: FileGraph, progress: Progress | None) -> tuple[Array, Array, int]:
     """Keys low · N + high of the edges, ascending, the rows of each, and directed ones.
 
     Checks ids and weights, of which the judge knows nothing further.
     """
-    options, size, weight = files.options, files.data.num_nodes, files.weight
-    rows, listed = files.rows, files.nodes_path
-    assert rows is not None
-    known = dataclasses.replace(rows.head, name=str(listed)) if listed else rows.head
-    columns = [options.src, options.dst, *([] if weight is None else [weight])]
+    rows, size, weight = files.rows, files.data.num_nodes, files.weight
+    listed = str(files.nodes_path or rows.head.name)
     assert rows.number is not None
-    key, count, last, is_some = empty(rows.number, np.int64), 0, 0, False
-    for part in _numbered_rows(files, *columns):
-        source, last = part.source, part.start + len(part.src)
-        if weight is not None:
-            is_some |= bool(checked_weight(source, weight).any())
-        for name, end, place in zip(
-            columns, part.ends, (part.src, part.dst), strict=False
-        ):
-            check_known(source, name, end, place, known)
+    key, count = empty(rows.number, np.int64), 0
+    for part, _ in checked_rows(rows, files.ids, files.options, weight, listed):
         low, high = np.minimum(part.src, part.dst), np.maximum(part.src, part.dst)
         # The direction in the last place.
         own = 2 * (low.astype(np.int64) * size + high) + (part.src > part.dst)
         own = own[low != high]
         first, count = count, count + len(own)
         key[first:count] = own
-    if weight is not None:
-        check_some_weight(rows.head, weight, last, is_some)
     if progress:
-        progress(f"judging {last:,} rows")
+        progress(f"judging {rows.number:,} rows")
     key = key[:count]
     key.sort()
     number, num_directed = _merged(key)
@@ -299,7 +265,6 @@ def _merged(key: Array) -> tuple[Array, int]:
 def _typed(source: Source, files: FileGraph, ends: list[Any]) -> Any:
     """Rows as they are written: text columns have the types of all their cells."""
     options, rows, columns = files.options, files.rows, {}
-    assert rows is not None
     of_ids = dict(zip((options.src, options.dst), ends, strict=True))
     for name, column in zip(
         source.table.column_names, source.table.columns, strict=True

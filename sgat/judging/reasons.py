@@ -65,10 +65,13 @@ class Traces:
         return found
 
 
-def find_reasons(wrong: Array, traces: Any, ends: Array, num_nodes: int) -> Array:
+def find_reasons(
+    wrong: Array, traces: Any, ends: Array, num_nodes: int, usual: float | None = None
+) -> Array:
     """The place in REASONS of what speaks most for the verdict, [E].
 
-    Of `Traces` it takes `shared`, `alike`, `alike_around` and `has_features`.
+    Of `Traces` it takes `shared`, `alike`, `alike_around` and `has_features`. `usual`
+    is P(wrong) on average over the whole graph, if these are not all edges.
     """
     unlike = REASONS.index("its ends are unlike")
 
@@ -92,6 +95,6 @@ def find_reasons(wrong: Array, traces: Any, ends: Array, num_nodes: int) -> Arra
             reason[condition] = place
         return reason
 
-    suspect = shares.suspicion(ends, num_nodes, wrong)
+    suspect = shares.suspicion(ends, num_nodes, wrong, usual)
     likely = traces.shared, traces.alike, traces.alike_around
     return by_rows(find, wrong, suspect, *likely, dtype=np.int8)

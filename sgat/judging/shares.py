@@ -106,12 +106,14 @@ SUSPECT_TAIL = 0.5
 """How fast κ grows with the suspicion against the ends of an edge."""
 
 
-def suspicion(ends: Array, num_nodes: int, wrong: Array) -> Array:
+def suspicion(
+    ends: Array, num_nodes: int, wrong: Array, usual: float | None = None
+) -> Array:
     """How suspect the other edges at both ends of an edge are, in log-odds, [E, 2].
 
-    The sum and the distance of both ends; 0 is as suspect as the average.
+    The sum and the distance of both ends; 0 is as suspect as the average, or `usual`.
     """
-    prior, mean = 5.0, float(wrong.mean())
+    prior, mean = 5.0, float(wrong.mean()) if usual is None else usual
     degree = sums_at_ends(ends, num_nodes)
     total = sums_at_ends(ends, num_nodes, wrong)
     found = empty((len(wrong), 2), np.float32)

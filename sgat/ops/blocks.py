@@ -10,10 +10,11 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -21,11 +22,14 @@ import torch
 from sgat.ops.device_array import DeviceArray, as_tensor, on_device, torch_type
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 ROWS = 1 << 16
 """Rows of a block: what is computed in between stays in a cache."""
 ROWS_OF_GPU = 1 << 22
 """The same on a GPU: so many that starting to compute takes no time."""
+MANY = 1 << 20
+"""Rows of a block in a pass of NumPy, that is over several of them."""
 DRAWN = 1 << 17
 """Random numbers that are drawn at a time."""
 SHORT = 1 << 16
@@ -172,6 +176,14 @@ def in_blocks(work: Callable[[slice], None], length: int) -> None:
 
     bounds = [(first, min(first + ROWS, length)) for first in range(0, length, ROWS)]
     threads.run(lambda first, last: work(slice(first, last)), bounds)
+
+
+def in_threads(work: Callable[[slice], T], length: int, at_once: int = MANY) -> list[T]:
+    """What `work` finds in each block of rows, in their order."""
+    starts = range(0, length, at_once)
+    blocks = [slice(first, min(first + at_once, length)) for first in starts]
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        return list(threads.map(work, blocks))
 
 
 def trim_heap() -> None:

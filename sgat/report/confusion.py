@@ -4,6 +4,7 @@ Tested by tests/report/test_confusion.py and tests/report/test_class_edges.py.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,13 @@ import torch
 from sklearn.metrics import precision_recall_fscore_support
 from torch import Tensor
 
+from sgat.ops.blocks import in_threads
 from sgat.scored import ScoredGraph
 
 Array = np.ndarray[Any, Any]
 
 MOST_CLASSES = 24
 """Classes with a row of their own; the rarest of more share one."""
-EDGES_AT_ONCE = 1 << 20
-"""Edges whose classes are in memory together."""
 ROLES = {"test": "test nodes", "val": "validation nodes", "train": "training nodes"}
 
 
@@ -113,17 +113,22 @@ def label_scores(scored: Sequence[ScoredGraph]) -> tuple[list[LabelScore], str]:
 def class_edges(scored: Sequence[ScoredGraph]) -> ClassEdges | None:
     """Edges by the predicted classes of their ends, rare ones as one; None without."""
     size = scored[0].data.num_classes
-    counts = np.zeros((2, size * size), dtype=np.int64)
+    counts = np.zeros((size, size, 2), dtype=np.int64)
     for part in scored:
-        kind, graph, kept = part.prediction, part.data.graph, part.edges.kept
-        columns = graph.src, graph.dst, kept
-        parts = (column.split(EDGES_AT_ONCE) for column in columns)
-        for src, dst, stays in zip(*parts, strict=True):
-            pair = kind[src] * size + kind[dst]
-            counts[0] += np.bincount(pair, minlength=size * size)
-            counts[1] += np.bincount(pair[stays], minlength=size * size)
+        found = in_threads(partial(_pair_counts, part), part.data.graph.num_edges)
+        counts += sum(found)
     if not counts.any():
         return None
-    tables = list(counts.reshape(2, size, size))
+    tables = [counts.sum(axis=2), counts[..., 1]]
     names, tables = merge_rare(scored[0].data.classes, tables)
     return ClassEdges(names, np.stack(tables, axis=-1))
+
+
+def _pair_counts(part: ScoredGraph, rows: slice) -> Array:
+    """Edges by the classes of their ends, those that go before the kept, [C, C, 2]."""
+    graph, size = part.data.graph, part.data.num_classes
+    columns = graph.src, graph.dst, part.edges.kept
+    src, dst, kept = (column[rows].numpy() for column in columns)
+    kind = 2 * part.prediction.numpy()
+    pair = (size * kind).take(src) + kind.take(dst) + kept
+    return np.bincount(pair, minlength=2 * size * size).reshape(size, size, 2)

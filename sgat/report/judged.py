@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy import sparse
 
 from sgat.data.files.atomic import write_text
 from sgat.data.node_data import NodeData
 from sgat.judging.promise import USUAL
 from sgat.judging.reasons import REASONS, find_reasons
+from sgat.ops.blocks import in_threads
 from sgat.report.charts import Mark, Series, histogram, line_chart
 from sgat.report.page import assemble, json_block
 from sgat.report.sections import Card
@@ -85,19 +87,21 @@ class JudgedTally:
 
     def add(self, part: JudgedPart, graph: int = 0) -> None:
         """Count more edges of a graph, which is known by its number."""
-        p, goes = part.probability, part.is_removed
-        place = np.searchsorted(LEVELS, p)
-        self.number += np.bincount(place, minlength=len(LEVELS))
-        self.right += np.bincount(place, p, len(LEVELS))
-        for name, some in (("stays", p[~goes]), ("goes", p[goes])):
-            self.spread[name] += np.histogram(some, SHARES)[0]
-        self.limit = float(p[goes].max(initial=self.limit))
-        self.right_gone += float(p[goes].sum(dtype=np.float64))
-        # Twice as many as are shown, since both directions of an edge may be there.
-        worst = _lowest(part, 2 * MOST_SUSPECTS)
-        if graph in self.worst:
-            worst = _lowest(_joined(self.worst[graph], worst), 2 * MOST_SUSPECTS)
-        self.worst[graph] = worst
+
+        def rows_of(rows: slice) -> JudgedPart:
+            return JudgedPart(*part[:2], *(column[rows] for column in part[2:]))
+
+        found = in_threads(lambda rows: _tallied(rows_of(rows)), len(part.probability))
+        for number, right, stays, goes, limit, right_gone, worst in found:
+            self.number += number
+            self.right += right
+            self.spread["stays"] += stays
+            self.spread["goes"] += goes
+            self.limit = max(self.limit, limit)
+            self.right_gone += right_gone
+            if graph in self.worst:
+                worst = _lowest(_joined(self.worst[graph], worst), 2 * MOST_SUSPECTS)
+            self.worst[graph] = worst
 
     def section(self) -> JudgedSection | None:
         """The section on all these edges; None without any."""
@@ -155,6 +159,22 @@ class JudgedTally:
         )
 
 
+def _tallied(part: JudgedPart) -> tuple[Any, ...]:
+    """What a tally adds up, of some edges."""
+    p, goes = part.probability, part.is_removed
+    place = np.searchsorted(LEVELS, p)
+    size = len(LEVELS)
+    return (
+        np.bincount(place, minlength=size),
+        np.bincount(place, p, size),
+        *(np.histogram(some, SHARES)[0] for some in (p[~goes], p[goes])),
+        float(p[goes].max(initial=-1.0)),
+        float(p[goes].sum(dtype=np.float64)),
+        # Twice as many as are shown, since both directions of an edge may be there.
+        _lowest(part, 2 * MOST_SUSPECTS),
+    )
+
+
 def _lowest(part: JudgedPart, size: int) -> JudgedPart:
     """So many edges with the lowest probabilities, the first of equal ones first."""
     size = min(size, len(part.probability))
@@ -204,25 +224,28 @@ def run_section(
 
 
 def _reasons(some: JudgedPart, data: NodeData, real: Array, by_x: bool) -> Array:
-    """The judge's reasons for some edges of a run, found by all edges and P(real), [E].
+    """The judge's reasons for some edges of a run, by P(real) of all, [E].
 
     Of edges that look real it is not known here whether their ends are alike. `by_x`
     says whether the judge had features.
     """
-    graph = data.graph
-    whole = graph.undirected() if data.has_directions else graph
-    pairs = whole.select(once := whole.src < whole.dst)
-    both = (graph.find(*e) for e in (pairs.edge_index, pairs.edge_index.flip(0)))
-    at = once if whole is graph else torch.maximum(*both)
-    wrong = 1 - real[at.numpy()]
-    place = pairs.find(*torch.from_numpy(np.sort([some.src, some.dst], axis=0))).numpy()
+    ends, size = (data.graph.src.numpy(), data.graph.dst.numpy()), data.num_nodes
+    is_end = np.zeros(size, bool)
+    is_end[some.src] = is_end[some.dst] = True
+    around = np.flatnonzero(is_end[ends[0]] | is_end[ends[1]])
+    pairs = np.sort([end[around].astype(np.int64) for end in ends], axis=0)
+    key, first = np.unique(pairs[0] * size + pairs[1], return_index=True)
+    pairs, wrong = pairs[:, first], 1 - real[around[first]]
+    near = sparse.csr_array((np.ones(len(key)), pairs), (size, size))
+    near = (near + near.T).tocsr()
+    low, high = np.sort([some.src, some.dst], axis=0).astype(np.int64)
+    place = np.searchsorted(key, low * size + high)
     shared, unknown = np.zeros((2, len(wrong)), bool)
-    near = [[whole.src[slice(*whole.row_ptr[n : n + 2])] for n in e] for e in some[2:4]]
-    shared[place] = [bool(torch.isin(*two).any()) for two in zip(*near, strict=True)]
+    shared[place] = (near[low] * near[high]).sum(axis=1) > 0
     alike = {"alike": unknown, "alike_around": unknown}
     traces = SimpleNamespace(shared=shared, has_features=by_x, **alike)
-    ends = pairs.edge_index.numpy()
-    return np.asarray(find_reasons(wrong, traces, ends, graph.num_nodes)[place])
+    usual = float(1 - real.mean(dtype=float))
+    return np.asarray(find_reasons(wrong, traces, pairs, size, usual)[place])
 
 
 def write_judged(tally: JudgedTally, data: NodeData, why: str, path: Path) -> None:

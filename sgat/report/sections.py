@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgat.explaining.removal import Removal, RemovalPoint
+from sgat.ops.blocks import in_threads
 from sgat.report.charts import Chart, Mark, Series, bar_chart, histogram, line_chart
 from sgat.report.page import number, percent
 from sgat.scored import EdgeScores
@@ -102,8 +103,7 @@ def score_cards(
 
     Nothing without edges.
     """
-    kept = np.concatenate([part.kept.numpy() for part in edges])
-    if not len(kept):
+    if not sum(len(part.kept) for part in edges):
         return []
     trained = next(point for point in curve if point.is_trained)
     removal = line_chart(
@@ -131,19 +131,30 @@ def score_cards(
     ]
     if is_judged:
         return cards
-    open_ = np.concatenate([part.probability.numpy() for part in edges])
-    sides = (("kept", open_[kept]), ("removed", open_[~kept]))
+    counts = np.sum([_counts(part) for part in edges], axis=0)
     spread = histogram(
         "scores",
         "Distribution of the probability that a gate is open",
         BINS.tolist(),
-        [(name, np.histogram(some, BINS)[0].tolist()) for name, some in sides],
+        list(zip(("kept", "removed"), counts.tolist(), strict=True)),
         x_title="probability that the gate is open",
         y_title="edges",
         mark=Mark(0.5, "border 0.5"),
     )
-    text = f"An edge is kept above one half: {kept.sum():,} of {len(kept):,}."
+    text = f"An edge is kept above one half: {counts[0].sum():,} of {counts.sum():,}."
     return [Card(spread, "How likely gates are open", text), *cards]
+
+
+def _counts(edges: EdgeScores) -> Array:
+    """How many edges that are kept, and others, are in each bin, [2, bins]."""
+    kept, open_ = edges.kept.numpy(), edges.probability.numpy()
+
+    def count(rows: slice) -> Array:
+        sides = kept[rows], ~kept[rows]
+        return np.stack([np.histogram(open_[rows][side], BINS)[0] for side in sides])
+
+    nothing = np.zeros((2, len(BINS) - 1), dtype=int)
+    return sum(in_threads(count, len(kept)), start=nothing)
 
 
 def degree_card(removal: Removal) -> Card:

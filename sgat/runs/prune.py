@@ -123,7 +123,6 @@ def _judged_task(request: PruneRequest, options: FileOptions) -> PruneTask:
             raise ValueError(f"`threshold` must be a probability, got {threshold}.")
         rules = dataclasses.replace(rules, threshold=threshold)
     files = open_graph(request.edges, options=options)
-    assert files.rows is not None
     files.rows.head.column("probability", "the probability, which `sgat judge` writes")
     for source, _ in files.rows.batches("probability"):
         value = numbers(source, "probability")

@@ -4,10 +4,10 @@ import dataclasses
 import json
 import platform
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow.compute as pc
 import torch
 
 from sgat.config import Config
@@ -22,7 +22,7 @@ from sgat.scored import (
     edge_table,
     node_score,
     node_table,
-    score_table,
+    score_parts,
     uneven_scores,
 )
 from sgat.training import metrics
@@ -54,6 +54,7 @@ def summarise(
     result: Result,
     scored: Sequence[ScoredGraph],
     files: FileGraph | None = None,
+    data_sha256: str | None = None,
 ) -> dict[str, Any]:
     """The numbers of a run; test nodes are looked at here and nowhere before."""
     graphs = [part.data for part in scored]
@@ -100,14 +101,9 @@ def summarise(
         "seconds": result.records[-1].seconds,
         "device": device_name(config.train.device),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data_sha256": fingerprint(graphs),
+        "data_sha256": data_sha256 or fingerprint(graphs),
         "versions": {**versions(), "python": platform.python_version()},
     }
-
-
-def edge_scores(scored: Sequence[ScoredGraph], files: FileGraph | None) -> Any:
-    """The edges with their scores, as rows of the user's files where there are any."""
-    return edge_table(scored) if files is None else score_table(files, scored[0].edges)
 
 
 def write_results(
@@ -116,10 +112,12 @@ def write_results(
     result: Result,
     scored: Sequence[ScoredGraph],
     files: FileGraph | None = None,
+    data_sha256: str | None = None,
 ) -> dict[str, Any]:
     """Write all results, which then replace those of an earlier run; the summary.
 
-    Where the data came from `files`, the edges are written as their rows.
+    Where the data came from `files`, the edges are written as their rows. `data_sha256`
+    is the `fingerprint` of the data, where it is known.
     """
     members = result.chosen.members if result.chosen else ()
     header = model_header(scored[0].data, result.best_epoch, members)
@@ -127,22 +125,28 @@ def write_results(
     save_tensors(draft.model, result.sgat.state_dict(), header)
     write_records(draft.metrics, [dataclasses.asdict(r) for r in result.records])
     write_parquet(draft.nodes, node_table(scored))
-    edges = edge_scores(scored, files)
-    write_parquet(draft.edges, edges)
+    table: Any = None if files is None else score_parts(files, scored[0].edges)
+    # Of many edges it takes as long as all the rest.
+    with ThreadPoolExecutor(1) as thread:
+        given = draft.edges, edge_table(scored) if table is None else table
+        edges = thread.submit(write_parquet, *given)
+        if files is not None:
+            write_text(draft.encoding, files.encoding.to_json() + "\n")
+        if result.snapshots:
+            write_snapshots(draft.snapshots, result.snapshots)
+        summary = summarise(config, result, scored, files, data_sha256)
+        steps = curve_steps(summary["edges"], summary["epochs"])
+        how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
+        curve = removal_curve(result.sgat, scored, result.graphs, **how)
+        removal = dataclasses.asdict(removal_of(scored))
+        removal["curve"] = [dataclasses.asdict(point) for point in curve]
+        write_text(draft.removal, json.dumps(removal) + "\n")
+        edges.result()
     if files is not None:
-        write_text(draft.encoding, files.encoding.to_json() + "\n")
-    if result.snapshots:
-        write_snapshots(draft.snapshots, result.snapshots)
-    summary = summarise(config, result, scored, files)
-    if files is not None:
-        gone = pc.sum(pc.invert(edges.column("kept"))).as_py() or 0
-        summary |= {"rows": len(edges), "rows_removed": gone}
-    steps = curve_steps(summary["edges"], summary["epochs"])
-    how: dict[str, Any] = {"steps": steps, "metric": config.train.metric}
-    curve = removal_curve(result.sgat, scored, result.graphs, **how)
-    removal = dataclasses.asdict(removal_of(scored))
-    removal["curve"] = [dataclasses.asdict(point) for point in curve]
-    write_text(draft.removal, json.dumps(removal) + "\n")
+        graph, kept = files.data.graph, scored[0].edges.kept
+        kept = graph.larger_direction(kept) if files.undirected else kept
+        stays = graph.to_input(kept, loop=True)
+        summary |= {"rows": len(stays), "rows_removed": int((~stays).sum())}
     summary["run"] = str(folder.path)
     hashes = {
         file.name: hash_of(file)

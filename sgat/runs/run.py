@@ -26,6 +26,7 @@ from sgat.runs.summary import read_summary
 from sgat.runs.tensorboard_log import check_tensorboard, log_epochs
 from sgat.scored import EdgeScores, score_graphs
 from sgat.training.choosing import Search, Step
+from sgat.training.loop import chosen_device
 from sgat.training.result import EpochRecord
 
 
@@ -66,7 +67,9 @@ def run(
     if resume and folder.is_finished and pruned is None:
         return _finished_before(folder, "nothing was done")
     if loaded is None:
-        loaded = load_configured(settings.data, root=root, seed=settings.train.seed)
+        device = None if ranks else chosen_device(settings.train.device)
+        how: dict[str, Any] = {"seed": settings.train.seed, "device": device}
+        loaded = load_configured(settings.data, root=root, **how)
     if pruned is not None:
         check_pruned_path(pruned, loaded)
     if resume and folder.is_finished:
@@ -120,7 +123,9 @@ def run(
     if pruned is not None:
         write_pruned_file(loaded, scored[0].edges, pruned)
     on_stage("measuring the removal of edges, writing")
-    summary = write_results(folder, settings, result, scored, loaded.files)
+    # A checkpoint has asked for the fingerprint before.
+    known = loaded.files, search.first.fingerprint
+    summary = write_results(folder, settings, result, scored, *known)
     notes += kept_note(summary)
     name = settings.data.name
     if name is None or default_config(name).train.keep != settings.train.keep:

@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from sgat.data.files.ids import positions, to_numpy
+from sgat.data.files.stored_edges import IdNumbers
 from sgat.data.node_data import ROLES, NodeData
 from sgat.graph import Graph
+from sgat.ops.blocks import in_threads
 from sgat.runs.folder import RunFolder
 from sgat.scored import EdgeScores, ScoredGraph
 from sgat.training.files import check_scores, damage, opened_parquet, read_parquet
@@ -22,6 +24,8 @@ Array = np.ndarray[Any, Any]
 
 ROWS_AT_ONCE = 1 << 20
 """Rows of the edge table that are read in one go."""
+BUCKET = 1 << 22
+"""Edges that are put in order by one thread, about."""
 
 
 class Rows(NamedTuple):
@@ -203,7 +207,7 @@ def _gathered(
 ) -> Rows:
     """Rows of an edge table as numbers of nodes with their scores."""
     rows = Rows(*(np.empty(size, kind) for kind in (np.int32, np.int32, np.float32)))
-    known, start = None if ids is None else pa.array(ids), 0
+    known, start = None if ids is None else IdNumbers(pa.array(ids)), 0
     for batch in batches:
         place = slice(start, start + len(batch))
         start = place.stop
@@ -213,10 +217,10 @@ def _gathered(
     return rows
 
 
-def _numbers(column: Any, ids: Any) -> Array:
+def _numbers(column: Any, ids: IdNumbers | None) -> Array:
     if isinstance(column, pa.DictionaryArray):
         return np.asarray(_numbers(column.dictionary, ids)[column.indices.to_numpy()])
-    return np.asarray(column.to_numpy() if ids is None else positions(column, ids))
+    return np.asarray(column.to_numpy() if ids is None else ids.of(column))
 
 
 def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Array]:
@@ -231,16 +235,57 @@ def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Arr
     if both:
         src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
         log_alpha = np.concatenate([log_alpha, log_alpha])
-    key = dst.astype(np.int64) * num_nodes + src
-    if (src == dst).any() or not (key[1:] > key[:-1]).all():
-        order = np.argsort(key)
-        del key
-        src, dst, log_alpha = src[order], dst[order], log_alpha[order]
-        del order
+    if not _is_ordered(src, dst):
+        src, dst, log_alpha = _ordered(src, dst, log_alpha, num_nodes)
         stays = src != dst
         stays[1:] &= (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
-        src, dst, log_alpha = src[stays], dst[stays], log_alpha[stays]
-    count = np.bincount(dst, minlength=num_nodes)
-    row_ptr = torch.from_numpy(np.concatenate([[0], count.cumsum()]))
+        if not stays.all():
+            src, dst, log_alpha = src[stays], dst[stays], log_alpha[stays]
+    row_ptr = torch.from_numpy(_pointers(dst, num_nodes))
     graph = Graph(num_nodes, torch.from_numpy(dst), torch.from_numpy(src), row_ptr)
     return graph, log_alpha
+
+
+def _is_ordered(src: Array, dst: Array) -> bool:
+    """Whether edges stand once each, by target and then by source, without loops."""
+    for first in range(0, len(src), ROWS_AT_ONCE):
+        a, b = (end[first : first + ROWS_AT_ONCE + 1] for end in (src, dst))
+        later = (b[1:] > b[:-1]) | ((b[1:] == b[:-1]) & (a[1:] > a[:-1]))
+        if not later.all() or (a == b).any():
+            return False
+    return True
+
+
+def _pointers(dst: Array, num_nodes: int) -> Array:
+    """Where the edges of each target begin, once they are in order, [N + 1]."""
+    count, at_once = np.zeros(num_nodes, dtype=np.int64), max(BUCKET, num_nodes)
+    for first in range(0, len(dst), at_once):
+        count += np.bincount(dst[first : first + at_once], minlength=num_nodes)
+    return np.concatenate([[0], count.cumsum()])
+
+
+def _ordered(
+    src: Array, dst: Array, log_alpha: Array, num_nodes: int
+) -> tuple[Array, Array, Array]:
+    """Edges by target and then by source: those of some targets at a time, in threads.
+
+    So they take little memory besides, and all cores.
+    """
+    ptr, size = _pointers(dst, num_nodes), len(dst)
+    columns = src, dst, log_alpha
+    src_, dst_, log_alpha_ = found = [np.empty_like(column) for column in columns]
+
+    def sort(rows: slice) -> None:
+        # The targets whose edges begin among these places.
+        first, last = np.searchsorted(ptr[:-1], [rows.start, rows.stop])
+        parts = ((k, dst[k : k + ROWS_AT_ONCE]) for k in range(0, size, ROWS_AT_ONCE))
+        own = np.concatenate(
+            [k + np.flatnonzero((end >= first) & (end < last)) for k, end in parts]
+        )
+        key = dst[own].astype(np.int64) * num_nodes + src[own]
+        own = own[np.argsort(key)]
+        for column, new in zip(columns, found, strict=True):
+            new[ptr[first] : ptr[last]] = column[own]
+
+    in_threads(sort, size, BUCKET)
+    return src_, dst_, log_alpha_

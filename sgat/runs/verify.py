@@ -8,8 +8,13 @@ import pyarrow as pa
 
 from sgat.runs.finished_run import FinishedRun
 from sgat.runs.provenance import hash_of
-from sgat.runs.results import edge_scores
-from sgat.scored import node_score, node_table, score_graphs
+from sgat.scored import (
+    edge_table,
+    node_score,
+    node_table,
+    score_graphs,
+    score_table,
+)
 from sgat.training.loop import chosen_device
 from sgat.training.saved_model import usable_device
 
@@ -43,10 +48,12 @@ def verify_run(run: FinishedRun) -> list[Check]:
         "edges_removed": sum(int((~part.edges.kept).sum()) for part in scored),
     }
     roles = {summary["metric"]: "test", "validation": "val", "training": "train"}
+    files = run.loaded.files
+    due = score_table(files, scored[0].edges) if files else edge_table(scored)
     scores = {key: node_score(scored, role, metric)[0] for key, role in roles.items()}
     return [
         _files(run),
-        _tables("edges.parquet", run.edges, edge_scores(scored, run.loaded.files)),
+        _tables("edges.parquet", run.edges, due),
         _tables("nodes.parquet", run.nodes, node_table(scored)),
         *(_number(key, summary[key], new) for key, new in (counts | scores).items()),
     ]

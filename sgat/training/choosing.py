@@ -83,11 +83,10 @@ class Search:
         train: TrainConfig,
         ranks: Ranks | None = None,
     ) -> None:
-        """Check data and settings, find the candidates and judge the edges.
-
-        Processes that train together, `ranks`, all do so.
-        """
+        """Check data and settings, find candidates, judge edges; so do all `ranks`."""
         check(graphs)
+        # The nodes join a graph that was put together on a device.
+        graphs = [data.to(data.graph.device) for data in graphs]
         self.train, self.ranks = train, ranks
         self.num_val = sum(int(data.val.sum()) for data in graphs)
         self.why = "the read-out was given"

@@ -9,6 +9,7 @@ Tested by tests/training/test_files.py and tests/training/test_checkpoint.py.
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sgat.data.files.atomic import replacing, write_text
-from sgat.data.files.binary_format import batches_within_bounds
+from sgat.data.files.binary_format import batches_within_bounds, parquet_writer
 from sgat.data.files.bounds import CELL, check_size, is_out_of_memory
 from sgat.training.result import EpochRecord, Snapshot
 
@@ -83,9 +84,19 @@ def read_json(path: Path, kind: Any = dict[str, Any]) -> Any:
 
 
 def write_parquet(path: Path, table: Any) -> None:
-    """Write a table as a Parquet file, in full or not at all."""
-    with replacing(path) as temporary:
-        pq.write_table(arrow_table(table), temporary, compression="zstd")
+    """Write a table, or an iterator of its parts, as a file, in full or not at all."""
+    with replacing(path) as temporary, parquet_writer(temporary) as write:
+        for part in _ahead(table) if isinstance(table, Iterator) else [table]:
+            write(arrow_table(part))
+
+
+def _ahead(parts: Iterator[Any]) -> Iterator[Any]:
+    """The parts, each made while the one before is written."""
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, parts, None)
+        while (part := following.result()) is not None:
+            following = thread.submit(next, parts, None)
+            yield part
 
 
 @contextlib.contextmanager

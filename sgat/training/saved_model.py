@@ -14,6 +14,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 import torch
 from msgspec import Meta, convert, to_builtins
+from torch.overrides import TorchFunctionMode
 
 from sgat.committee import Committee
 from sgat.config import Config, ModelConfig
@@ -49,6 +50,19 @@ class ModelHeader(TypedDict):
     edges_sha256: str
     best_epoch: Size
     members: list[dict[str, Any]]
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws no weights: on "meta" torch would load its compiler first, for seconds."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call a function of torch, unless it draws."""
+        named = kwargs or {}
+        if func.__name__.endswith("normal_"):
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,7 +168,7 @@ def read_model(folder: Path) -> SavedModel:
     files.check_format(header.get("format"), path, "train it again")
     files.parsed(header, ModelHeader, path)
     # Nothing is allocated before the shapes of the file are those of the settings.
-    with torch.device("meta"):
+    with torch.device("meta"), _Undrawn():
         expected = _built(config, header, path).state_dict()
     tensors, _ = files.load_tensors(path, expected)
     files.check_finite(tensors, path)

@@ -1,4 +1,6 @@
+import pytest
 import torch
+from scipy.sparse.csgraph import connected_components
 
 from sgat.data.node_data import NodeData
 from sgat.data.prepare import (
@@ -79,6 +81,18 @@ def test_features_of_all_graphs_become_sparse_below_a_quarter():
 def test_components_ignore_directions():
     graph = Graph.from_edges(edges((1, 0), (1, 2), (4, 3)), 6)
     assert component_of_nodes(graph).tolist() == [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("number", [0, 40, 150, 600])
+def test_components_are_those_of_scipy(number: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sgat.data.prepare.BLOCK", 64)
+    draw = torch.Generator().manual_seed(number)
+    ends = torch.randint(301, (2, number), generator=draw)
+    chain = torch.randperm(301, generator=draw)[:100]
+    ends = torch.cat([ends, torch.stack([chain[1:], chain[:-1]])], dim=1)
+    graph = Graph.from_edges(ends, 301)
+    due = connected_components(graph.to_scipy(), connection="weak")[1]
+    assert component_of_nodes(graph).tolist() == due.tolist()
 
 
 def test_largest_component_is_the_first_of_equals():

@@ -15,6 +15,7 @@ from sgat.ops.blocks import (
     by_rows,
     empty,
     in_blocks,
+    in_threads,
     on_disk,
     sum_of_rows,
     where,
@@ -97,3 +98,10 @@ def test_a_killed_process_leaves_no_array_behind(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
     assert done.returncode == -9 and not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("length", [0, 1, 23])
+def test_what_threads_find_comes_in_order(length: int):
+    found = in_threads(lambda rows: list(range(rows.start, rows.stop)), length, 5)
+    assert [row for part in found for row in part] == list(range(length))
+    assert all(len(part) <= 5 for part in found)

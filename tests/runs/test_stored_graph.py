@@ -107,3 +107,23 @@ def test_tables_that_do_not_fit_each_other_are_refused(tmp_path):
         edges.assign(to=[wrong, *edges["to"][1:]]).to_parquet(opened.folder.edges)
         with pytest.raises(ValueError, match=r"that is not in nodes\.parquet"):
             opened.stored()
+
+
+@pytest.mark.parametrize("size", [0, 1, 500])
+def test_edges_are_put_in_order_some_targets_at_a_time(size: int, monkeypatch):
+    random = np.random.default_rng(5)
+    keys = random.permutation(31 * 31)[:size]
+    src, dst = (part.astype(np.int32) for part in (keys % 31, keys // 31))
+    dst[: size // 3] = 7  # more edges than a thread takes at a time
+    value = random.random(size, dtype=np.float32)
+    monkeypatch.setattr(stored_graph, "BUCKET", 64)
+    monkeypatch.setattr(stored_graph, "ROWS_AT_ONCE", 50)
+    found = stored_graph._ordered(src, dst, value, 31)
+    order = np.lexsort([src, dst])
+    for column, part in zip((src, dst), found, strict=False):
+        assert (part == column[order]).all()
+    # Of one edge that is there twice, either may come first.
+    assert sorted(zip(*found, strict=True)) == sorted(zip(src, dst, value, strict=True))
+    edges = set(zip(src.tolist(), dst.tolist(), strict=True))
+    is_plain = len(edges) == size and not (src == dst).any()
+    assert stored_graph._is_ordered(*found[:2]) == is_plain

@@ -3,6 +3,8 @@ import copy
 import dataclasses
 import os
 import shutil
+import subprocess
+import sys
 from datetime import date
 
 import numpy as np
@@ -275,3 +277,13 @@ def test_no_link_or_pipe_of_a_save_that_was_cut_off_gets_into_the_folder(tmp_pat
         assert tree(tmp_path / "r").keys() == before
         (saved / name).unlink()
         before -= {f"{SAVED}/{name}"}
+
+
+def test_a_model_is_read_without_the_compiler_of_torch(trained, tmp_path):
+    trained.save(tmp_path / "run")
+    code = (
+        "import sys; from pathlib import Path;"
+        " from sgat.training.saved_model import read_model;"
+        " read_model(Path(sys.argv[1])); assert 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=True)

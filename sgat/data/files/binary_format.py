@@ -92,8 +92,16 @@ def parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
         def write(table: Any) -> None:
             nonlocal writer
             if writer is None:
+                # Numbers with a point repeat too seldom to be worth a dictionary.
+                whole = [
+                    f.name for f in table.schema if not pa.types.is_floating(f.type)
+                ]
+                is_flat = not any(pa.types.is_nested(f.type) for f in table.schema)
                 made = pyarrow.parquet.ParquetWriter(
-                    path, table.schema, compression="zstd"
+                    path,
+                    table.schema,
+                    compression="zstd",
+                    use_dictionary=whole if is_flat and whole else not is_flat,
                 )
                 writer = stack.enter_context(made)
             writer.write_table(table)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,27 +33,42 @@ def with_columns(
     larger of the two. None gives nulls. A new column replaces one of its name. `loops`
     has the value at a self-loop: a number, or one per node, [N]; else it is null.
     """
-    edge = _input_edge(graph)
-    is_loop = edge < 0
-    table = graph.edges
-    replaced = [name for name in values if name in table.column_names]
+    return pa.concat_tables(parts_with_columns(graph, values, loops))
+
+
+def parts_with_columns(
+    graph: FileGraph,
+    values: Mapping[str, Tensor | None],
+    loops: Mapping[str, float | Tensor],
+) -> Iterator[Any]:
+    """The same table some rows at a time, one part at least."""
+    head, ids = graph.rows.head.table, graph.ids
+    replaced = [name for name in values if name in head.column_names]
     if replaced:
         logger.warning("the columns %s are replaced by new ones.", ", ".join(replaced))
-        table = table.drop_columns(replaced)
-    for name, value in values.items():
-        if value is None:
-            column = pa.nulls(len(edge), pa.float64())
-        else:
-            given, loop = _per_row(graph, name, value, edge), loops.get(name)
-            if isinstance(loop, Tensor):
-                ends = graph.edges.column(graph.options.src)
-                nodes = positions(pc.filter(ends, pa.array(is_loop)), graph.ids)
-                given[is_loop] = loop.numpy(force=True)[nodes]
-            elif loop is not None:
-                given[is_loop] = loop
-            column = pa.array(given, mask=is_loop if loop is None else None)
-        table = table.append_column(name, column)
-    return table
+    known = {
+        name: None if value is None else _of_edges(graph, name, value)
+        for name, value in values.items()
+    }
+    batches = graph.rows.batches() if graph.rows.number else [(graph.rows.head, 0)]
+    for source, start in batches:
+        table = source.table.drop_columns(replaced)
+        place = _input_edge(graph)[start : start + len(table)]
+        is_loop = (place < 0).numpy(force=True)
+        for name, value in known.items():
+            if value is None:
+                column = pa.nulls(len(table), pa.float64())
+            else:
+                given, loop = _per_row(value, place), loops.get(name)
+                if isinstance(loop, Tensor) and is_loop.any():
+                    ends = source.table.column(graph.options.src)
+                    nodes = positions(pc.filter(ends, pa.array(is_loop)), ids)
+                    given[is_loop] = loop.numpy(force=True)[nodes]
+                elif loop is not None and not isinstance(loop, Tensor):
+                    given[is_loop] = loop
+                column = pa.array(given, mask=is_loop if loop is None else None)
+            table = table.append_column(name, column)
+        yield table
 
 
 def pruned_table(
@@ -69,9 +84,10 @@ def pruned_table(
     the input has none. Of the further columns `columns` stay; None keeps all.
     """
     edge = _input_edge(graph)
-    stays = _per_row(graph, "kept", kept, edge).astype(bool)
-    weight = _per_row(graph, "factor", factor, edge).astype(np.float64)
-    weight[edge < 0], stays[edge < 0] = 1, True
+    stays = _per_row(_of_edges(graph, "kept", kept), edge).astype(bool)
+    weight = _per_row(_of_edges(graph, "factor", factor), edge).astype(np.float64)
+    is_loop = (edge < 0).numpy(force=True)
+    weight[is_loop], stays[is_loop] = 1, True
     table, name = graph.edges, graph.weight or "weight"
     if graph.weight is not None:
         weight = weight * table.column(name).cast(pa.float64()).to_numpy()
@@ -166,23 +182,23 @@ def _selected(
     return table.select([name for name in table.column_names if name in wanted])
 
 
-def _input_edge(graph: FileGraph) -> np.ndarray[Any, Any]:
+def _input_edge(graph: FileGraph) -> Tensor:
     assert graph.data.graph.input_edge is not None
-    return graph.data.graph.input_edge.cpu().numpy()
+    return graph.data.graph.input_edge
 
 
-def _per_row(
-    graph: FileGraph, name: str, value: Tensor, edge: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
-    """The value of the edge of each row; anything at a loop."""
+def _of_edges(graph: FileGraph, name: str, value: Tensor) -> Tensor:
+    """The value of each edge, or the larger of both directions, where the graph is."""
     if value.shape != (graph.data.graph.num_edges,):
         raise ValueError(
             f"`{name}` must have one entry for each of the"
             f" {graph.data.graph.num_edges} edges, got shape {list(value.shape)}."
         )
-    value = value.detach().cpu()
-    if not len(value):
-        return np.zeros(len(edge), value.numpy().dtype)
-    if graph.undirected:
-        value = graph.data.graph.to("cpu").larger_direction(value)
-    return np.asarray(value.numpy()[edge])
+    value = value.detach().to(graph.data.graph.device)
+    return graph.data.graph.larger_direction(value) if graph.undirected else value
+
+
+def _per_row(value: Tensor, edge: Tensor) -> np.ndarray[Any, Any]:
+    """The value of the edge of each row; anything at a loop."""
+    found = value[edge] if len(value) else value.new_zeros(len(edge))
+    return np.asarray(found.numpy(force=True))

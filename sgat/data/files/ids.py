@@ -21,7 +21,7 @@ def common_ids(places: list[Place]) -> list[Any]:
     written as an integer is (no leading zeros, no plus sign) and the other columns are
     integers too. Integers beyond 64 bits are kept as strings.
     """
-    columns = [_checked(place) for place in places]
+    columns = [checked_ids(place) for place in places]
     typed = [
         (place, is_string(column.type))
         for place, column in zip(places, columns, strict=True)
@@ -46,6 +46,12 @@ def common_ids(places: list[Place]) -> list[Any]:
             with contextlib.suppress(pa.ArrowInvalid):
                 return [column.cast(pa.int64()) for column in columns]
     return [column.cast(pa.string()) for column in columns]
+
+
+def are_integers(place: Place) -> bool:
+    """Whether the type of a column says that its ids are integers of 64 bits."""
+    kind = place[0].column(place[1], "the node ids (`id`)").type
+    return bool(pa.types.is_integer(kind) and kind != pa.uint64())
 
 
 def sorted_unique(columns: list[Any]) -> Any:
@@ -76,7 +82,8 @@ def check_different(place: Place, ids: Any) -> None:
         raise place[0].fault(problem, place[1], row)
 
 
-def _checked(place: Place) -> Any:
+def checked_ids(place: Place) -> Any:
+    """The column of a table, of a type that ids can have, and no id missing."""
     source, name = place
     column = decoded(source.table.column(name))
     if column.null_count == len(column) and pa.types.is_null(column.type):

@@ -104,6 +104,9 @@ def _warn_of_units(
     """Say so where a column spreads so far that a network would see little else."""
     if not x.numel():
         return  # vectors of no numbers
+    low, high = x.aminmax()
+    if float(high) - float(low) <= 2 * MOST_SPREAD:
+        return  # no deviation is more than half of the range
     names = [each.name for each in features for _ in range(each.width)]
     spread, place = x.double().std(dim=0, correction=0).max(dim=0)
     if float(spread) > MOST_SPREAD:
@@ -136,9 +139,10 @@ def _warn_of_labels(
 
 def _pair_up(value: Tensor, y: Tensor) -> bool:
     """Whether each value goes with one class and each class with one value."""
+    if not len(value.unique()) == (number := len(y.unique())) > 1:
+        return False
     pairs = torch.stack([value.double(), y.double()])
-    count = pairs.unique(dim=1).shape[1]
-    return bool(count == len(value.unique()) == len(y.unique()) > 1)
+    return bool(pairs.unique(dim=1).shape[1] == number)
 
 
 def _without_missing(source: Source, options: FileOptions) -> FileOptions:

@@ -19,19 +19,21 @@ from sgat.data.files.encoding import Encoding, FeatureColumn, edge_numbers
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
     Place,
+    are_integers,
     check_different,
     common_ids,
-    positions,
     sorted_unique,
     to_numpy,
 )
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
+from sgat.data.files.numbered_rows import (
+    graph_of_rows,
+)
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.files.stored_edges import StoredEdges
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
-from sgat.graph.edge_list import LARGEST_WEIGHT
 
 EDGE_FORMATS = (*TABLE_FORMATS, "mtx", "graphml")
 
@@ -48,7 +50,7 @@ class FileGraph:
     """
 
     data: NodeData  # graph, features, labels and roles
-    edges: Any
+    rows: StoredEdges  # of `edges`; those of a Parquet file are not held
     nodes: Any | None  # None if there is no node table
     options: FileOptions  # it was read with
     weight: str | None  # column of `edges` with the weights, None if all are 1
@@ -58,9 +60,11 @@ class FileGraph:
     edges_path: Path | None = None  # None for tables in memory
     nodes_path: Path | None = None  # None if they came from the edge file or memory
     edges_format: str | None = None  # of the edge file
-    rows: StoredEdges | None = (
-        None  # edges that were not read; `data` and `edges` lack them
-    )
+
+    @property
+    def edges(self) -> Any:
+        """The edge table; read again each time, where it is not held."""
+        return self.rows.all_rows().table
 
     @property
     def ids(self) -> Any:
@@ -79,6 +83,7 @@ def read_graph(
     *,
     options: FileOptions = FileOptions(),
     encoding: Encoding | None = None,
+    device: torch.device | None = None,
 ) -> FileGraph:
     """Read a graph from an edge file and, if there is one, a node file.
 
@@ -92,6 +97,7 @@ def read_graph(
         options: Which columns mean what.
         encoding: How an earlier file was encoded, to read this one the same way: the
             same features in the same order, scaled alike, and the same classes.
+        device: Where a graph of `MANY_ROWS` or more is put together, and stays.
 
     Raises:
         ValueError: If the content is not as described; the message names the file,
@@ -100,13 +106,32 @@ def read_graph(
         OSError: If a file cannot be opened; it names the file.
     """
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    source, node_source, undirected = _read_edge_file(path, options)
+    format, node_source, undirected = _format(path, options), None, False
+    source: Source | StoredEdges
+    if format == "parquet" and not _edge_columns(options, encoding):
+        source = StoredEdges.of_parquet(path)
+    else:
+        source, node_source, undirected = _read_edge_file(path, options)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
-    graph = _build(source, node_source, undirected, options, encoding)
+    given = undirected, options, encoding
+    graph = _build(source, node_source, *given, device)
     return dataclasses.replace(
-        graph, edges_path=path, nodes_path=nodes_path, edges_format=source.format
+        graph, edges_path=path, nodes_path=nodes_path, edges_format=format
     )
+
+
+def _edge_columns(options: FileOptions, encoding: Encoding | None) -> tuple[Any, ...]:
+    """Columns of the edge table that gates look at."""
+    return options.edge_columns if encoding is None else encoding.edges
+
+
+def _format(path: Path, options: FileOptions) -> str:
+    """The format of an edge file."""
+    if path.is_dir():
+        return "parquet"
+    check_file(path)
+    return format_of(path, options.edges_format, EDGE_FORMATS)
 
 
 @within_memory
@@ -116,12 +141,9 @@ def open_graph(
     *,
     options: FileOptions = FileOptions(),
 ) -> FileGraph:
-    """The same, with `rows` in place of edges: of a large file only ids are read."""
+    """The same without edges in `data`: of a large file only ids are read."""
     path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    format, node_source, undirected = "parquet", None, False
-    if not path.is_dir():
-        check_file(path)
-        format = format_of(path, options.edges_format, EDGE_FORMATS)
+    format, node_source, undirected = _format(path, options), None, False
     if format == "parquet":
         rows = StoredEdges.of_parquet(path)
     elif format in ("csv", "tsv"):
@@ -133,9 +155,7 @@ def open_graph(
         rows = StoredEdges.of_table(source)
     if nodes_path is not None:
         node_source = read_table(nodes_path, options, options.nodes_format)
-    for place in end_places(rows.head, options):
-        common_ids([place])  # of a type that ids can have
-    _, ids = read_ids(rows.survey(options.src, options.dst), node_source, options)
+    ids = _surveyed_ids(rows, node_source, options)
     undirected = undirected or options.undirected
     nothing = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), len(ids))
     return dataclasses.replace(
@@ -212,48 +232,65 @@ def _read_edge_file(
 
 
 def _build(
-    edges: Source,
+    edges: Source | StoredEdges,
     nodes: Source | None,
     undirected: bool,
     options: FileOptions,
     encoding: Encoding | None,
+    device: torch.device | None = None,
 ) -> FileGraph:
-    ends, ids = read_ids(end_places(edges, options), nodes, options)
-    for source in filter(None, (edges, nodes)):
-        check_years(source)
-    wanted = options.edge_columns if encoding is None else encoding.edges
-    for_gates, attr = edge_numbers(edges, wanted, options)
-    undirected = undirected or options.undirected
-    weight = weight_column(edges, options)
-    value = None
-    if weight is not None:
-        given = checked_weight(edges, weight)
-        check_some_weight(edges, weight, len(given), bool(given.any()))
-        value = torch.tensor(given, dtype=torch.get_default_dtype())
+    """The graph of a table that is held, or of rows that are not."""
+    for_gates: tuple[FeatureColumn, ...] = ()
+    attr = None
+    rows = StoredEdges.of_table(edges) if isinstance(edges, Source) else edges
+    head = rows.head
+    if isinstance(edges, Source):
+        ends, ids = read_ids(end_places(edges, options), nodes, options)
+        check_years(edges)
+        wanted = _edge_columns(options, encoding)
+        for_gates, attr = edge_numbers(edges, wanted, options)
+    else:
+        ids = _ids_of_rows(rows, nodes, options)
+    if nodes is not None:
+        check_years(nodes)
+    weight, undirected = weight_column(head, options), undirected or options.undirected
+    about = weight, (nodes or head).name, undirected, attr, device
+    graph = graph_of_rows(rows, ids, options, *about)
+    found = _described(
+        head, nodes, ids, options, encoding, graph, undirected, for_gates
+    )
+    if not isinstance(edges, Source):
+        return dataclasses.replace(found, rows=rows)
     known = {options.src: ends[0], options.dst: ends[1]}
     if weight in edges.text_columns:
         typed = typed_text(edges.table.column(weight))
         is_text = is_string(typed.type)
         known[weight] = pa.array(numbers(edges, weight)) if is_text else typed
-    index = torch.empty(2, len(edges.table), dtype=torch.long)
-    for place, name in enumerate((options.src, options.dst)):
-        number = positions(ends[place], ids)
-        check_known(edges, name, ends[place], number, nodes or edges)
-        index[place] = torch.from_numpy(number)
-    graph = Graph.from_edges(index, len(ids), value, attr, make_undirected=undirected)
-    found = _described(
-        edges, nodes, ids, options, encoding, graph, undirected, for_gates
-    )
-    return dataclasses.replace(found, edges=typed_table(edges, known))
+    typed = typed_table(edges, known)
+    held = dataclasses.replace(edges, table=typed, text_columns=frozenset())
+    return dataclasses.replace(found, rows=StoredEdges.of_table(held))
 
 
-def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) -> None:
-    """Refuse ids of a column that no node has, of which the number is below 0."""
-    if len(number) and number.min() < 0:
-        row = int((number < 0).argmax())
-        value = ids[row].as_py()
-        hint = "; '007' is another id than '7'" if str(value)[:1] == "0" else ""
-        raise edges.fault(f"{value!r} is not an id of {nodes.name}{hint}.", name, row)
+def _ids_of_rows(rows: StoredEdges, nodes: Source | None, options: FileOptions) -> Any:
+    """Ids of the nodes in their order; bounds and dates of the rows are checked."""
+    # What is damaged, or would take too much memory, is refused first.
+    next(rows.read(None), None)
+    places = end_places(rows.head, options)
+    common_ids(places)  # of types that ids can have
+    dates = [f.name for f in rows.head.table.schema if pa.types.is_temporal(f.type)]
+    for source, _ in rows.batches(*dates) if dates else ():
+        check_years(source)
+    if nodes is None or not all(map(are_integers, [*places, (nodes, options.id)])):
+        return _surveyed_ids(rows, nodes, options)
+    return read_ids(places, nodes, options)[1]
+
+
+def _surveyed_ids(rows: StoredEdges, nodes: Source | None, options: FileOptions) -> Any:
+    """Ids of the nodes in their order; of the rows, the ids are read."""
+    places = end_places(rows.head, options)
+    for place in places:
+        common_ids([place])  # of a type that ids can have
+    return read_ids(rows.survey(options.src, options.dst), nodes, options)[1]
 
 
 def _described(
@@ -289,7 +326,7 @@ def _described(
     )
     return FileGraph(
         data,
-        edges.table,
+        StoredEdges.of_table(edges),
         None if nodes is None else typed_table(nodes, {options.id: ids}),
         options,
         weight,
@@ -332,20 +369,3 @@ def weight_column(source: Source, options: FileOptions) -> str | None:
         source.column(options.weight, "the weight (`weight`)")
         return options.weight
     return source.untaken("weight", (options.src, options.dst, *options.drop))
-
-
-def checked_weight(source: Source, name: str) -> Any:
-    """The weight of each row as float64, within the bounds of `Graph`, [M]."""
-    value = numbers(source, name)
-    # NaN fails the comparison too.
-    bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))
-    problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
-    source.refuse(bad, name, problem)
-    return value
-
-
-def check_some_weight(source: Source, name: str, rows: int, is_some: bool) -> None:
-    """Refuse weights that are all 0."""
-    if rows and not is_some:
-        problem = f"must be above 0 in some row, got 0 in all {rows:,}."
-        raise source.fault(problem, name)
