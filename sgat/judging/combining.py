@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, ndtr, ndtri
 
 from sgat.judging import shares
 from sgat.ops.blocks import by_rows, where
+from sgat.ops.device_array import host
 
 Array = np.ndarray[Any, Any]
 
@@ -27,6 +28,8 @@ NOTHING_COUNTED = 0.01
 """Share of wrong edges below which shares say nothing of how to order the edges."""
 SUSPECT_WEIGHT = 0.3
 """Weight of the suspicion against the ends of an edge there, next to 1 of a score."""
+FEWEST = 100
+"""Edges and pairs of a kind with which they are counted apart."""
 
 
 class Findings(NamedTuple):
@@ -43,15 +46,16 @@ class Findings(NamedTuple):
     plain: Array  # likeness that nothing is learned for, [E]
     unshared: tuple[float, float] | None
     """Without features the shares of edges and of pairs without common neighbours."""
+    by_class: float | None = None  # `share_apart`, where classes are known
 
 
 class Counts(NamedTuple):
     """Shares of wrong edges by the source of the pairs that they look like."""
 
-    anywhere: float  # by pairs of any nodes
+    anywhere: float  # by pairs of any nodes, those of like classes counted apart
     any_tail: float  # κ of these
     by_degree: Array  # by swapped pairs, [E]
-    left: float  # part of `by_degree` that `anywhere` does not explain
+    left: float  # part of `by_degree` that pairs of any nodes do not explain
     aimed: Array  # at 0, 1 and 2 labelled ends, beyond the usual, [3]
     useful: float  # how far swapped pairs tell
 
@@ -116,6 +120,8 @@ def _count(given: Findings) -> Counts:
     )
     # Pairs of any nodes are found among swapped ones as well: they count once.
     left = max(0.0, 1 - anywhere / max(by_degree.mean(), 1e-9))
+    if given.by_class is not None:
+        anywhere *= given.by_class / max(evenly.share.mean(), 1e-9)
     aimed = shares.excess(given.first, given.group)
     return Counts(anywhere, evenly.tail, by_degree, left, aimed, useful)
 
@@ -166,6 +172,27 @@ def _by_swapped(
             )
     swapped = by_rows(lambda odds, own: expit(odds - own), prior, likely)
     return swapped, sum(numbers) + given.ring.sum()
+
+
+def share_apart(
+    score: Array, pairs: Array, alike: Array, pairs_alike: Array
+) -> float | None:
+    """Share of wrong edges next to pairs of any nodes, alike ones counted apart.
+
+    Wrong edges between classes keep away from pairs that are alike. There are more of
+    them at the low end of all, but not next to pairs of unlike classes.
+    """
+    total = 0.0
+    for place in range(2):
+        here, beside = in_group(alike, place), np.sort(pairs[pairs_alike == place])
+        if (number := int(here.sum())) < FEWEST or len(beside) < FEWEST:
+            return None
+        own = host(score[shares.some(here, max(number // shares.EDGES, 1))])
+        t = ndtri((np.searchsorted(beside, own) + 0.5) / (len(beside) + 1))
+        every = np.broadcast_to(True, len(t))
+        found = shares.low_end(t, np.zeros((len(t), 0)), every)
+        total += float(found.share.mean()) * number
+    return total / len(score)
 
 
 def in_group(group: Array, place: int) -> Array:

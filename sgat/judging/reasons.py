@@ -21,6 +21,10 @@ Array = np.ndarray[Any, Any]
 OUTDONE = 0.9
 """Share of pairs of any nodes that an edge with a telling likeness outdoes."""
 
+OF_CLASSES, ONE_CLASS = -3, 0.8
+"""Column of the cosine of the classes around both ends, where classes are known, and
+the share of the pairs of any nodes that count as unlike by it."""
+
 REASONS = (
     "nothing speaks against it",
     "its ends are alike",
@@ -47,11 +51,22 @@ class Traces:
         # The cosine or the shared part of the neighbours, which outdoes more pairs.
         self.plain = empty(count, np.float32)
         self.places = [*range(self.has_features), signals.shared + 5]
+        self.of_one_class: Array | None = None
+        if signals.has_classes:
+            self.of_one_class = empty(count, bool)
+            self.class_limit = np.quantile(pairs[:, OF_CLASSES], ONE_CLASS)
+
+    def agree(self, signals: Array) -> Array:
+        """Whether the classes around both ends are alike, by the signals, [P] bool."""
+        found: Array = signals[:, OF_CLASSES] > self.class_limit
+        return found
 
     def keep(self, pairs: Pairs) -> Array:
         """All signals of some edges, of which traces are kept."""
         found, rows = self.signals.of_all(pairs), pairs.place
         self.shared[rows] = found[:, self.signals.shared] > 0
+        if self.of_one_class is not None:
+            self.of_one_class[rows] = self.agree(found)
         given = [(self.ordered[place], found[:, place]) for place in self.places]
         below, upto = (
             reduce(np.maximum, [np.searchsorted(*both, side) for both in given])

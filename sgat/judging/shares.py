@@ -239,7 +239,7 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     the more ρ is trusted.
     """
     among = placed(among)
-    place = _some(among, max(int(among.sum()) // EDGES, 1))
+    place = some(among, max(int(among.sum()) // EDGES, 1))
     t, own = host(score[place]), host(traits[place])
     z, is_low = np.column_stack([np.ones(len(place)), own]), t < 0
     rising = np.exp(t[is_low].clip(min=-4))
@@ -309,7 +309,7 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     return LowEnd(by_traits, excess, float(np.exp(found[-1])), trust, separation)
 
 
-def _some(mask: Array, step: int) -> Array:
+def some(mask: Array, step: int) -> Array:
     """Where a mask is true, the first of each so many places."""
     found, seen, mask = [], 0, placed(mask)
     at_once = block_rows(ROWS, ROWS_OF_GPU)

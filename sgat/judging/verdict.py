@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from sgat.features import Features
 from sgat.judging import shares
-from sgat.judging.combining import Findings, combine, in_group
+from sgat.judging.combining import Findings, combine, in_group, share_apart
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
 from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
@@ -165,16 +165,19 @@ def assess(
     say("counting wrong edges")
     beside = host(signals.of_all(anywhere))
     traces = Traces(signals, beside, count)
-    loose = normal_scores(
-        *contrast(
-            of_edges(traces.keep),
-            beside,
-            rng,
-            trees=TREES,
-            num_free=signals.num_free,
-            doubt=doubtful,
-        )
+    raw, of_pairs = contrast(
+        of_edges(traces.keep),
+        beside,
+        rng,
+        trees=TREES,
+        num_free=signals.num_free,
+        doubt=doubtful,
     )
+    loose, by_class = normal_scores(raw, of_pairs), None
+    if traces.of_one_class is not None:
+        agree = traces.agree(beside)
+        by_class = share_apart(raw, of_pairs, traces.of_one_class, agree)
+    del raw
     pairs_alone = (beside[:, signals.shared] <= 0).mean()
     signals.release()
     traits.clear()
@@ -196,6 +199,7 @@ def assess(
             ring=ring,
             plain=traces.plain,
             unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
+            by_class=by_class,
         )
     )
     return Assessment(wrong, find_reasons(wrong, traces, ends, num_nodes))

@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from sgat.judging import shares
-from sgat.judging.combining import NOTHING_COUNTED, Findings, combine
+from sgat.judging.combining import NOTHING_COUNTED, Findings, combine, share_apart
+from sgat.judging.contrast import normal_scores
 
 
 @pytest.mark.parametrize("does_score_tell", [False, True])
@@ -64,3 +65,24 @@ def test_edges_at_hubs_are_counted_where_real_ones_look_like_them(at_hubs: float
         assert roc_auc_score(is_wrong, wrong) > 0.85
     else:
         assert wrong.mean() < NOTHING_COUNTED
+
+
+@pytest.mark.parametrize("keeps_away", [False, True])
+def test_wrong_edges_that_keep_away_from_alike_pairs_are_not_counted_too_often(
+    keeps_away: bool,
+):
+    # Pairs of like classes, a third of all, have higher scores than others.
+    rng = np.random.default_rng(0)
+    pairs_alike = rng.random(20_011) < 1 / 3
+    pairs = rng.standard_normal(20_011) + 1.5 * pairs_alike
+    is_wrong, alike = rng.random(9001) < 0.4, rng.random(9001) < 0.9
+    alike[is_wrong] = (rng.random(is_wrong.sum()) < 1 / 3) & (not keeps_away)
+    score = rng.standard_normal(9001) + 1.5 * alike + np.where(is_wrong, 0.0, 3.0)
+    apart = share_apart(score, pairs, alike, pairs_alike)
+    assert apart == pytest.approx(is_wrong.mean(), abs=0.03)
+    one, everywhere = np.zeros((9001, 0)), np.ones(9001, dtype=bool)
+    together = shares.low_end(normal_scores(score, pairs), one, everywhere)
+    if keeps_away:
+        assert together.share.mean() > is_wrong.mean() + 0.04
+    # With too few of a kind they are not counted apart.
+    assert share_apart(score, pairs, alike & False, pairs_alike) is None
