@@ -49,7 +49,7 @@ class Findings(NamedTuple):
     by_class: float | None = None  # `share_apart`, where classes are known
 
 
-class Counts(NamedTuple):
+class Counted(NamedTuple):
     """Shares of wrong edges by the source of the pairs that they look like."""
 
     anywhere: float  # by pairs of any nodes, those of like classes counted apart
@@ -90,7 +90,7 @@ def combine(given: Findings) -> Array:
     return shares.with_doubt(wrong, number, given.plain, like * (1 - useful))
 
 
-def _count(given: Findings) -> Counts:
+def _count(given: Findings) -> Counted:
     """The shares of wrong edges, as far as they are sure."""
     end, unshared = given.by_traits, given.unshared
     count = len(given.loose)
@@ -123,10 +123,10 @@ def _count(given: Findings) -> Counts:
     if given.by_class is not None:
         anywhere *= given.by_class / max(evenly.share.mean(), 1e-9)
     aimed = shares.excess(given.first, given.group)
-    return Counts(anywhere, evenly.tail, by_degree, left, aimed, useful)
+    return Counted(anywhere, evenly.tail, by_degree, left, aimed, useful)
 
 
-def _by_any(given: Findings, counts: Counts, as_swapped: float) -> Array:
+def _by_any(given: Findings, counts: Counted, as_swapped: float) -> Array:
     """P(wrong) of edges next to pairs of any nodes, [E]."""
     count = len(given.loose)
     least = max(shares.LEAST_SHARE * (1 - counts.useful), 1e-4)
@@ -140,7 +140,7 @@ def _by_any(given: Findings, counts: Counts, as_swapped: float) -> Array:
 
 
 def _by_swapped(
-    given: Findings, counts: Counts, loosely: Array, least: float
+    given: Findings, counts: Counted, loosely: Array, least: float
 ) -> tuple[Array, float]:
     """P(wrong) of edges next to swapped pairs, [E], and the number of all wrong ones.
 
