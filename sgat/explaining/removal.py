@@ -21,6 +21,7 @@ from sgat.data.statistics import known_neighbours
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
 from sgat.models import SGAT
+from sgat.ops.common_neighbours import row_products
 from sgat.scored import ScoredGraph, node_score
 from sgat.training import metrics
 from sgat.training.budget import bias_shift
@@ -32,7 +33,7 @@ SAMPLE = 50_000
 STEPS = 20
 """Steps of the curve from no edge to all edges removed."""
 BLOCK = 4_000_000
-"""Entries of neighbour lists and feature rows that are looked at in one go."""
+"""Entries of feature rows that are looked at in one go."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +134,7 @@ def describe_removal(
     graph = data.graph
     src, dst = graph.src.long().numpy(force=True), graph.dst.long().numpy(force=True)
     mask = kept.numpy(force=True)
-    neighbours = graph.undirected().to_scipy(np.float32)
+    neighbours = graph.undirected().to_scipy(np.float64)
     degree = np.diff(neighbours.indptr)
     contrasts = [_agreement("label", data.y, src, dst, mask)]
     if prediction is not None:
@@ -193,7 +194,7 @@ def _agreement(
         known = (given[src] >= 0) & (given[dst] >= 0)
         alike = np.where(known, given[src] == given[dst], np.nan)
         return _contrast(f"same_{what}", f"same {what}", alike, mask)
-    labels = (given > 0).astype(np.float32)
+    labels = (given > 0).astype(np.float64)
     count = labels.sum(axis=1)
     rows = sparse.csr_array(labels)
     common = _products(rows, src, dst)
@@ -230,11 +231,10 @@ def _sampled(mask: Array, most: int) -> tuple[Array, bool]:
 
 
 def _products(rows: Any, one: Array, other: Array) -> Array:
-    """Inner products of pairs of rows, dense or sparse, [L], a part at a time."""
-    is_sparse = sparse.issparse(rows)
-    length = np.diff(rows.indptr) if is_sparse else np.full(*rows.shape)
-    block = np.cumsum(length[one] + length[other]) // BLOCK
-    cuts = np.flatnonzero(np.diff(block)) + 1
+    """Inner products of pairs of rows, dense or sparse with sorted columns, [L]."""
+    if sparse.issparse(rows):
+        return row_products(rows, one, other, np.ones((rows.shape[1], 1)))[:, 0]
+    cuts = np.arange(0, len(one), BLOCK // max(rows.shape[1], 1) + 1)[1:]
     pairs = zip(np.split(one, cuts), np.split(other, cuts), strict=True)
     return np.concatenate(
         [(rows[a].astype(np.float64) * rows[b]).sum(axis=1) for a, b in pairs]
