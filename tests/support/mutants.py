@@ -103,6 +103,10 @@ def _toml(path: Path, rng: random.Random, files: list[Path]) -> None:
     # Paths stay: the settings may name any file, and it is read.
     section = rng.choice([name for name in content if name != "data"])
     content[section] = changed(content[section], rng)
+    train = content.get("train")
+    # Training goes on as long as the settings say.
+    if isinstance(train, dict) and isinstance(train.get("epochs"), int):
+        train["epochs"] = min(train["epochs"], 4)
     lines = []
     for name, table in content.items():
         if not isinstance(table, dict):

@@ -49,50 +49,41 @@ def _unpacked(data: mmap.mmap, place: int, values: int) -> int:
     """Bytes that the pages from a place on unpack to, as far as they have values."""
     size = 0
     while values > 0:
-        page, place = _struct(data, place)
-        size += page.get(2, 0)
-        place += page.get(3, 0)
+        page, place = _value(data, place, STRUCT)
         if min(page.get(2, -1), page.get(3, -1)) < 0:
             raise IndexError
+        size, place = size + page[2], place + page[3]
         values -= (page.get(5) or page.get(8) or {}).get(1, 0)
     return size
 
 
-def _struct(data: mmap.mmap, place: int) -> tuple[dict[int, Any], int]:
-    """Integers and structs of a struct by their numbers, and where it ends."""
+def _value(data: mmap.mmap, place: int, kind: int) -> tuple[Any, int]:
+    """A value and where it ends; a struct is a dict by the numbers of its fields."""
+    if kind in WIDTH:
+        return None, place + WIDTH[kind]
+    if kind != STRUCT:
+        number, place = _varint(data, place)
+        return (None, place + number) if kind == BYTES else (_signed(number), place)
     found: dict[int, Any] = {}
-    number = 0
+    field = 0
     while head := data[place]:
-        place += 1
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, place = _signed(data, place)
-        found[number], place = _value(data, place, head & 15)
+        place, field = place + 1, field + (head >> 4)
+        if not head >> 4:
+            number, place = _varint(data, place)
+            field = _signed(number)
+        found[field], place = _value(data, place, head & 15)
     return found, place + 1
 
 
-def _value(data: mmap.mmap, place: int, kind: int) -> tuple[Any, int]:
-    if kind in WIDTH:
-        return None, place + WIDTH[kind]
-    if kind == STRUCT:
-        return _struct(data, place)
-    if kind == BYTES:
-        length, place = _unsigned(data, place)
-        return None, place + length
-    return _signed(data, place)
+def _signed(number: int) -> int:
+    return number >> 1 ^ -(number & 1)
 
 
-def _signed(data: mmap.mmap, place: int) -> tuple[int, int]:
-    number, place = _unsigned(data, place)
-    return number >> 1 ^ -(number & 1), place
-
-
-def _unsigned(data: mmap.mmap, place: int) -> tuple[int, int]:
+def _varint(data: mmap.mmap, place: int) -> tuple[int, int]:
     number = 0
     for shift in range(0, 70, 7):
-        byte = data[place]
-        number, place = number | (byte & 127) << shift, place + 1
+        byte, place = data[place], place + 1
+        number |= (byte & 127) << shift
         if byte < 128:
             return number, place
     raise IndexError
