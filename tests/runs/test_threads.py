@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 READOUTS = {
+    "batch": ["--readout", "deep", "--normalisation", "batch"],
     "search": [],
     "linear": ["--scorer", "additive", "--readout", "linear"],
     "attention": ["--readout", "attention"],
     "diffusion": ["--readout", "diffusion"],
     "beliefs": ["--readout", "beliefs"],
     "deep": ["--readout", "deep"],
-    "batch": ["--readout", "deep", "--normalisation", "batch"],
     "gatv2": ["--scorer", "gatv2", "--readout", "linear"],
     "bilinear": ["--scorer", "bilinear", "--readout", "deep"],
     "structure": ["--scorer", "structure", "--readout", "linear"],
@@ -28,11 +28,11 @@ def data(tmp_path_factory):
     folder, rng, number = (
         tmp_path_factory.mktemp("data"),
         np.random.default_rng(0),
-        3001,
+        2503,
     )
     y = rng.integers(5, size=number)
-    src, dst = rng.integers(number, size=(2, 40_000))
-    kept = (y[src] == y[dst]) | (rng.random(40_000) < 0.2)
+    src, dst = rng.integers(number, size=(2, 20_000))
+    kept = (y[src] == y[dst]) | (rng.random(20_000) < 0.2)
     x = rng.normal(size=(number, 53)) + np.eye(5, 53)[y]
     pd.DataFrame({"src": src[kept], "dst": dst[kept]}).to_csv(folder / "e.csv")
     nodes = pd.DataFrame(x.round(4), columns=[f"x{k}" for k in range(53)])
@@ -40,12 +40,11 @@ def data(tmp_path_factory):
     return folder
 
 
+MORE = [pytest.mark.slow, pytest.mark.promise]
+
+
 @pytest.mark.parametrize(
-    "readout",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("search", "batch")))
-        for name in READOUTS
-    ],
+    "readout", ["batch", *(pytest.param(n, marks=MORE) for n in [*READOUTS][1:])]
 )
 def test_any_number_of_threads_trains_the_same_bits(readout, data):
     found = []
