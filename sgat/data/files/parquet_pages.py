@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+DAMAGE = (AttributeError, IndexError, RecursionError, TypeError)
+"""Errors that a header of other types or without end raises."""
 BYTES, STRUCT = 8, 12
 WIDTH = {1: 0, 2: 0, 3: 1, 7: 8}
 """Bytes of a Boolean of either value, a byte and a double of Thrift's compact protocol.
@@ -40,7 +42,7 @@ def chunks(path: Path) -> Iterator[tuple[int, str, int, int, int]]:
             try:
                 # Arrow begins with the earlier one, DuckDB with the dictionary.
                 size = max(_unpacked(m, at, values) for at in {first, min(first, data)})
-            except (IndexError, RecursionError) as error:
+            except DAMAGE as error:
                 raise OSError("the header of a page cannot be read") from error
             yield column, kind, values, rows, size
 

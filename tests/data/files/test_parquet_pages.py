@@ -94,7 +94,9 @@ def test_a_large_file_is_asked_too_what_its_strings_unpack_to(tmp_path):
         open_table(tmp_path / "e.parquet")
 
 
-@pytest.mark.parametrize("kind", ["nested", "backwards", "endless", "past the end"])
+@pytest.mark.parametrize(
+    "kind", ["nested", "backwards", "endless", "past the end", "a number", "a word"]
+)
 def test_the_header_of_a_page_that_cannot_be_is_refused(kind, tmp_path):
     path = tmp_path / "e.parquet"
     table = pa.table({"src": ["x" * 5000], "dst": ["y"]})
@@ -104,6 +106,9 @@ def test_the_header_of_a_page_that_cannot_be_is_refused(kind, tmp_path):
         "nested": b"\x1c" * 3000,
         # Kind 0, bytes 1, compressed bytes -1.
         "backwards": b"\x15\x00\x15\x02\x15\x01\x00",
+        # An integer where the sizes of the page are, and bytes where an integer is.
+        "a number": b"\x15\x00\x15\x02\x15\x02\x25\x02\x00",
+        "a word": b"\x15\x00\x18\x01x\x15\x02\x00",
         "endless": b"\x15" + b"\x80" * 100,
         "past the end": b"\x15\x00\x15\x02\x15" + varint(2**31 - 1) + b"\x00",
     }[kind]
