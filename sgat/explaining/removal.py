@@ -233,7 +233,8 @@ def _sampled(mask: Array, most: int) -> tuple[Array, bool]:
 def _products(rows: Any, one: Array, other: Array) -> Array:
     """Inner products of pairs of rows, dense or sparse with sorted columns, [L]."""
     if sparse.issparse(rows):
-        return row_products(rows, one, other, np.ones((rows.shape[1], 1)))[:, 0]
+        ones = np.ones((rows.shape[1], 1))
+        return np.asarray(row_products(rows, one, other, ones)[:, 0])
     cuts = np.arange(0, len(one), BLOCK // max(rows.shape[1], 1) + 1)[1:]
     pairs = zip(np.split(one, cuts), np.split(other, cuts), strict=True)
     return np.concatenate(

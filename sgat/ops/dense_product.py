@@ -24,7 +24,7 @@ def product(x: Tensor, weight: Tensor) -> Tensor:
     is_plain = torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu")
     if is_plain or not x.is_cpu:
         return x @ weight
-    return _Product.apply(x, weight)  # type: ignore[no-any-return, no-untyped-call]
+    return _Product.apply(x, weight)  # type: ignore[no-any-return]
 
 
 class _Product(torch.autograd.Function):
@@ -34,7 +34,7 @@ class _Product(torch.autograd.Function):
         return _times(x.detach(), weight.detach())
 
     @staticmethod
-    @once_differentiable  # type: ignore[misc]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Any:
         x, weight = (tensor.detach() for tensor in ctx.saved_tensors)
         of_x, of_weight = ctx.needs_input_grad
