@@ -78,6 +78,18 @@ def test_weights_that_are_too_large_are_refused(trained, tmp_path, monkeypatch, 
         assert message in capsys.readouterr().err
 
 
+def test_a_model_with_labels_of_another_kind_is_used_or_refused(
+    trained, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained / "linear", "w")
+    path = tmp_path / "w" / "model.safetensors"
+    tensors, state = load_tensors(path)
+    save_tensors(path, tensors, {**state, "multilabel": True})
+    # The name of the score was looked up in the model, the score in the summary.
+    assert main(VERBS[0]) in (0, 1)
+
+
 def test_scores_that_are_no_numbers_are_refused(trained, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained / "linear", "w")
