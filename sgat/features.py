@@ -10,25 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sgat.graph.compressed_rows import by_column, entry_rows, once, pointers, to_scipy
 
-NARROW = 16
 LARGEST_FEATURE = 1e15
 """Size of a feature beyond which sums of squares are no numbers in float32."""
-
-
-def product(x: Tensor, weight: Tensor) -> Tensor:
-    """The product x W of dense features, [N, D].
-
-    A CPU's library takes up to four times as long for fewer than NARROW columns, both
-    ways, unless it is handed the matrix column by column.
-    """
-    if x.is_cpu and weight.shape[1] < NARROW:
-        return F.linear(x, weight.t().contiguous())
-    return x @ weight
 
 
 class ColumnOrder(NamedTuple):

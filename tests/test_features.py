@@ -11,7 +11,6 @@ from sgat.features import (
     SparseFeatures,
     concatenate,
     normalise_rows,
-    product,
     rows,
 )
 
@@ -120,17 +119,6 @@ def test_to_moves_every_tensor():
     tensors = moved.row_ptr, moved.column, moved.value
     assert [tensor.device.type for tensor in tensors] == ["meta"] * 3
     assert moved.shape == (5, 5)
-
-
-@pytest.mark.parametrize("width", [1, 2, 15, 16, 17])
-def test_the_product_and_its_gradients_are_those_of_the_matrices(width: int) -> None:
-    x = torch.randn(29, 11, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn(11, width, dtype=torch.float64, requires_grad=True)
-    upstream = torch.randn(29, width, dtype=torch.float64)
-    outputs = product(x, weight), x @ weight
-    torch.testing.assert_close(*outputs)
-    grads = [torch.autograd.grad(out, (x, weight), upstream) for out in outputs]
-    torch.testing.assert_close(*grads)
 
 
 def test_rows_are_those_of_the_dense_matrix():

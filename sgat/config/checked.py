@@ -84,6 +84,8 @@ class Setting(NamedTuple):
             return self._section(name, value)
         if getattr(value, "shape", None) == ():
             value = value.item()  # a number of numpy or torch
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError(f"`{name}` must hold no NUL, got {value!r}.")
         try:
             return msgspec.convert(value, self.hint)
         except msgspec.ValidationError:

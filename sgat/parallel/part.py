@@ -7,6 +7,7 @@ these edges come from are its columns: own ones, and those of others, its halo.
 import dataclasses
 import functools
 import itertools
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -115,18 +116,29 @@ class Halo:
         return torch.cat([value, Swap.apply(value, *args)]).index_select(0, place)
 
     def normalised(self, h: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        """Columns without their mean over all nodes, divided by their spread.
-
-        As `torch.nn.functional.batch_norm`, with the running `mean` and `variance`.
-        """
-        number = self.whole.num_nodes
+        """`normalised` by the columns over the nodes of all processes."""
         total = functools.partial(self.ranks.total, goes_on_apart=True)
-        centre = total(h.sum(0)) / number
-        spread = total((h - centre).square().sum(0)) / number
-        with torch.no_grad():
-            mean.lerp_(centre, MOMENTUM)
-            variance.lerp_(spread * (number / max(number - 1, 1)), MOMENTUM)
-        return (h - centre) * (spread + EPSILON).rsqrt()
+        return normalised(h, mean, variance, self.whole.num_nodes, total)
+
+
+def normalised(
+    h: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    number: int,
+    total: Callable[[Tensor], Tensor] = lambda own: own,
+) -> Tensor:
+    """Columns without their mean over so many nodes, divided by their spread.
+
+    As `torch.nn.functional.batch_norm`, with the running `mean` and `variance`, but
+    with any number of threads it gives the same bits. `total` adds up sums of parts.
+    """
+    centre = total(h.sum(0)) / number
+    spread = total((h - centre).square().sum(0)) / number
+    with torch.no_grad():
+        mean.lerp_(centre, MOMENTUM)
+        variance.lerp_(spread * (number / max(number - 1, 1)), MOMENTUM)
+    return (h - centre) * (spread + EPSILON).rsqrt()
 
 
 def node_bounds(graph: Graph, ranks: Ranks) -> list[int]:

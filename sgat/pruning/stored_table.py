@@ -26,8 +26,6 @@ from sgat.data.files.source import (
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 MOST_COLUMNS = 10_000
 """An engine takes a third of a millisecond for each, and 90 kB of memory."""
-LARGE = 1 << 20
-"""Bytes of a Parquet file from which the limit of an engine is the bound of memory."""
 Kind = Literal["integer", "string", "text"]
 """Type of the ids of a column; the cells of a text file have no type of their own."""
 
@@ -156,11 +154,12 @@ def _open_parquet(path: Path, files: dict[Path, dict[str, str]]) -> StoredTable:
         )
     columns = [*types, *partitions]
     _check_columns(path, columns)
+    # What the rest unpacks to follows from the number of its values.
+    longer = [name for name, kind in types.items() if not pa.types.is_primitive(kind)]
     for part in files:
-        if part.stat().st_size < LARGE:
-            with opened_parquet(part) as file:
-                for _ in batches_within_bounds(part, file, None, 1 << 16):
-                    pass
+        with opened_parquet(part) as file:
+            for _ in batches_within_bounds(part, file, longer, 1 << 16):
+                pass
     given = tuple(files), "parquet", tuple(columns), tuple(partitions)
     return StoredTable(path, *given, types=types)
 

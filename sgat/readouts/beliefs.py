@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from sgat import ops
 from sgat.ops import OpenEdges, Seed
+from sgat.ops.dense_product import product
 
 
 class BeliefReadout(nn.Module):
@@ -59,7 +60,7 @@ class BeliefReadout(nn.Module):
             # A mean over the open edges and the loop, made a sum without the loop.
             mean = ops.aggregate(opened, received)
             received = (mean * opened.row_sum.to(own)[:, None] - loop * received) / root
-            logits = logits + received @ compatible
+            logits = logits + product(received, compatible)
         return logits
 
     def extra_repr(self) -> str:

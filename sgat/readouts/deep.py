@@ -14,6 +14,7 @@ from sgat.config import ModelConfig
 from sgat.config.sections import Normalisation
 from sgat.graph import Graph
 from sgat.ops import Backend, OpenEdges, Seed
+from sgat.parallel.part import normalised
 
 SPREAD, MANY = 2.0, 3
 """How much larger the initial weights of layers are with a norm, and from how many
@@ -145,6 +146,8 @@ class DeepReadout(nn.Module):
             return graph.halo.normalised(h, *known) * scale + bias
         # One node has no spread.
         is_training = self.training and len(h) > 1
+        if is_training and h.is_cpu:
+            return normalised(h, *known, len(h)) * scale + bias
         return F.batch_norm(h, *known, scale, bias, training=is_training)
 
     def extra_repr(self) -> str:

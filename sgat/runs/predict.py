@@ -49,11 +49,11 @@ class Prediction:
 
 def predict_run(run: FinishedRun) -> Prediction:
     """The predictions and scores of a run for its own data, as it stored them."""
-    summary, metric = run.summary, run.config.train.metric
-    name = metrics.score_name(run.saved.header["multilabel"], metric)
+    summary = run.summary
+    name = summary["metric"]
     score, scored = summary[name], summary["test_nodes"]
     if not scored:
-        score, scored = node_score(run.stored(), metric=metric)
+        score, scored = node_score(run.stored(), metric=run.config.train.metric)
     return Prediction(
         nodes=_without(run.nodes, has_labels=True),
         edges=run.edges,

@@ -9,6 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 from sgat.config import ModelConfig
 from sgat.graph import Graph
+from sgat.ops.dense_product import product
 from sgat.scorers.pairs import PairScorer
 from sgat.scorers.scores import Scores
 
@@ -22,7 +23,7 @@ def hidden_scores(
 ) -> Tensor:
     """Scores a · LeakyReLU(left_i + right_j) of edges, [E]."""
     hidden = left.index_select(0, dst) + right.index_select(0, src)  # [E, W]
-    return F.leaky_relu(hidden, SLOPE) @ weight
+    return product(F.leaky_relu(hidden, SLOPE), weight[:, None])[:, 0]
 
 
 class GATv2Scorer(PairScorer):
@@ -55,7 +56,8 @@ class GATv2Scorer(PairScorer):
 
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Score every edge."""
-        given = h @ self.left_weight, h @ self.right_weight, self.weight
+        left, right = product(h, self.left_weight), product(h, self.right_weight)
+        given = left, right, self.weight
         ends = graph.dst.split(EDGES_AT_ONCE), graph.src.split(EDGES_AT_ONCE)
         # The gradient computes the hidden numbers again instead of keeping them.
         options: Any = {"use_reentrant": False, "preserve_rng_state": False}

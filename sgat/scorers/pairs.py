@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from sgat.config import ModelConfig
 from sgat.graph import Graph
+from sgat.ops.dense_product import product
 from sgat.scorers.paper import AdditiveScorer
 from sgat.scorers.scores import Scores, check_rank
 
@@ -66,7 +67,9 @@ class CosineScorer(PairScorer):
 
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Give every node its vector, of length √scale; a node of zeros gets zeros."""
-        vector = F.normalize(h @ self.weight, dim=1) * (self.log_scale / 2).exp()
+        vector = (
+            F.normalize(product(h, self.weight), dim=1) * (self.log_scale / 2).exp()
+        )
         return self.additive.forward(h, graph)._replace(query=vector, key=vector)
 
 
@@ -94,5 +97,5 @@ class BilinearScorer(PairScorer):
 
     def forward(self, h: Tensor, graph: Graph) -> Scores:
         """Give every node a vector as a target and one as a source."""
-        query, key = h @ self.query_weight, h @ self.key_weight
+        query, key = product(h, self.query_weight), product(h, self.key_weight)
         return self.additive.forward(h, graph)._replace(query=query, key=key)

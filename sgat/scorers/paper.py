@@ -8,8 +8,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from sgat.features import product
 from sgat.graph import Graph
+from sgat.ops.dense_product import product
 from sgat.scorers.scores import Scores
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from sgat.graph import Graph
+from sgat.ops.dense_product import product
 from sgat.ops.reference import MAX_RANK
 
 
@@ -33,7 +34,7 @@ def plus_attr(scores: Scores, attr: Tensor | None, weight: Tensor) -> Scores:
             f"Each edge must have {len(weight)} numbers in `edge_attr`, which the gates"
             f" look at, got {'none' if attr is None else attr.shape[1]}."
         )
-    term = (attr.to(weight) @ weight).to(scores.dst)
+    term = product(attr.to(weight), weight[:, None])[:, 0].to(scores.dst)
     edge = term if scores.edge is None else scores.edge + term
     return scores._replace(edge=edge)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from sgat.graph import Graph
 from sgat.graph.compressed_rows import once
 from sgat.ops.common_neighbours import row_products
+from sgat.ops.dense_product import product
 from sgat.scorers.pairs import PairScorer
 from sgat.scorers.scores import Scores
 
@@ -90,5 +91,5 @@ class StructureScorer(PairScorer):
         return Scores(
             scores.dst + ends[:, 0],
             scores.src + ends[:, 1],
-            common.to(self.common_weight) @ self.common_weight,
+            product(common.to(self.common_weight), self.common_weight[:, None])[:, 0],
         )

@@ -213,7 +213,10 @@ def loss_on(logits: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
     With a weight for each class, [C], the mean is weighted.
     """
     if y.dim() == 2:
-        return F.binary_cross_entropy_with_logits(logits, y.to(logits))
+        each = F.binary_cross_entropy_with_logits(
+            logits, y.to(logits), reduction="none"
+        )
+        return each.mean(0).mean()  # a sum of all would round by the number of threads
     if logits.is_cuda:
         return _cross_entropy(logits, y, weight)
     return F.cross_entropy(logits, y, weight)

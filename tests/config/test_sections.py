@@ -54,8 +54,19 @@ def test_every_default_survives_toml(tmp_path):
         ("[train]\nkeep = 1.01", "`keep` must be in (0, 1], got 1.01."),
         ("[train]\nepochs = 0", "`epochs` must be at least 1 and below 2**63, got 0."),
         ("[train]\nlr = nan", "`lr` must be positive and finite, got nan."),
+        (
+            '[data]\nedges = "e\\u0000"',
+            r"`edges` must hold no NUL, got 'e\x00'.",
+        ),
         ("[model]\nzeta = nan", "`zeta` must be finite, got nan."),
-        ("[model]\ninit_gain = inf", "`init_gain` must be finite, got inf."),
+        (
+            "[model]\ninit_gain = inf",
+            "`init_gain` must be at least 0 and finite, got inf.",
+        ),
+        (
+            "[model]\ninit_gain = -0.5",
+            "`init_gain` must be at least 0 and finite, got -0.5.",
+        ),
         (
             "[train]\nl0_weight = -1e-6",
             "`l0_weight` must be at least 0 and finite, got",

@@ -1,93 +1,42 @@
-"""Run folders of strangers: each file with one thing in it that is not right."""
+"""Run folders and tables of strangers, with things in them that are not right."""
 
-import random
 import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.mutants import mutants
-from support.small_files import write_small_files
+from support.made_runs import OUT, VERBS, run, train
 
 import sgat
 from sgat.cli import main
 from sgat.training.files import load_tensors, save_tensors
-
-QUICK = ["--epochs", "4", "--quiet", "--device", "cpu", "--hidden", "4"]
-MORE = {
-    "linear": ["--scorer", "additive", "--readout", "linear", "--snapshots", "2"],
-    "search": ["--scorer", "evidence"],
-}
-OUT = ["--out", "o.csv", "--overwrite", "--quiet"]
-NEW = ["--edges", "edges.csv", "--nodes", "nodes.csv"]
-VERBS = (
-    *(["predict", "w", *OUT], ["predict", "w", *NEW, *OUT], ["prune", "w", *OUT]),
-    *(["prune", "w", "--edges", "edges.csv", *OUT], ["report", "w", "--quiet"]),
-    *(["explain", "w", "n03", "--quiet"], ["verify", "w", "--quiet"], ["load"]),
-    ["fit", "--resume", "--out", "w", "--quiet"],
-)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """Finished runs, and runs that were cut off at the end of the training."""
     folder = tmp_path_factory.mktemp("trained")
-    files = write_small_files(folder)
-
-    def full(run, *arguments):
-        raise OSError(28, "No space left on device", str(run.path))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for name, more in MORE.items():
-            assert main(["fit", *files, *QUICK, *more, "--out", name]) == 0
-        patch.setattr("sgat.runs.run.write_results", full)
-        for name, more in MORE.items():
-            assert main(["fit", *files, *QUICK, *more, "--out", f"{name} way"]) == 1
+    train(folder)
     return folder
 
 
-def survived(trained, seed, number, capsys):
-    """Try so many changes, each with a verb."""
-    rng = random.Random(seed)
-    for _ in range(number):
-        kind = rng.choice([*MORE, *(f"{name} way" for name in MORE)])
-        shutil.rmtree("w", ignore_errors=True)
-        shutil.copytree(trained / kind, "w")
-        for name in ("edges.csv", "nodes.csv"):
-            shutil.copyfile(trained / name, name)
-        name, make = next(mutants(Path("w"), rng))
-        make()
-        verb = VERBS[-1] if kind.endswith("way") else rng.choice(VERBS)
-        capsys.readouterr()
-        if verb == ["load"]:
-            try:
-                sgat.load("w")
-            except (ValueError, OSError) as error:
-                assert "\n" not in str(error), name
-            continue
-        code, where = main(verb), f"{kind}: {name}: {verb}"
-        lines = capsys.readouterr().err.splitlines()
-        lines = [line for line in lines if not line.startswith("note: ")]
-        assert code in (0, 1), where
-        if verb[0] != "verify":
-            assert [line[:7] for line in lines] == ["error: "] * code, where
+MANY = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 9))]
 
 
-def test_a_damaged_run_folder_is_refused_in_one_sentence(
-    trained, seed, tmp_path, monkeypatch, capsys
+@pytest.mark.parametrize("part", MANY)
+def test_a_damaged_run_folder_is_used_or_refused_in_one_sentence(
+    part, trained, seed, tmp_path
 ):
-    monkeypatch.chdir(tmp_path)
-    survived(trained, seed, 12, capsys)
+    for number in range(500 if part else 12):
+        run("folder", 10_000 * seed + 1000 * part + number, tmp_path, trained)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(8))
-def test_many_damaged_run_folders_are_refused(
-    number, trained, seed, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    survived(trained, 1000 + 8 * seed + number, 500, capsys)
+@pytest.mark.parametrize("part", MANY)
+def test_a_damaged_judged_table_is_pruned_or_refused(part, seed, tmp_path):
+    first = 10_000 * seed + 1000 * part
+    numbers = range(first, first + (1000 if part else 40))
+    found = {run("table", number, tmp_path) for number in numbers}
+    assert found == {"table: ok", "table: refused"}
 
 
 def test_weights_that_are_no_numbers_are_refused(
@@ -127,6 +76,18 @@ def test_weights_that_are_too_large_are_refused(trained, tmp_path, monkeypatch, 
         save_tensors(path, tensors, state)
         assert main(verb) == 1
         assert message in capsys.readouterr().err
+
+
+def test_a_model_with_labels_of_another_kind_is_used_or_refused(
+    trained, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained / "linear", "w")
+    path = tmp_path / "w" / "model.safetensors"
+    tensors, state = load_tensors(path)
+    save_tensors(path, tensors, {**state, "multilabel": True})
+    # The name of the score was looked up in the model, the score in the summary.
+    assert main(VERBS[0]) in (0, 1)
 
 
 def test_scores_that_are_no_numbers_are_refused(trained, tmp_path, monkeypatch, capsys):

@@ -9,12 +9,16 @@ import pandas as pd
 import pytest
 
 READOUTS = {
+    "batch": ["--readout", "deep", "--normalisation", "batch"],
     "search": [],
     "linear": ["--scorer", "additive", "--readout", "linear"],
     "attention": ["--readout", "attention"],
     "diffusion": ["--readout", "diffusion"],
     "beliefs": ["--readout", "beliefs"],
     "deep": ["--readout", "deep"],
+    "gatv2": ["--scorer", "gatv2", "--readout", "linear"],
+    "bilinear": ["--scorer", "bilinear", "--readout", "deep"],
+    "structure": ["--scorer", "structure", "--readout", "linear"],
 }
 
 
@@ -24,7 +28,7 @@ def data(tmp_path_factory):
     folder, rng, number = (
         tmp_path_factory.mktemp("data"),
         np.random.default_rng(0),
-        1501,
+        2503,
     )
     y = rng.integers(5, size=number)
     src, dst = rng.integers(number, size=(2, 20_000))
@@ -36,17 +40,15 @@ def data(tmp_path_factory):
     return folder
 
 
+MORE = [pytest.mark.slow, pytest.mark.promise]
+
+
 @pytest.mark.parametrize(
-    "readout",
-    [
-        "search",
-        "deep",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in [*READOUTS][1:-1]),
-    ],
+    "readout", ["batch", *(pytest.param(n, marks=MORE) for n in [*READOUTS][1:])]
 )
-def test_one_and_two_threads_train_the_same_bits(readout, data):
+def test_any_number_of_threads_trains_the_same_bits(readout, data):
     found = []
-    for threads in ("1", "2"):
+    for threads in ("1", "2", "3"):
         out = data / f"{readout}-{threads}"
         command = [sys.executable, "-m", "sgat", "fit", *READOUTS[readout]]
         command += ["--edges", "e.csv", "--nodes", "n.csv", "--label", "y", "--quiet"]
@@ -57,4 +59,4 @@ def test_one_and_two_threads_train_the_same_bits(readout, data):
         subprocess.run(command, cwd=data, env=environment, check=True)
         names = ("model.safetensors", "nodes.parquet", "edges.parquet")
         found.append([(out / name).read_bytes() for name in names])
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]

@@ -11,6 +11,7 @@ import io
 import json
 import random
 import resource
+import shutil
 import signal
 import sys
 import warnings
@@ -459,7 +460,12 @@ def _check_graph(made: Made, edges: Path, nodes: Path | None, folder: Path) -> N
 
 
 def run(seed: int, folder: Path) -> str:
-    """Read one case within limits of time and memory; see `make_and_read`."""
+    """Read one case within limits; see `make_and_read`."""
+    return within_limits(lambda: make_and_read(seed, folder), folder)
+
+
+def within_limits(work: Callable[[], str], folder: Path) -> str:
+    """Do one case within limits of time and memory, and empty its folder."""
 
     def too_long(*_: Any) -> None:
         raise Broken(f"more than {SECONDS} s")
@@ -470,12 +476,12 @@ def run(seed: int, folder: Path) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            outcome = make_and_read(seed, folder)
+            outcome = work()
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, handler)
         for file in folder.iterdir():
-            file.unlink()
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     if grown * (1 if sys.platform == "darwin" else 1024) > MEMORY:
         raise Broken(f"{grown} KiB more memory")

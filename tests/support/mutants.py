@@ -5,7 +5,8 @@ import json
 import random
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,19 @@ VALUES = (
 """What takes the place of a value."""
 
 
-def mutants(folder: Path, random: random.Random) -> Iterator[tuple[str, Callable]]:
-    """Endless changes to a folder, as their names and what makes them."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+def mutants(
+    folder: Path, random: random.Random, others: Sequence[Path] = ()
+) -> Iterator[tuple[str, Callable]]:
+    """Endless changes to a folder, as their names and what makes them.
+
+    Some put in a file of the `others`, which are folders, too.
+    """
+    files = [
+        path
+        for place in (folder, *others)
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    ]
     kinds = {
         ".json": _json,
         ".jsonl": _lines,
@@ -38,8 +49,8 @@ def mutants(folder: Path, random: random.Random) -> Iterator[tuple[str, Callable
         ".safetensors": _tensors,
         ".npz": _npz,
     }
-    known = [path for path in files if path.suffix in kinds]
-    while True:
+    known = [p for p in files if p.suffix in kinds and p.is_relative_to(folder)]
+    while known:
         path = random.choice(known)
         change = random.choice([kinds[path.suffix]] * 7 + [_bytes, _gone, _other])
         seed = random.getrandbits(32)
@@ -92,6 +103,10 @@ def _toml(path: Path, rng: random.Random, files: list[Path]) -> None:
     # Paths stay: the settings may name any file, and it is read.
     section = rng.choice([name for name in content if name != "data"])
     content[section] = changed(content[section], rng)
+    train = content.get("train")
+    # Training goes on as long as the settings say.
+    if isinstance(train, dict) and isinstance(train.get("epochs"), int):
+        train["epochs"] = min(train["epochs"], 4)
     lines = []
     for name, table in content.items():
         if not isinstance(table, dict):
@@ -124,9 +139,22 @@ def _parquet(path: Path, rng: random.Random, files: list[Path]) -> None:
         pa.array([True] * size),
         pa.array([b"\xff"] * size),
         pa.array([{"a": 1}] * size),
+        pa.array(["x"] * size).dictionary_encode(),
+        pa.array([1] * size, pa.timestamp("us")),
+        pa.array([10**17] * size, pa.timestamp("s")),
+        pa.array([Decimal("1.5")] * size),
+        pa.array([10**37] * size, pa.decimal256(60, 1)),
+        pa.array([0.5] * size, pa.float16()),
+        pa.array([None, *[{"a": [{"b": 1}]}] * size][:size]),
+        pa.array([[1, 2]] * size, pa.list_(pa.int8(), 2)),
+        pa.array([{"a": 1}.items()] * size, pa.map_(pa.string(), pa.int8())),
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"x" * 16] * size)),
+        pa.nulls(size, pa.large_list(pa.string_view())),
     ]
-    what = rng.randrange(6)
-    if what == 0:
+    what = rng.randrange(7)
+    if what == 6:  # a name twice, or with a dot in it
+        table = table.append_column(rng.choice([name, "a.b", "", "x" * 4000]), column)
+    elif what == 0:
         table = table.drop_columns([name])
     elif what == 1:
         table = table.slice(0, rng.randrange(size + 1))
@@ -146,6 +174,8 @@ def _parquet(path: Path, rng: random.Random, files: list[Path]) -> None:
 
 
 def _tensors(path: Path, rng: random.Random, files: list[Path]) -> None:
+    if rng.random() < 0.3:
+        return _header(path, rng)
     tensors, state = load_tensors(path)
     if rng.random() < 0.5:
         save_tensors(path, tensors, changed(state, rng))
@@ -172,6 +202,38 @@ def _tensors(path: Path, rng: random.Random, files: list[Path]) -> None:
     else:
         tensors[rng.choice([name, name, name, "x"])] = new
     save_tensors(path, tensors, state)
+
+
+def _header(path: Path, rng: random.Random) -> None:
+    """Change what the file says of its tensors: their types, shapes and places."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header, rest = json.loads(content[8 : 8 + length]), content[8 + length :]
+    name, other = (rng.choice(sorted(set(header) - {"__metadata__"})) for _ in "ab")
+    entry, size = header[name], len(rest)
+    changes = {
+        "data_offsets": [
+            header[other]["data_offsets"],
+            [0, size],
+            [0, 2**63],
+            [2**64 - 8, 2**64],
+            [size, size],
+            [8, 0],
+            [-4, 4],
+        ],
+        "shape": [[], [0], [2**32, 2**32], [2**63, 2], [-1], [1] * 900, [4, 0, 2**62]],
+        "dtype": ["F64", "BF16", "F8_E4M3", "I8", "U64", "BOOL", "C64", "F4", ""],
+    }
+    what = rng.choice([*changes, "rename", "any", "length"])
+    if what == "rename":
+        header[rng.choice(["x", "", "__metadata__", "a\0b"])] = header.pop(name)
+    elif what == "any":
+        header = changed(header, rng)
+    elif what in changes:
+        entry[what] = rng.choice(changes[what])
+    made = json.dumps(header).encode()
+    length = rng.choice([2**63, 2**40, 0, 3]) if what == "length" else len(made)
+    path.write_bytes(length.to_bytes(8, "little") + made + rest)
 
 
 def _npz(path: Path, rng: random.Random, files: list[Path]) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import re
 import struct
 import zipfile
 import zlib
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from sgat.data.files.bounds import CELL, check_size, largest_size
+from sgat.data.files.parquet_pages import chunks
 from sgat.data.files.source import Source, check_file, check_magic, check_names
 
 UNPACK = "save it without compression and dictionaries"
@@ -198,9 +198,9 @@ def batches_within_bounds(
 ) -> Iterator[Any]:
     """The rows of a table, so many at once; None for all. Fewer if strings are long."""
     size, longest = 0, 1
-    for place, kind, values, rows, stored in _chunks(path):
+    for place, kind, values, rows, stored in chunks(path):
         width = file.schema.column(place).length or WIDTHS.get(kind, CELL)
-        size += max(values, rows) * width
+        size += max(max(values, rows) * width, stored)
         if kind == "BYTE_ARRAY":
             # No string is longer than what all of them are stored in.
             longest = max(longest, stored)
@@ -213,26 +213,6 @@ def batches_within_bounds(
         size += sum(map(_decoded_size, batch.columns))
         check_size(path, size, UNPACK)
         yield batch
-
-
-def _chunks(path: Path) -> Any:
-    """Column, type, values, rows and unpacked bytes of each part of a Parquet file.
-
-    Asked of DuckDB: Arrow ends the process where the sizes of a part are damaged.
-    """
-    import duckdb
-
-    # Letters that stand for others mean themselves in brackets.
-    name = re.sub(r"[*?\[{}]", r"[\g<0>]", str(path.absolute()))
-    try:
-        with duckdb.connect() as database:
-            return database.execute(
-                "SELECT column_id, type, num_values, row_group_num_rows,"
-                " total_uncompressed_size FROM parquet_metadata(?)",
-                [name],
-            ).fetchall()
-    except duckdb.Error as error:
-        raise OSError(str(error)) from error
 
 
 def _decoded_size(column: Any) -> int:

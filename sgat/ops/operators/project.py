@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, is_grad_enabled
 
-from sgat.features import Features, SparseFeatures, product
+from sgat.features import Features, SparseFeatures
 from sgat.ops import noise
+from sgat.ops.dense_product import product
 from sgat.ops.noise import Seed
 from sgat.ops.operators.operator import FastBackend, gradients, operator
 from sgat.ops.operators.pieces import owned_pieces
