@@ -38,8 +38,9 @@ class Split:
     @classmethod
     def from_masks(cls, train: Tensor, val: Tensor, test: Tensor) -> Self:
         """Take over three boolean masks, [N] each."""
-        ids = (np.flatnonzero(mask.cpu().numpy()) for mask in (train, val, test))
-        return cls(*ids, num_nodes=len(train))
+        masks = (mask.cpu().numpy() for mask in (train, val, test))
+        train_ids, val_ids, test_ids = map(np.flatnonzero, masks)
+        return cls(train_ids, val_ids, test_ids, len(train))
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -124,8 +125,8 @@ def stratified_fractions(
         borders = np.maximum(_borders(len(members), fractions), 1)
         for part, nodes in zip(parts, np.split(members, borders)[:3], strict=True):
             part.append(nodes)
-    chosen = (np.sort(np.concatenate(part)) for part in parts)
-    return Split(*chosen, num_nodes=len(labels))
+    train, val, test = (np.sort(np.concatenate(part)) for part in parts)
+    return Split(train, val, test, len(labels))
 
 
 def random_fractions(
@@ -139,7 +140,8 @@ def random_fractions(
     nodes = np.flatnonzero(labelled(y).cpu().numpy())
     nodes = np.random.default_rng(seed).permutation(nodes)
     parts = np.split(nodes, _borders(len(nodes), fractions))[:3]
-    return Split(*map(np.sort, parts), num_nodes=len(y))
+    train, val, test = map(np.sort, parts)
+    return Split(train, val, test, len(y))
 
 
 def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
@@ -158,8 +160,8 @@ def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
                 f" got {value!r} in row {row}."
             )
         found[ROLE_WORDS[word]].append(row)
-    chosen = (np.array(found[role], dtype=np.int64) for role in ROLES)
-    return Split(*chosen, num_nodes=len(values))
+    train, val, test = (np.array(found[role], dtype=np.int64) for role in ROLES)
+    return Split(train, val, test, len(values))
 
 
 def by_graph(graphs: Sequence[NodeData], roles: GraphRoles) -> list[NodeData]:
