@@ -101,21 +101,20 @@ def locked(folder: Path, what: Path | None = None, wait: float = 0) -> Iterator[
     check_plain([file])
     lock = FileLock(file)
     try:
-        try:
-            for left in reversed(range(ATTEMPTS)):
-                try:
-                    folder.mkdir(parents=True, exist_ok=True)
-                    lock.acquire(timeout=wait)
-                    break
-                except (FileNotFoundError, FileExistsError):
-                    # Another process has just removed the folder as it was done.
-                    if not left:
-                        raise
-        except Timeout:
-            raise ValueError(
-                f"{what or folder} is in use by another process; wait until that is"
-                " done, or choose another place."
-            ) from None
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                lock.acquire(timeout=wait)
+                break
+            except (FileNotFoundError, FileExistsError):
+                # Another process has just removed the folder as it was done.
+                if not left:
+                    raise
+            except Timeout:
+                raise ValueError(
+                    f"{what or folder} is in use by another process; wait until that is"
+                    " done, or choose another place."
+                ) from None
         try:
             yield
         finally:

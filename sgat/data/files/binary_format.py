@@ -60,13 +60,12 @@ def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
             f"{folder}: the folder holds no Parquet file; give one file, or a folder of"
             " Parquet files."
         )
+    found = {}
     for file in files:
         check_file(file)
-    folders = {file: file.relative_to(folder).parent.parts for file in files}
-    return {
-        file: dict(part.split("=", 1) for part in parts if "=" in part)
-        for file, parts in folders.items()
-    }
+        parts = file.relative_to(folder).parent.parts
+        found[file] = dict(part.split("=", 1) for part in parts if "=" in part)
+    return found
 
 
 @contextlib.contextmanager

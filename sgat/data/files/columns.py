@@ -118,7 +118,8 @@ class TextKind:
     """What the cells of a text column are, as far as it was looked at."""
 
     def __init__(self) -> None:
-        self._has_value, self._fits, self._sure = False, True, False
+        self._has_value, self._sure = False, False
+        # What each pattern of all cells so far makes of them, the first one counts.
         self._kinds = {CANONICAL_INTEGER: pa.int64(), CANONICAL_DECIMAL: pa.float64()}
         self._has_comma, self._has_numbers = False, True
 
@@ -132,7 +133,7 @@ class TextKind:
             try:
                 column.cast(pa.int64())
             except pa.ArrowInvalid:
-                self._fits = False
+                self._kinds[CANONICAL_INTEGER] = None
 
     def look_for_commas(self, column: Any) -> None:
         """Look at more cells for the decimal sign."""
@@ -151,9 +152,7 @@ class TextKind:
 
         Zeros that a number would not have keep it text: `007` and `1.10`.
         """
-        kind = next(iter(self._kinds.values()), None)
-        is_lost = kind == pa.int64() and not self._fits
-        return None if is_lost or not self._has_value else kind
+        return next(iter(self._kinds.values()), None) if self._has_value else None
 
     @property
     def has_decimal_commas(self) -> bool:
