@@ -71,8 +71,7 @@ def load_karate() -> NodeData:
     train = torch.zeros(len(y), dtype=torch.bool)
     train[[0, 33]] = True
     graph = Graph.from_edges(pairs, len(y), make_undirected=True)
-    roles = train, torch.zeros_like(train), ~train
-    x = SparseFeatures.identity(len(y))
+    x, roles = SparseFeatures.identity(len(y)), (train, torch.zeros_like(train), ~train)
     return NodeData(graph, x, y, *roles, classes, name="karate")
 
 

@@ -186,17 +186,13 @@ def replacing(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     nothing else is there. A link is followed: what it points to is replaced.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir() and not is_folder:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if target.exists() and not (target.is_dir() or target.is_file()):
-        raise FileExistsError(
-            errno.EEXIST, "a pipe or a device is no place for a file", str(path)
-        )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            errno.ENOENT, "the folder to write to does not exist", str(path)
-        )
     try:
+        if target.is_dir() and not is_folder:
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not (target.is_dir() or target.is_file()):
+            raise OSError(errno.EEXIST, "a pipe or a device is no place for a file")
+        if not target.parent.is_dir():
+            raise OSError(errno.ENOENT, "the folder to write to does not exist")
         with scratch_folder(target) as scratch:
             temporary = scratch / "new"
             if not is_folder:

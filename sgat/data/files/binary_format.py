@@ -204,10 +204,9 @@ def batches_within_bounds(
             # No string is longer than what all of them are stored in.
             longest = max(longest, stored)
     check_size(path, size, UNPACK)
-    most = min(at_once or file.metadata.num_rows, file.metadata.num_rows)
-    rows = max(1, min(most, largest_size(path) // longest))
-    size = 0
-    for batch in file.iter_batches(rows, columns=columns):
+    rows, size = file.metadata.num_rows, 0
+    most = min(at_once or rows, rows, largest_size(path) // longest)
+    for batch in file.iter_batches(max(1, most), columns=columns):
         batch.validate(full=True)  # text that is no UTF-8, indices out of range
         size += sum(map(_decoded_size, batch.columns))
         check_size(path, size, UNPACK)
