@@ -72,9 +72,7 @@ _REDDIT = RawFiles(
     "Reddit",
     dict.fromkeys(("reddit_data.npz", "reddit_graph.npz"), f"{ARCHIVES}/reddit.zip"),
 )
-_TWITCH = RawFiles(
-    "Twitch", {f"twitch_{country}.npz": None for country in TWITCH_COUNTRIES}
-)
+_TWITCH = RawFiles("Twitch", {f"twitch_{name}.npz": None for name in TWITCH_COUNTRIES})
 
 CATALOGUE: dict[str, Benchmark] = {
     benchmark.name: benchmark

@@ -99,8 +99,7 @@ def draw_split(
     if split.endswith(".npz"):
         return read_split(split, [data])[0]
     if match := re.fullmatch(r"random-(\d+)", split):
-        drawn = random_per_class(data.y, per_class=int(match[1]), seed=seed)
-        return drawn.apply(data)
+        return random_per_class(data.y, per_class=int(match[1]), seed=seed).apply(data)
     if match := re.fullmatch(r"(random|stratified|uniform)-(\d+)-(\d+)-(\d+)", split):
         shares = [int(share) for share in match.groups()[1:]]
         if sum(shares) > 100 or not shares[0]:

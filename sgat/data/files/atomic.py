@@ -58,10 +58,9 @@ def check_new_folder(path: Path, argument: str) -> None:
 
 def overlaps(one: Path, other: Path) -> bool:
     """Whether two paths are the same file, or one is in the folder of the other."""
-    if is_same_file(one, other):
-        return True
     first, second = (Path(os.path.realpath(path)) for path in (one, other))
-    return first.is_relative_to(second) or second.is_relative_to(first)
+    is_within = first.is_relative_to(second) or second.is_relative_to(first)
+    return is_within or is_same_file(one, other)
 
 
 def check_plain(paths: Iterable[Path]) -> None:

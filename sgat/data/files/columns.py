@@ -87,13 +87,11 @@ def looks_numeric(source: Source, name: str) -> bool:
     return True
 
 
-DATES = (pa.types.is_date, pa.types.is_time, pa.types.is_timestamp)
-
-
 def holds_dates(column: Any) -> bool:
     """Whether a column holds dates, by its type or, for text, by all its values."""
     if not is_string(column.type):
-        return any(is_kind(column.type) for is_kind in DATES)
+        tests = pa.types.is_date, pa.types.is_time, pa.types.is_timestamp
+        return any(test(column.type) for test in tests)
     is_date = pc.match_substring_regex(words(column), DATE)
     return first(is_date) >= 0 and first(pc.invert(is_date)) < 0
 

@@ -198,9 +198,7 @@ def _empty(file: Path, partitions: dict[str, str]) -> Any:
 def _with_partitions(table: Any, partitions: dict[str, str]) -> Any:
     for name, value in partitions.items():
         if name not in table.column_names:
-            table = table.append_column(
-                name, pa.array([value] * len(table), pa.string())
-            )
+            table = table.append_column(name, pa.repeat(value, len(table)))
     return table.replace_schema_metadata(None)
 
 
