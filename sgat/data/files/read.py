@@ -153,7 +153,7 @@ def from_tables(
 
 
 def read_table(path: Path, options: FileOptions, format: str | None = None) -> Source:
-    """Read a table, by its suffix without a format; a folder is one of Parquet files."""
+    """Read a table, by its suffix without a format; a folder has Parquet files."""
     chosen = _format(path, format, TABLE_FORMATS)
     if chosen == "parquet":
         return StoredEdges.of_parquet(path).all_rows()
