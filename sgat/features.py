@@ -271,10 +271,8 @@ def check_sparse(matrix: Any, name: str) -> None:
             matrix.check_format(full_check=True)
         elif getattr(matrix, "format", None) == "coo":
             for place, size in zip(matrix.coords, matrix.shape, strict=True):
-                if (
-                    len(place) != len(matrix.data)
-                    or ((place < 0) | (place >= size)).any()
-                ):
+                is_out = (place < 0) | (place >= size)
+                if len(place) != len(matrix.data) or is_out.any():
                     raise ValueError(f"there are places outside 0 to {size - 1}")
     except (ValueError, TypeError, RuntimeError) as error:
         reason = str(error).splitlines()[0]

@@ -61,9 +61,8 @@ def from_arrays(
     given = index, size, weight, edge_attr
     graph = Graph.from_edges(*given, make_undirected=undirected)
     data = node_data(graph, x, y, validation=validation, seed=seed, **naming)
-    data = dataclasses.replace(data, has_directions=not undirected)
-    if ids is not None and hasattr(edges, "iloc"):
-        data = dataclasses.replace(data, node_ids=ids.to_numpy())
+    names = None if ids is None or not hasattr(edges, "iloc") else ids.to_numpy()
+    data = dataclasses.replace(data, has_directions=not undirected, node_ids=names)
     return data.with_split(*_roles(data.y, train, val, test, validation, seed))
 
 
@@ -167,8 +166,10 @@ def as_labels(
         array = object_array([v.item() if hasattr(v, "item") else v for v in y])
     known, node = _known_labels(array)
     names, place = _sorted_names(known)
-    is_gap = -1 in names and _is_gap(names, len(node) < len(array), classes)
-    if classes is None:
+    if classes is not None:
+        is_gap = -1 in names and -1 not in classes
+    else:
+        is_gap = len(names) > 2 and names[0] == -1 and len(node) == len(array)
         found = tuple(name for name in names if not (is_gap and name == -1))
         count = int((place != names.index(-1)).sum()) if is_gap else len(node)
         if are_numbers(len(found), count):
@@ -226,15 +227,6 @@ def _sorted_names(known: np.ndarray[Any, Any]) -> tuple[list[Any], Any]:
     return names.tolist(), place
 
 
-def _is_gap(
-    names: list[Any], has_missing: bool, classes: tuple[Any, ...] | None
-) -> bool:
-    """Whether -1, which is among the names, says that a label is unknown."""
-    if classes is not None:
-        return -1 not in classes
-    return not has_missing and len(names) > 2 and names[0] == -1
-
-
 def _class_names(found: tuple[Any, ...]) -> tuple[Any, ...]:
     """The classes; a missing number here and there is a class nobody has.
 
@@ -260,12 +252,6 @@ def as_mask(which: Any, num_nodes: int, name: str) -> Tensor:
         raise ValueError(
             f"`{name}` must be a boolean mask or node numbers, got {given.dtype}."
         )
-    looks_like_a_mask = given.shape == (num_nodes,) and set(given.tolist()) <= {0, 1}
-    if given.dtype != torch.bool and looks_like_a_mask and num_nodes > 2:
-        raise ValueError(
-            f"`{name}` holds {num_nodes} zeros and ones, one for each node;"
-            " give a boolean mask or node numbers."
-        )
     if given.dtype == torch.bool:
         if given.shape != (num_nodes,):
             raise ValueError(
@@ -273,6 +259,11 @@ def as_mask(which: Any, num_nodes: int, name: str) -> Tensor:
                 f" got shape {list(given.shape)}."
             )
         return given
+    if num_nodes > 2 and given.shape == (num_nodes,) and set(given.tolist()) <= {0, 1}:
+        raise ValueError(
+            f"`{name}` holds {num_nodes} zeros and ones, one for each node;"
+            " give a boolean mask or node numbers."
+        )
     nodes = given.reshape(-1).long()
     bad = nodes[(nodes < 0) | (nodes >= num_nodes)]
     if len(bad):

@@ -50,13 +50,16 @@ def _geom_gcn_files(prefix: str) -> dict[str, str | None]:
     }
 
 
-def _webkb(school: str) -> Benchmark:
+def _webkb(school: str, old: str | None = None) -> Benchmark:
+    """The pages of a school, or `old`, its files before they were put right."""
     raw = RawFiles(f"WebKB/{school}", _geom_gcn_files(school))
     title = f"{school.capitalize()}: web pages of a university, links, bag of words"
-    return Benchmark(school, title, "geom-gcn", "webkb", raw)
+    if old is not None:
+        raw = RawFiles(f"WebKB-2020/{school}", dict.fromkeys(raw.addresses))
+        title += " (files before July 2022, with the features of Texas)"
+    return Benchmark(old or school, title, "geom-gcn", "webkb", raw)
 
 
-_OLD_CORNELL = RawFiles("WebKB-2020/cornell", dict.fromkeys(_geom_gcn_files("cornell")))
 _PPI = RawFiles(
     "PPI",
     {
@@ -69,9 +72,7 @@ _REDDIT = RawFiles(
     "Reddit",
     dict.fromkeys(("reddit_data.npz", "reddit_graph.npz"), f"{ARCHIVES}/reddit.zip"),
 )
-_TWITCH = RawFiles(
-    "Twitch", {f"twitch_{country}.npz": None for country in TWITCH_COUNTRIES}
-)
+_TWITCH = RawFiles("Twitch", {f"twitch_{name}.npz": None for name in TWITCH_COUNTRIES})
 
 CATALOGUE: dict[str, Benchmark] = {
     benchmark.name: benchmark
@@ -95,14 +96,7 @@ CATALOGUE: dict[str, Benchmark] = {
         _webkb("cornell"),
         _webkb("texas"),
         _webkb("wisconsin"),
-        Benchmark(
-            "cornell-2020",
-            f"{_webkb('cornell').title}"
-            " (files before July 2022, with the features of Texas)",
-            "geom-gcn",
-            "webkb",
-            _OLD_CORNELL,
-        ),
+        _webkb("cornell", "cornell-2020"),
         Benchmark("ppi", "PPI: 24 protein graphs, 121 labels", "by-graph", "ppi", _PPI),
         Benchmark(
             "reddit",

@@ -47,7 +47,8 @@ def kept_edges(edges: Any, kept: Tensor, weight: Tensor) -> Any:
     A table has them in its column weight, a matrix as its entries; arrays come back as
     a pair of edges and weights.
     """
-    mask, values = kept.numpy(force=True), weight[kept].numpy(force=True)
+    mask: Any = kept.numpy(force=True)
+    values: Any = weight[kept].numpy(force=True)
     if _is_table(edges):
         return edges[mask].assign(weight=values)
     matrix = _as_coo(edges)
@@ -58,12 +59,11 @@ def kept_edges(edges: Any, kept: Tensor, weight: Tensor) -> Any:
             return sparse_tensor(index, weight[kept], edges)
         return type(edges)(sparse.coo_array((values, ends), shape=matrix.shape))
     if isinstance(edges, Tensor):
-        kept, weight = kept.to(edges.device), weight.to(edges.device)
-        turned = as_edge_index(edges).shape != edges.shape
-        return edges[kept] if turned else edges[:, kept], weight[kept]
-    array = np.asarray(edges)
-    turned = as_edge_index(array).shape != array.shape
-    return array[mask] if turned else array[:, mask], values
+        mask, values = kept.to(edges.device), weight[kept].to(edges.device)
+    else:
+        edges = np.asarray(edges)
+    turned = as_edge_index(edges).shape != edges.shape
+    return edges[mask] if turned else edges[:, mask], values
 
 
 def sparse_tensor(index: Tensor, value: Tensor, like: Tensor) -> Tensor:

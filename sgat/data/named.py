@@ -28,8 +28,6 @@ TWITCHROLES: Mapping[str, tuple[str, ...]] = {
 Array = np.ndarray[Any, Any]
 Files = Mapping[str, IO[bytes]]
 """The opened files of a data set by name."""
-
-
 Named = tuple[list[NodeData], list[Split]]
 """Graphs, without roles unless theirs are fixed, and the published splits of one."""
 
@@ -73,8 +71,7 @@ def load_karate() -> NodeData:
     train = torch.zeros(len(y), dtype=torch.bool)
     train[[0, 33]] = True
     graph = Graph.from_edges(pairs, len(y), make_undirected=True)
-    roles = train, torch.zeros_like(train), ~train
-    x = SparseFeatures.identity(len(y))
+    x, roles = SparseFeatures.identity(len(y)), (train, torch.zeros_like(train), ~train)
     return NodeData(graph, x, y, *roles, classes, name="karate")
 
 
@@ -162,9 +159,8 @@ def _read_reddit(benchmark: Benchmark, files: Files) -> Named:
         x, y, kind = (arrays[name] for name in ("feature", "label", "node_types"))
     links = scipy.sparse.load_npz(files["reddit_graph.npz"]).tocoo()
     edges = np.stack([links.row, links.col])
-    published = [_split(kind == 1, kind == 2, kind == 3)]
-    parts = [(edges, x.astype(np.float32), y)]
-    return _node_data(benchmark, parts), published
+    data = _node_data(benchmark, [(edges, x.astype(np.float32), y)])
+    return data, [_split(kind == 1, kind == 2, kind == 3)]
 
 
 def _read_twitch(benchmark: Benchmark, files: Files) -> Named:
@@ -220,8 +216,7 @@ def _node_data(
         classes = tuple(range(parts[0][2].shape[1]))
     elif classes is None:
         classes = tuple(range(max(int(y.max()) for *_, y in parts) + 1))
-    graphs = []
-    names = names or [benchmark.name]
+    graphs, names = [], names or [benchmark.name]
     for name, (edges, _, y), x in zip(names, parts, features, strict=True):
         nobody = torch.zeros(len(y), dtype=torch.bool)
         edge_index = torch.from_numpy(edges.astype(np.int64))

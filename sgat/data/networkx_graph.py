@@ -40,10 +40,10 @@ def from_networkx(
     """
     nodes, is_directed = list(graph.nodes), graph.is_directed()
     of_nodes = [attributes for _, attributes in graph.nodes(data=True)]
-    _check_spelling({"label": label, "split": split}, of_nodes)
+    _check_spelling(of_nodes, label=label, split=split)
     for name in features if isinstance(features, list) else [features]:
-        _check_spelling({"features": name}, of_nodes)
-    _check_spelling({"weight": weight}, [each for *_, each in graph.edges(data=True)])
+        _check_spelling(of_nodes, features=name)
+    _check_spelling([each for *_, each in graph.edges(data=True)], weight=weight)
     pairs, weights = _edges(graph, nodes, weight)
     built = Graph.from_edges(
         pairs, len(nodes), weights, make_undirected=not is_directed
@@ -79,9 +79,7 @@ def _warn_of_unused(of_nodes: list[dict[Any, Any]], taken: tuple[str, ...]) -> N
         warnings.warn(f"{what} {' or '.join(hints)}", stacklevel=2)
 
 
-def _check_spelling(
-    names: dict[str, str | None], attributes: list[dict[Any, Any]]
-) -> None:
+def _check_spelling(attributes: list[dict[Any, Any]], **names: str | None) -> None:
     """Refuse a name that no attribute has where one is much like it."""
     known = {name for each in attributes for name in each if isinstance(name, str)}
     for option, name in names.items():
@@ -120,7 +118,14 @@ def _edges(graph: Any, nodes: list[Any], weight: str) -> tuple[Tensor, Tensor | 
     index = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
     if all(value is None for *_, value in edges):
         return index, None
-    filled = [1.0 if value is None else _number(value, weight) for *_, value in edges]
+    filled = []
+    for *_, value in edges:
+        try:
+            filled.append(1.0 if value is None else float(value))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The edge attribute {weight!r} must be a number, got {value!r}."
+            ) from None
     return index, torch.tensor(filled, dtype=torch.get_default_dtype())
 
 
@@ -161,13 +166,4 @@ def _features(graph: Any, nodes: list[Any], features: str | list[str] | None) ->
     except (TypeError, ValueError):
         raise ValueError(
             f"The attribute {features!r} must hold numbers only, at every node."
-        ) from None
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"The edge attribute {name!r} must be a number, got {value!r}."
         ) from None

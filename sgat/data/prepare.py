@@ -72,9 +72,7 @@ def largest_component(graph: Graph) -> Tensor:
     An empty graph has none.
     """
     component = component_of_nodes(graph)
-    if not len(component):
-        return torch.zeros(0, dtype=torch.int64)
-    largest = np.bincount(component).argmax()
+    largest = np.bincount(component, minlength=1).argmax()
     return torch.from_numpy(np.flatnonzero(component == largest))
 
 

@@ -42,13 +42,11 @@ def choose_split(
         return _applied(published[seed % len(published)], graphs)
     if len(published) > 1 and (own := re.fullmatch(r"geom-gcn-(\d)", split)):
         return _applied(published[int(own[1])], graphs)
-    names = [benchmark.default_split]
-    if len(graphs) == 1:
-        return [draw_split(split, graphs[0], seed, own=names)]
-    return [
-        draw_split(split, data, (seed, number), own=names)
-        for number, data in enumerate(graphs)
-    ]
+    own_names, drawn = [benchmark.default_split], []
+    for number, data in enumerate(graphs):
+        own_seed = seed if len(graphs) == 1 else (seed, number)
+        drawn.append(draw_split(split, data, own_seed, own=own_names))
+    return drawn
 
 
 def parse_roles(text: str) -> dict[str, list[str]]:
@@ -101,8 +99,7 @@ def draw_split(
     if split.endswith(".npz"):
         return read_split(split, [data])[0]
     if match := re.fullmatch(r"random-(\d+)", split):
-        drawn = random_per_class(data.y, per_class=int(match[1]), seed=seed)
-        return drawn.apply(data)
+        return random_per_class(data.y, per_class=int(match[1]), seed=seed).apply(data)
     if match := re.fullmatch(r"(random|stratified|uniform)-(\d+)-(\d+)-(\d+)", split):
         shares = [int(share) for share in match.groups()[1:]]
         if sum(shares) > 100 or not shares[0]:

@@ -12,7 +12,6 @@ from sgat.data.node_data import ROLES, NodeData, labelled
 
 Ids = np.ndarray[Any, np.dtype[np.int64]]
 """Positions of nodes, ascending."""
-
 Shares = tuple[float, float, float]
 """Of the nodes that train, that validate and that test."""
 Seed = int | Sequence[int]
@@ -39,8 +38,8 @@ class Split:
     @classmethod
     def from_masks(cls, train: Tensor, val: Tensor, test: Tensor) -> Self:
         """Take over three boolean masks, [N] each."""
-        chosen = (np.flatnonzero(mask.cpu().numpy()) for mask in (train, val, test))
-        train_ids, val_ids, test_ids = (ids.astype(np.int64) for ids in chosen)
+        masks = (mask.cpu().numpy() for mask in (train, val, test))
+        train_ids, val_ids, test_ids = map(np.flatnonzero, masks)
         return cls(train_ids, val_ids, test_ids, len(train))
 
     @property
@@ -51,10 +50,8 @@ class Split:
     def masks(self) -> tuple[Tensor, Tensor, Tensor]:
         """Boolean masks of the three roles, [N] each."""
         nobody = torch.zeros(self.num_nodes, dtype=torch.bool)
-        train, val, test = (
-            nobody.index_fill(0, torch.from_numpy(getattr(self, role)), True)
-            for role in ROLES
-        )
+        parts = map(torch.from_numpy, (self.train, self.val, self.test))
+        train, val, test = (nobody.index_fill(0, part, True) for part in parts)
         return train, val, test
 
     def restrict(self, nodes: Tensor) -> Self:
@@ -122,17 +119,13 @@ def stratified_fractions(
     _check_fractions(fractions)
     generator = np.random.default_rng(seed)
     labels = y.cpu().numpy()
-    parts: tuple[list[Ids], ...] = ([], [], [])
+    parts = tuple([np.zeros(0, dtype=np.int64)] for _ in ROLES)
     for label in np.unique(labels[labels >= 0]):
         members = generator.permutation(np.flatnonzero(labels == label))
-        borders = _borders(len(members), fractions)
-        borders[0] = max(borders[0], 1)
-        borders = list(np.maximum.accumulate(borders))
+        borders = np.maximum(_borders(len(members), fractions), 1)
         for part, nodes in zip(parts, np.split(members, borders)[:3], strict=True):
             part.append(nodes)
-    train, val, test = (
-        np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *part])) for part in parts
-    )
+    train, val, test = (np.sort(np.concatenate(part)) for part in parts)
     return Split(train, val, test, len(labels))
 
 
@@ -147,7 +140,7 @@ def random_fractions(
     nodes = np.flatnonzero(labelled(y).cpu().numpy())
     nodes = np.random.default_rng(seed).permutation(nodes)
     parts = np.split(nodes, _borders(len(nodes), fractions))[:3]
-    train, val, test = (np.sort(part) for part in parts)
+    train, val, test = map(np.sort, parts)
     return Split(train, val, test, len(y))
 
 

@@ -81,9 +81,8 @@ def _checked_weight(edge_weight: Tensor, edge_index: Tensor) -> Tensor:
 
 
 def _checked_attr(edge_attr: Tensor, edge_index: Tensor) -> Tensor:
-    found, size = edge_attr, edge_index.shape[1]
-    if found.dim() == 1:
-        found = found[:, None]
+    size = edge_index.shape[1]
+    found = edge_attr[:, None] if edge_attr.dim() == 1 else edge_attr
     if found.dim() != 2 or len(found) != size or not found.is_floating_point():
         raise ValueError(
             f"`edge_attr` must be floating-point numbers of shape [{size}, F], got"
@@ -100,28 +99,15 @@ def _means(value: Tensor, place: Tensor, size: int) -> Tensor:
     return total / torch.bincount(where, minlength=size)[:, None].to(value)
 
 
-def _loop_weights(
-    node: Tensor, num_nodes: int, weight: Tensor | None, merging: str
-) -> Tensor:
-    weight = torch.ones(len(node), device=node.device) if weight is None else weight
-    return weight.new_ones(num_nodes).scatter_reduce(
-        0, node, weight, merging, include_self=False
-    )
-
-
-def _merging(is_weighted: bool, is_undirected: bool) -> str:
-    """A clause on the weights of edges that are given more than once."""
-    if is_undirected:
-        return "the largest weight counts" if is_weighted else "each pair counts once"
-    if is_weighted:
-        return "their weights were added"
-    return "an edge named twice weighs double"
-
-
 def tell_merged(number: int, is_weighted: bool, is_undirected: bool) -> None:
-    """Log how many duplicates were merged, if any were."""
+    """Log how many duplicates were merged, if any were, and what they weigh."""
+    merging = {
+        (False, False): "an edge named twice weighs double",
+        (False, True): "each pair counts once",
+        (True, False): "their weights were added",
+        (True, True): "the largest weight counts",
+    }[is_weighted, is_undirected]
     if number:
-        merging = _merging(is_weighted, is_undirected)
         logger.warning("%d duplicate edges were merged; %s.", number, merging)
 
 
@@ -161,8 +147,13 @@ def merged_edges(
     is_loop = src == dst
     loop_weight = None
     if bool(is_loop.any()):
-        given = picked(edge_weight, is_loop)
-        loop_weight = _loop_weights(src[is_loop], num_nodes, given, merging)
+        node = src[is_loop]
+        given = torch.ones(len(node), device=node.device)
+        if edge_weight is not None:
+            given = edge_weight[is_loop]
+        loop_weight = given.new_ones(num_nodes).scatter_reduce(
+            0, node, given, merging, include_self=False
+        )
     edge = (~is_loop).nonzero().squeeze(1)
     key, position = (dst[edge] * num_nodes + src[edge]).unique(return_inverse=True)
     num_merged = len(edge) - len(key)

@@ -287,11 +287,8 @@ class Graph:
         odds = self.log_odds
         if odds is None or self.halo is not None or torch.compiler.is_compiling():
             return False
-
-        def compare() -> bool:
-            return torch.equal(odds, self.of_reverse(odds))
-
-        return once(self.derived, "same odds", compare)
+        reverse = self.of_reverse
+        return once(self.derived, "same odds", lambda: torch.equal(odds, reverse(odds)))
 
     def of_reverse(self, value: Tensor) -> Tensor:
         """The value of the reverse of each edge of an undirected graph, [E]."""
@@ -302,13 +299,10 @@ class Graph:
     @cached_property
     def is_undirected(self) -> bool:
         """Whether every edge has a reverse edge of the same weight."""
-        order = self.by_source
-        same_ends = torch.equal(order.dst, self.src) and torch.equal(
-            self.src[order.edge], self.dst
-        )
-        return same_ends and (
-            self.weight is None or torch.equal(self.weight, self.weight[order.edge])
-        )
+        _, dst, edge = self.by_source
+        if not (torch.equal(dst, self.src) and torch.equal(self.src[edge], self.dst)):
+            return False
+        return self.weight is None or torch.equal(self.weight, self.weight[edge])
 
     def undirected(self) -> Graph:
         """The edges in both directions, without weights."""

@@ -58,10 +58,9 @@ def check_new_folder(path: Path, argument: str) -> None:
 
 def overlaps(one: Path, other: Path) -> bool:
     """Whether two paths are the same file, or one is in the folder of the other."""
-    if is_same_file(one, other):
-        return True
     first, second = (Path(os.path.realpath(path)) for path in (one, other))
-    return first.is_relative_to(second) or second.is_relative_to(first)
+    is_within = first.is_relative_to(second) or second.is_relative_to(first)
+    return is_within or is_same_file(one, other)
 
 
 def check_plain(paths: Iterable[Path]) -> None:
@@ -101,21 +100,20 @@ def locked(folder: Path, what: Path | None = None, wait: float = 0) -> Iterator[
     check_plain([file])
     lock = FileLock(file)
     try:
-        try:
-            for left in reversed(range(ATTEMPTS)):
-                try:
-                    folder.mkdir(parents=True, exist_ok=True)
-                    lock.acquire(timeout=wait)
-                    break
-                except (FileNotFoundError, FileExistsError):
-                    # Another process has just removed the folder as it was done.
-                    if not left:
-                        raise
-        except Timeout:
-            raise ValueError(
-                f"{what or folder} is in use by another process; wait until that is"
-                " done, or choose another place."
-            ) from None
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                lock.acquire(timeout=wait)
+                break
+            except (FileNotFoundError, FileExistsError):
+                # Another process has just removed the folder as it was done.
+                if not left:
+                    raise
+            except Timeout:
+                raise ValueError(
+                    f"{what or folder} is in use by another process; wait until that is"
+                    " done, or choose another place."
+                ) from None
         try:
             yield
         finally:
@@ -187,17 +185,13 @@ def replacing(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     nothing else is there. A link is followed: what it points to is replaced.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir() and not is_folder:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if target.exists() and not (target.is_dir() or target.is_file()):
-        raise FileExistsError(
-            errno.EEXIST, "a pipe or a device is no place for a file", str(path)
-        )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            errno.ENOENT, "the folder to write to does not exist", str(path)
-        )
     try:
+        if target.is_dir() and not is_folder:
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not (target.is_dir() or target.is_file()):
+            raise OSError(errno.EEXIST, "a pipe or a device is no place for a file")
+        if not target.parent.is_dir():
+            raise OSError(errno.ENOENT, "the folder to write to does not exist")
         with scratch_folder(target) as scratch:
             temporary = scratch / "new"
             if not is_folder:

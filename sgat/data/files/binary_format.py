@@ -60,13 +60,12 @@ def parquet_files(folder: Path) -> dict[Path, dict[str, str]]:
             f"{folder}: the folder holds no Parquet file; give one file, or a folder of"
             " Parquet files."
         )
+    found = {}
     for file in files:
         check_file(file)
-    folders = {file: file.relative_to(folder).parent.parts for file in files}
-    return {
-        file: dict(part.split("=", 1) for part in parts if "=" in part)
-        for file, parts in folders.items()
-    }
+        parts = file.relative_to(folder).parent.parts
+        found[file] = dict(part.split("=", 1) for part in parts if "=" in part)
+    return found
 
 
 @contextlib.contextmanager
@@ -205,10 +204,9 @@ def batches_within_bounds(
             # No string is longer than what all of them are stored in.
             longest = max(longest, stored)
     check_size(path, size, UNPACK)
-    most = min(at_once or file.metadata.num_rows, file.metadata.num_rows)
-    rows = max(1, min(most, largest_size(path) // longest))
-    size = 0
-    for batch in file.iter_batches(rows, columns=columns):
+    rows, size = file.metadata.num_rows, 0
+    most = min(at_once or rows, rows, largest_size(path) // longest)
+    for batch in file.iter_batches(max(1, most), columns=columns):
         batch.validate(full=True)  # text that is no UTF-8, indices out of range
         size += sum(map(_decoded_size, batch.columns))
         check_size(path, size, UNPACK)

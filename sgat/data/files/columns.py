@@ -87,13 +87,11 @@ def looks_numeric(source: Source, name: str) -> bool:
     return True
 
 
-DATES = (pa.types.is_date, pa.types.is_time, pa.types.is_timestamp)
-
-
 def holds_dates(column: Any) -> bool:
     """Whether a column holds dates, by its type or, for text, by all its values."""
     if not is_string(column.type):
-        return any(is_kind(column.type) for is_kind in DATES)
+        tests = pa.types.is_date, pa.types.is_time, pa.types.is_timestamp
+        return any(test(column.type) for test in tests)
     is_date = pc.match_substring_regex(words(column), DATE)
     return first(is_date) >= 0 and first(pc.invert(is_date)) < 0
 
@@ -118,7 +116,8 @@ class TextKind:
     """What the cells of a text column are, as far as it was looked at."""
 
     def __init__(self) -> None:
-        self._has_value, self._fits, self._sure = False, True, False
+        self._has_value, self._sure = False, False
+        # What each pattern of all cells so far makes of them, the first one counts.
         self._kinds = {CANONICAL_INTEGER: pa.int64(), CANONICAL_DECIMAL: pa.float64()}
         self._has_comma, self._has_numbers = False, True
 
@@ -132,7 +131,7 @@ class TextKind:
             try:
                 column.cast(pa.int64())
             except pa.ArrowInvalid:
-                self._fits = False
+                self._kinds[CANONICAL_INTEGER] = None
 
     def look_for_commas(self, column: Any) -> None:
         """Look at more cells for the decimal sign."""
@@ -151,9 +150,7 @@ class TextKind:
 
         Zeros that a number would not have keep it text: `007` and `1.10`.
         """
-        kind = next(iter(self._kinds.values()), None)
-        is_lost = kind == pa.int64() and not self._fits
-        return None if is_lost or not self._has_value else kind
+        return next(iter(self._kinds.values()), None) if self._has_value else None
 
     @property
     def has_decimal_commas(self) -> bool:

@@ -42,7 +42,6 @@ OTHER_FORMATS = {
     b"\xfe\xff": "UTF-16 text, whose `encoding` is utf-16",
 }
 
-
 logger = logging.getLogger(__name__)
 
 
@@ -135,9 +134,8 @@ def open_csv(
     names = frozenset(header.names)
 
     def place(row: int) -> str:
-        return line_name(
-            (line for line, _ in _records(path, header.delimiter)), row + 1
-        )
+        lines = (line for line, _ in _records(path, header.delimiter))
+        return line_name(lines, row + 1)
 
     schema = pa.schema([(name, pa.string()) for name in header.names])
     source = Source(schema.empty_table(), str(path), format, names, decimal, place)

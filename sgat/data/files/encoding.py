@@ -77,8 +77,7 @@ class FeatureColumn:
     def __post_init__(self) -> None:
         """Refuse numbers that do not go together, as a file may have them."""
         _check_alike(self.categories)
-        parts = self.shift, self.scale, self.fill or self.shift
-        sizes = set(map(len, parts))
+        sizes = set(map(len, (self.shift, self.scale, self.fill or self.shift)))
         if self.kind != "category" and len(sizes) > 1:
             raise ValueError(f"shift, scale and fill of {self.name!r} differ in length")
 

@@ -50,10 +50,12 @@ def parts_with_columns(
         name: None if value is None else _of_edges(graph, name, value)
         for name, value in values.items()
     }
+    input_edge = graph.data.graph.input_edge
+    assert input_edge is not None
     batches = graph.rows.batches() if graph.rows.number else [(graph.rows.head, 0)]
     for source, start in batches:
         table = source.table.drop_columns(replaced)
-        place = _input_edge(graph)[start : start + len(table)]
+        place = input_edge[start : start + len(table)]
         is_loop = (place < 0).numpy(force=True)
         for name, value in known.items():
             if value is None:
@@ -83,7 +85,8 @@ def pruned_table(
     Self-loops are always kept. The weight column is called `weight` and comes last if
     the input has none. Of the further columns `columns` stay; None keeps all.
     """
-    edge = _input_edge(graph)
+    edge = graph.data.graph.input_edge
+    assert edge is not None
     stays = _per_row(_of_edges(graph, "kept", kept), edge).astype(bool)
     weight = _per_row(_of_edges(graph, "factor", factor), edge).astype(np.float64)
     is_loop = (edge < 0).numpy(force=True)
@@ -180,11 +183,6 @@ def _selected(
             )
     wanted = {graph.options.src, graph.options.dst, weight, *columns}
     return table.select([name for name in table.column_names if name in wanted])
-
-
-def _input_edge(graph: FileGraph) -> Tensor:
-    assert graph.data.graph.input_edge is not None
-    return graph.data.graph.input_edge
 
 
 def _of_edges(graph: FileGraph, name: str, value: Tensor) -> Tensor:

@@ -68,8 +68,7 @@ def read_matrix_market(
     if head.field != "pattern":
         columns[weight] = pa.array(np.ascontiguousarray(entries["value"]))
     edges = Source(pa.table(columns), str(path), "mtx", locate=where)
-    nodes = Source(pa.table({id: ids}), str(path), "mtx")
-    return edges, nodes, head.is_symmetric
+    return edges, Source(pa.table({id: ids}), str(path), "mtx"), head.is_symmetric
 
 
 def write_matrix_market(

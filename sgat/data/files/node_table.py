@@ -220,8 +220,7 @@ def _labels(source: Source, names: tuple[str, ...]) -> Tensor:
             value = np.append(list(TRUTH.values()), np.nan)[code]
         else:
             value = numbers(source, name)
-        bad = (value != 0) & (value != 1)
-        source.refuse(bad, name, "must be 0 or 1, got {}.")
+        source.refuse((value != 0) & (value != 1), name, "must be 0 or 1, got {}.")
         columns.append(torch.tensor(value))
     return torch.stack(columns, dim=1).to(torch.get_default_dtype())
 

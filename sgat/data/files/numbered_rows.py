@@ -4,7 +4,6 @@ Tested by tests/data/files/test_read.py and tests/judging/test_judged_rows.py.
 """
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -21,7 +20,6 @@ from sgat.graph.compressed_rows import index_type
 from sgat.graph.edge_list import LARGEST_WEIGHT
 
 Array = np.ndarray[Any, Any]
-
 
 MANY_ROWS = 1 << 22
 """Rows from which a graph is put together where it is trained on."""
@@ -55,19 +53,23 @@ def checked_rows(
     rows: StoredEdges, ids: Any, options: FileOptions, weight: str | None, listed: str
 ) -> Iterator[tuple[NumberedRows, Array | None]]:
     """The same with the weights, in full; `listed` is the file that lists the nodes."""
-    known = dataclasses.replace(rows.head, name=listed)
     columns = [options.src, options.dst, *([] if weight is None else [weight])]
     last, is_some = 0, False
     for part in numbered_rows(rows, ids, options, *columns):
         value, last = None, part.start + len(part.src)
         if weight is not None:
-            value = checked_weight(part.source, weight)
+            value = numbers(part.source, weight)
+            # NaN fails the comparison too.
+            bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))
+            problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
+            part.source.refuse(bad, weight, problem)
             is_some |= bool(value.any())
         for name, end, place in zip(columns, part.ends, part[3:], strict=False):
-            check_known(part.source, name, end, place, known)
+            _check_known(part.source, name, end, place, listed)
         yield part, value
-    if weight is not None:
-        check_some_weight(rows.head, weight, last, is_some)
+    if weight is not None and last and not is_some:
+        problem = f"must be above 0 in some row, got 0 in all {last:,}."
+        raise rows.head.fault(problem, weight)
 
 
 def graph_of_rows(
@@ -103,27 +105,12 @@ def graph_of_rows(
     return Graph.from_edges(index, len(ids), value, attr, **how)
 
 
-def check_known(edges: Source, name: str, ids: Any, number: Any, nodes: Source) -> None:
+def _check_known(
+    edges: Source, name: str, ids: Any, number: Array, listed: str
+) -> None:
     """Refuse ids of a column that no node has, of which the number is below 0."""
     if len(number) and number.min() < 0:
         row = int((number < 0).argmax())
         value = ids[row].as_py()
         hint = "; '007' is another id than '7'" if str(value)[:1] == "0" else ""
-        raise edges.fault(f"{value!r} is not an id of {nodes.name}{hint}.", name, row)
-
-
-def checked_weight(source: Source, name: str) -> Any:
-    """The weight of each row as float64, within the bounds of `Graph`, [M]."""
-    value = numbers(source, name)
-    # NaN fails the comparison too.
-    bad = ~((value >= 0) & (value <= LARGEST_WEIGHT))
-    problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
-    source.refuse(bad, name, problem)
-    return value
-
-
-def check_some_weight(source: Source, name: str, rows: int, is_some: bool) -> None:
-    """Refuse weights that are all 0."""
-    if rows and not is_some:
-        problem = f"must be above 0 in some row, got 0 in all {rows:,}."
-        raise source.fault(problem, name)
+        raise edges.fault(f"{value!r} is not an id of {listed}{hint}.", name, row)

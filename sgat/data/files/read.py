@@ -27,9 +27,7 @@ from sgat.data.files.ids import (
 )
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
-from sgat.data.files.numbered_rows import (
-    graph_of_rows,
-)
+from sgat.data.files.numbered_rows import graph_of_rows
 from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
 from sgat.data.files.stored_edges import StoredEdges
 from sgat.data.node_data import NodeData
@@ -105,33 +103,15 @@ def read_graph(
             column and the value.
         OSError: If a file cannot be opened; it names the file.
     """
-    path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    format, node_source, undirected = _format(path, options), None, False
-    source: Source | StoredEdges
-    if format == "parquet" and not _edge_columns(options, encoding):
-        source = StoredEdges.of_parquet(path)
-    else:
-        source, node_source, undirected = _read_edge_file(path, options)
-    if nodes_path is not None:
-        node_source = read_table(nodes_path, options, options.nodes_format)
-    given = undirected, options, encoding
-    graph = _build(source, node_source, *given, device)
-    return dataclasses.replace(
-        graph, edges_path=path, nodes_path=nodes_path, edges_format=format
-    )
+    in_rows = () if _edge_columns(options, encoding) else ("parquet",)
+    source, nodes_read, undirected, places = _opened(edges, nodes, options, in_rows)
+    graph = _build(source, nodes_read, undirected, options, encoding, device)
+    return dataclasses.replace(graph, **places)
 
 
 def _edge_columns(options: FileOptions, encoding: Encoding | None) -> tuple[Any, ...]:
     """Columns of the edge table that gates look at."""
     return options.edge_columns if encoding is None else encoding.edges
-
-
-def _format(path: Path, options: FileOptions) -> str:
-    """The format of an edge file."""
-    if path.is_dir():
-        return "parquet"
-    check_file(path)
-    return format_of(path, options.edges_format, EDGE_FORMATS)
 
 
 @within_memory
@@ -142,29 +122,14 @@ def open_graph(
     options: FileOptions = FileOptions(),
 ) -> FileGraph:
     """The same without edges in `data`: of a large file only ids are read."""
-    path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
-    format, node_source, undirected = _format(path, options), None, False
-    if format == "parquet":
-        rows = StoredEdges.of_parquet(path)
-    elif format in ("csv", "tsv"):
-        text = {"delimiter": options.delimiter, "decimal": options.decimal}
-        read_as = text_file(path, options.encoding)
-        rows = StoredEdges.of_csv(read_as, format=format, **text)
-    else:
-        source, node_source, undirected = _read_edge_file(path, options)
-        rows = StoredEdges.of_table(source)
-    if nodes_path is not None:
-        node_source = read_table(nodes_path, options, options.nodes_format)
-    ids = _surveyed_ids(rows, node_source, options)
+    in_rows = ("csv", "tsv", "parquet")
+    source, nodes_read, undirected, places = _opened(edges, nodes, options, in_rows)
+    rows = _as_rows(source)
+    ids = _surveyed_ids(rows, nodes_read, options)
     undirected = undirected or options.undirected
     nothing = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), len(ids))
-    return dataclasses.replace(
-        _described(rows.head, node_source, ids, options, None, nothing, undirected),
-        edges_path=path,
-        nodes_path=nodes_path,
-        edges_format=format,
-        rows=rows,
-    )
+    found = _described(rows.head, nodes_read, ids, options, None, nothing, undirected)
+    return dataclasses.replace(found, rows=rows, **places)
 
 
 def from_node_data(data: NodeData) -> FileGraph:
@@ -188,14 +153,8 @@ def from_tables(
 
 
 def read_table(path: Path, options: FileOptions, format: str | None = None) -> Source:
-    """Read a table of one of the `TABLE_FORMATS`; None goes by the suffix.
-
-    A folder of Parquet files is one table.
-    """
-    chosen = "parquet"
-    if not path.is_dir():
-        check_file(path)
-        chosen = format_of(path, format, TABLE_FORMATS)
+    """Read a table, by its suffix without a format; a folder has Parquet files."""
+    chosen = _format(path, format, TABLE_FORMATS)
     if chosen == "parquet":
         return StoredEdges.of_parquet(path).all_rows()
     if chosen == "npz":
@@ -211,24 +170,51 @@ def _in_memory(table: Any, name: str) -> Source:
     return Source(table, name, "table")
 
 
-def _read_edge_file(
-    path: Path, options: FileOptions
-) -> tuple[Source, Source | None, bool]:
-    """The edges, the nodes where the file lists them, and whether it is undirected."""
+def _format(path: Path, format: str | None, allowed: tuple[str, ...]) -> str:
+    """The format of a file that is there; a folder is a table of Parquet files."""
     if path.is_dir():
-        return read_table(path, options), None, False
+        return "parquet"
     check_file(path)
-    format = format_of(path, options.edges_format, EDGE_FORMATS)
+    return format_of(path, format, allowed)
+
+
+def _opened(
+    edges: str | Path,
+    nodes: str | Path | None,
+    options: FileOptions,
+    in_rows: tuple[str, ...],
+) -> tuple[Source | StoredEdges, Source | None, bool, dict[str, Any]]:
+    """Edges, nodes if they are listed, whether edges are undirected, and the places.
+
+    Rows of edges are not held where the format is one of `in_rows`.
+    """
+    path, nodes_path = Path(edges), None if nodes is None else Path(nodes)
+    format = _format(path, options.edges_format, EDGE_FORMATS)
     names = {"src": options.src, "dst": options.dst}
+    source: Source | StoredEdges
+    node_source, undirected = None, False
     if format == "mtx":
         names |= {"weight": options.weight or "weight", "id": options.id}
-        return read_matrix_market(path, **names)
-    if format == "graphml":
-        return read_graphml(path, **names, id=options.id)
-    source = read_table(path, options, format)
-    if format == "npz":
-        source = split_edge_index(source, **names)
-    return source, None, False
+        source, node_source, undirected = read_matrix_market(path, **names)
+    elif format == "graphml":
+        source, node_source, undirected = read_graphml(path, **names, id=options.id)
+    elif format not in in_rows:
+        source = read_table(path, options, format)
+        source = split_edge_index(source, **names) if format == "npz" else source
+    elif format == "parquet":
+        source = StoredEdges.of_parquet(path)
+    else:
+        text = {"delimiter": options.delimiter, "decimal": options.decimal}
+        read_as = text_file(path, options.encoding)
+        source = StoredEdges.of_csv(read_as, format=format, **text)
+    if nodes_path is not None:
+        node_source = read_table(nodes_path, options, options.nodes_format)
+    places = {"edges_path": path, "nodes_path": nodes_path, "edges_format": format}
+    return source, node_source, undirected, places
+
+
+def _as_rows(edges: Source | StoredEdges) -> StoredEdges:
+    return StoredEdges.of_table(edges) if isinstance(edges, Source) else edges
 
 
 def _build(
@@ -241,8 +227,7 @@ def _build(
 ) -> FileGraph:
     """The graph of a table that is held, or of rows that are not."""
     for_gates: tuple[FeatureColumn, ...] = ()
-    attr = None
-    rows = StoredEdges.of_table(edges) if isinstance(edges, Source) else edges
+    attr, rows = None, _as_rows(edges)
     head = rows.head
     if isinstance(edges, Source):
         ends, ids = read_ids(end_places(edges, options), nodes, options)

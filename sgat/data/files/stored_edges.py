@@ -44,6 +44,7 @@ class StoredEdges:
         path: The file, or the folder of `files`; None for a table in memory.
         types: Of text columns that hold numbers, by name, once `survey` was called.
         number: Of rows, once all were read; None before.
+        may_have_commas: Whether a comma may be the decimal sign of a text table.
     """
 
     head: Source
@@ -52,6 +53,7 @@ class StoredEdges:
     types: dict[str, Any] = dataclasses.field(default_factory=dict)
     files: tuple[Path, ...] = ()
     number: int | None = None
+    may_have_commas: bool = False
     _state: Any = None
 
     def __post_init__(self) -> None:
@@ -106,12 +108,8 @@ class StoredEdges:
                     part = pa.Table.from_batches([batch])
                     yield part if columns is None else part.select(columns)
 
-        rows = cls(head, read, text.path)
-        rows.may_have_commas = head.decimal is None and delimiter != ","
-        return rows
-
-    may_have_commas = False
-    """Whether a comma may be the decimal sign of this text table."""
+        is_open = head.decimal is None and delimiter != ","
+        return cls(head, read, text.path, may_have_commas=is_open)
 
     def all_rows(self) -> Source:
         """The whole table, read at once."""
@@ -160,7 +158,7 @@ class StoredEdges:
                 sizes = [len(part) for part in parts]
                 # Merged when half of them may be new: each takes a pass over all.
                 if sum(sizes) > 2 * sizes[0] + ROWS:
-                    parts[:] = [_unique(parts)]
+                    parts[:] = [pc.unique(pa.chunked_array(parts))]
             for name, kind in kinds.items():
                 if name in others:
                     kind.look(source.table.column(name))
@@ -172,7 +170,8 @@ class StoredEdges:
         return [(self._ids(name, found[name]), name) for name in known]
 
     def _ids(self, name: str, parts: list[Any]) -> Source:
-        ids = _unique(parts) if parts else decoded(self.head.table.column(name))
+        none = decoded(self.head.table.column(name))
+        ids = pc.unique(pa.chunked_array(parts)) if parts else none
         table = pa.table({name: ids})
 
         def where(row: int) -> str:
@@ -199,15 +198,8 @@ def _empty(file: Path, partitions: dict[str, str]) -> Any:
 def _with_partitions(table: Any, partitions: dict[str, str]) -> Any:
     for name, value in partitions.items():
         if name not in table.column_names:
-            table = table.append_column(
-                name, pa.array([value] * len(table), pa.string())
-            )
+            table = table.append_column(name, pa.repeat(value, len(table)))
     return table.replace_schema_metadata(None)
-
-
-def _unique(parts: list[Any]) -> Any:
-    chunks = pa.chunked_array(parts, parts[0].type)
-    return pc.unique(chunks)
 
 
 def as_ids(column: Any, kind: Any) -> Any:

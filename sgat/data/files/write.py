@@ -123,11 +123,10 @@ def _writer(
             how = compression_of(path)
             text = csv_writer(temporary, format=format, compression=how)
             write = stack.enter_context(text)
-        is_text = format in DELIMITERS
 
         def write_part(table: Any) -> None:
             with _naming(path, format):
-                write(flat_table(table) if is_text else table)
+                write(flat_table(table) if format in DELIMITERS else table)
 
         yield write_part
         with _naming(path, format):
@@ -149,7 +148,7 @@ def _write_whole(
 ) -> None:
     options, weight = graph.options, graph.weight or "weight"
     named = weight if weight in edges.column_names else None
-    try:
+    with _naming(path, format):
         if format == "mtx":
             _write_mtx(graph, edges, named, temporary)
             return
@@ -157,8 +156,6 @@ def _write_whole(
         names = options.src, options.dst, options.id
         write = write_graphml if format == "graphml" else write_gexf
         write(DrawnGraph(*tables, *names, named, graph.undirected), temporary)
-    except ValueError as error:
-        raise ValueError(f"{path}: cannot be written as {format}: {error}") from error
 
 
 def _write_mtx(graph: FileGraph, edges: Any, weight: str | None, path: Path) -> None:

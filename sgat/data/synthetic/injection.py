@@ -166,13 +166,8 @@ def _merged(data: NodeData, old: Tensor, new: Tensor) -> Injected:
     weight = graph.weight
     if weight is not None:
         weight = torch.cat([weight, weight.new_ones(len(new))])[order]
-    merged = Graph.from_keys(
-        key,
-        graph.num_nodes,
-        weight=weight,
-        loop_weight=graph.loop_weight,
-        node_id=graph.node_id,
-    )
+    known = {"loop_weight": graph.loop_weight, "node_id": graph.node_id}
+    merged = Graph.from_keys(key, graph.num_nodes, weight=weight, **known)
     return Injected(dataclasses.replace(data, graph=merged), order >= len(old))
 
 
