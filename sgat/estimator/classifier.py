@@ -263,8 +263,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
-        read = {"y": y, "need_labels": True}
-        _, scored = self._scored(data, edges, options, **read)
+        scored = self._scored(data, edges, options, y=y, need_labels=True)[1]
         found, number = node_score(scored, role, self.config_.train.metric)
         if not number:
             what = f"node with the role {role!r}" if role else "labelled node"
