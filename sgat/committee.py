@@ -27,9 +27,11 @@ class Committee(SGAT):
         is_multilabel: Whether a node can have several labels.
     """
 
+    members: Sequence[SGAT]  # a `ModuleList`
+
     def __init__(self, members: Sequence[SGAT], *, is_multilabel: bool) -> None:
         NodeClassifier.__init__(self)
-        self.members = nn.ModuleList(members)
+        self.members = nn.ModuleList(members)  # type: ignore[assignment]
         self.is_multilabel = is_multilabel
 
     def __getattr__(self, name: str) -> Any:
@@ -44,15 +46,11 @@ class Committee(SGAT):
     @property
     def reach(self) -> int:
         """Number of steps that messages travel, the most of any member."""
-        return max(member.reach for member in self._networks)
-
-    @property
-    def _networks(self) -> list[SGAT]:
-        return [member for member in self.members if isinstance(member, SGAT)]
+        return max(member.reach for member in self.members)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new weights for every member."""
-        for member in self._networks:
+        for member in self.members:
             member.reset_parameters(generator)
 
     def compute(
@@ -66,14 +64,11 @@ class Committee(SGAT):
     ) -> Output:
         """Class scores of the mean; features and open edges of the first member."""
         assert not is_scaled, "each member scales features by itself"
-        first, *others = self._networks
+        first, *others = self.members
         output = first.compute(x, edge_index, edge_weight, seed=seed)
         assert output.opened is not None
-        logits = [output.logits]
-        logits += [
-            other.compute(x, output.opened, seed=seed).logits for other in others
-        ]
-        each = torch.stack(logits).float()
+        rest = [other.compute(x, output.opened, seed=seed).logits for other in others]
+        each = torch.stack([output.logits, *rest]).float()
         if self.is_multilabel:
             mean = F.logsigmoid(each).logsumexp(0) - F.logsigmoid(-each).logsumexp(0)
         else:

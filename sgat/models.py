@@ -1,6 +1,6 @@
 """SGAT: layers sharing one set of gates, down to class scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import torch
@@ -83,6 +83,8 @@ class SGAT(NodeClassifier):
             graphs only).
         gates: Distribution of the gates; None for the hard concrete of the paper.
     """
+
+    convs: Sequence[SGATConv]  # a `ModuleList`
 
     def __init__(
         self,
@@ -172,7 +174,7 @@ class SGAT(NodeClassifier):
             )
             convs.append(conv)
             width = conv.heads * conv.out_channels
-        self.convs = nn.ModuleList(convs)
+        self.convs = nn.ModuleList(convs)  # type: ignore[assignment]
         if by_evidence and self.gating.gate_bias is not None:
             # The judge has set the border; only a budget moves it.
             self.gating.gate_bias.requires_grad_(False)
@@ -204,9 +206,7 @@ class SGAT(NodeClassifier):
     @property
     def gating(self) -> SGATConv:
         """The first layer, whose scores open and close the edges for all layers."""
-        first = self.convs[0]
-        assert isinstance(first, SGATConv)
-        return first
+        return self.convs[0]
 
     @property
     def noise_share(self) -> float | None:
@@ -249,7 +249,6 @@ class SGAT(NodeClassifier):
         if self.judge is not None:
             self.judge.reset_parameters()
         for conv in self.convs:
-            assert isinstance(conv, SGATConv)
             conv.reset_parameters(generator)
         if isinstance(self.classifier, Readout):
             self.classifier.reset_parameters(generator)
@@ -321,7 +320,6 @@ class SGAT(NodeClassifier):
         hidden, graph = x, opened.graph
         num_hidden = len(self.convs) - (self.classifier is None)
         for number, conv in enumerate(self.convs):
-            assert isinstance(conv, SGATConv)
             if number:
                 h = conv.project(hidden, conv.weight, graph.node_id, seed)
             logits = conv.combine(h, hidden, opened, seed)

@@ -81,7 +81,12 @@ class Setting(NamedTuple):
     def checked(self, name: str, value: Any) -> Any:
         """A value in its type and bounds: a list as a tuple, an integer as a float."""
         if issubclass(self.kind, Settings):
-            return self._section(name, value)
+            # A group within a group may come as a table.
+            if isinstance(value, self.kind):
+                return value
+            if not isinstance(value, Mapping):
+                raise ValueError(f"`{name}` must be a table, got {_shown(value)}.")
+            return self.kind.from_dict(value, where=f"[{name}]")
         if getattr(value, "shape", None) == ():
             value = value.item()  # a number of numpy or torch
         if isinstance(value, str) and "\0" in value:
@@ -94,14 +99,6 @@ class Setting(NamedTuple):
                 f"`{name}` must be {wanted}, got {_shown(value)}."
             ) from None
 
-    def _section(self, name: str, value: Any) -> Any:
-        """A group within a group, which may come as a table."""
-        if isinstance(value, self.kind):
-            return value
-        if not isinstance(value, Mapping):
-            raise ValueError(f"`{name}` must be a table, got {_shown(value)}.")
-        return self.kind.from_dict(value, where=f"[{name}]")
-
     def _wanted(self, value: Any) -> str:
         """The reason why a value is refused: it is no choice, its bounds, its type."""
         if self.choices:
@@ -111,20 +108,6 @@ class Setting(NamedTuple):
             return self.bounds or KINDS[self.kind]
         except msgspec.ValidationError:
             return KINDS[self.kind]
-
-
-@functools.cache
-def _declared(kind: type) -> Mapping[str, Setting]:
-    """Cached, for reading the types takes longer than checking the values."""
-    texts: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        page = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
-        texts |= re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", page, re.MULTILINE)
-    hints = typing.get_type_hints(kind, include_extras=True)
-    return {
-        name: Setting.from_hint(hint, " ".join(texts.get(name, "").split()))
-        for name, hint in hints.items()
-    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +126,18 @@ class Settings:
                 object.__setattr__(self, name, setting.checked(name, value))
 
     @classmethod
+    @functools.cache  # reading the types takes longer than checking the values
     def declared(cls) -> Mapping[str, Setting]:
         """The settings of the group by name, taken apart."""
-        return _declared(typing.cast(Any, cls))
+        texts: dict[str, str] = {}
+        for base in reversed(cls.__mro__):
+            page = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+            texts |= re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", page, re.MULTILINE)
+        hints = typing.get_type_hints(cls, include_extras=True)
+        return {
+            name: Setting.from_hint(hint, " ".join(texts.get(name, "").split()))
+            for name, hint in hints.items()
+        }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], *, where: str = "config") -> Self:

@@ -44,26 +44,18 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     * `NodeData`, as `sgat.data.files.read_graph` has it, or a list of them, as
       `sgat.data.load` returns.
 
+    Arguments that are not listed are settings of `sgat.ModelConfig` and
+    `sgat.TrainConfig`, which have their descriptions.
+
     Args:
-        hidden: Width of each attention head.
-        heads: Number of heads.
-        layers: Number of attention layers, or of steps of the read-out "beliefs".
         scorer: What gates depend on, see `sgat.ModelConfig`: "evidence" judges every
             edge before training, "additive" is the paper's gate.
         readout: How nodes get their class scores, see `sgat.ModelConfig`. "auto" trains
             a few candidates and lets the validation nodes choose.
         keep: Share of the edges to keep, in (0, 1]; None leaves it to the scorer.
-        l0_weight: λ, the price of an open edge; not with `keep` or "evidence".
-        epochs: Passes over the training graphs.
-        lr: Learning rate.
-        weight_decay: L2 penalty on the parameters.
-        dropout: Share of features to drop before every projection in training.
-        attention_dropout: Share of attention coefficients to drop in training.
         metric: Score that chooses the model, and that `score` gives.
-        patience: Stop after so many epochs without better validation; 0 for never.
         validation: Share of the labelled nodes to hold out where there is no split.
         seed: Seed of everything that is drawn; the same seed gives the same result.
-        fast: Train one candidate that training labels and edges name, and no others.
         graph: A fixed graph, as a graph object or a tuple (X, edges). The samples of
             `fit`, `predict` and `score` are then numbers of its nodes, so that
             scikit-learn can divide them; features and edges of all are always seen.
@@ -263,8 +255,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         if role not in (None, "train", "val", "test"):
             raise ValueError(f"`role` must be train, val or test, got {role!r}.")
-        read = {"y": y, "need_labels": True}
-        _, scored = self._scored(data, edges, options, **read)
+        scored = self._scored(data, edges, options, y=y, need_labels=True)[1]
         found, number = node_score(scored, role, self.config_.train.metric)
         if not number:
             what = f"node with the role {role!r}" if role else "labelled node"

@@ -31,7 +31,7 @@ def can_fork() -> bool:
 
 @contextlib.contextmanager
 def beside(work: Callable[..., Any] | None, *given: Any) -> Iterator[Callable[[], Any]]:
-    """Let a copy of this process work inside the context, each with half the threads.
+    """Let a copy of this process work inside the context, with one of its threads.
 
     Yields a function that waits for what the work returns; None without work, if it
     failed, or if no copy can be made. The copy shows nothing else, and ends here.
@@ -50,7 +50,8 @@ def beside(work: Callable[..., Any] | None, *given: Any) -> Iterator[Callable[[]
         yield lambda: None
         return
     threads, begun = torch.get_num_threads(), time.monotonic()
-    torch.set_num_threads(threads // 2)
+    # GNU OpenMP may wait forever for threads that a copy does not have.
+    torch.set_num_threads(threads - 1 if child else 1)
     if not child:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgat.data.node_data import NodeData
+from sgat.data.node_data import ROLES, NodeData
 from sgat.features import rows as rows_of
 from sgat.graph import Graph
 from sgat.graph.compressed_rows import index_type, once
@@ -218,7 +218,6 @@ def own_data(data: NodeData, ranks: Ranks) -> NodeData:
     graph = once(data.graph.derived, name, lambda: part_of(data.graph, ranks))
     bounds = node_bounds(data.graph, ranks)
     begin, end = bounds[ranks.number : ranks.number + 2]
-    own = {name: getattr(data, name)[begin:end] for name in ("y", "train", "val")}
+    own: dict[str, Any] = {n: getattr(data, n)[begin:end] for n in ("y", *ROLES)}
     x = rows_of(data.x, begin, end)
-    test = data.test[begin:end]
-    return dataclasses.replace(data, graph=graph, x=x, test=test, node_ids=None, **own)
+    return dataclasses.replace(data, graph=graph, x=x, node_ids=None, **own)

@@ -1,6 +1,7 @@
 """Ranks: the processes of a job, and all that they send to each other."""
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
@@ -46,11 +47,12 @@ class Ranks:
 
         `given` and `taken` are the numbers of rows; `what` names them in `sent`.
         """
-        width = rows[0].numel() * rows.element_size() if len(rows) else 0
-        self.sent[what] += width * (sum(given) - given[self.number])
+        width = math.prod(rows.shape[1:])
+        num_sent = sum(given) - given[self.number]
+        self.sent[what] += width * rows.element_size() * num_sent
         out = rows.new_empty(sum(taken), *rows.shape[1:])
         # As bytes, since not every type can be sent.
-        got, sent = (part.view(torch.uint8) for part in _columns(out, rows))
+        got, sent = (r.reshape(len(r), width).view(torch.uint8) for r in (out, rows))
         with _talking():
             dist.all_to_all_single(got, sent, taken, given)
         return out
@@ -97,12 +99,11 @@ class Ranks:
     def share_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Give each parameter the sum of the gradients of all processes."""
         grads = [p.grad for p in parameters if p.grad is not None]
-        parts = [grad.double().flatten() for grad in grads]
-        total = self.summed(torch.cat(parts)) if parts else None
-        for grad in grads:
-            assert total is not None
-            own, total = total[: grad.numel()], total[grad.numel() :]
-            grad.copy_(own.view_as(grad))
+        if grads:
+            total = self.summed(torch.cat([grad.double().flatten() for grad in grads]))
+            parts = total.split([grad.numel() for grad in grads])
+            for grad, part in zip(grads, parts, strict=True):
+                grad.copy_(part.view_as(grad))
 
     def any(self, flag: bool) -> bool:
         """Whether it holds for any process."""
@@ -121,9 +122,7 @@ class Ranks:
         length = int(self.of_first(torch.tensor(len(content))))
         if not length:
             return b""
-        buffer = torch.empty(length, dtype=torch.uint8)
-        if content:
-            buffer = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        buffer = torch.frombuffer(bytearray(content or length), dtype=torch.uint8)
         return self.of_first(buffer).numpy().tobytes()
 
 
@@ -150,11 +149,6 @@ class Swap(torch.autograd.Function):
         (give,) = ctx.saved_tensors
         own = grad.new_zeros(ctx.shape).index_add_(0, give, back)
         return own, None, None, None, None, None
-
-
-def _columns(*parts: Tensor) -> list[Tensor]:
-    parts = tuple(part.contiguous() for part in parts)
-    return [part[:, None] if part.dim() == 1 else part for part in parts]
 
 
 @contextlib.contextmanager

@@ -75,9 +75,8 @@ def restarted(request: Request, *, resume: bool) -> tuple[Request, bool]:
 
     Settings that were given are in the run folder already.
     """
-    if request.out is None or not is_restarted():
-        return request, resume
-    if not RunFolder(request.out).is_under_way:
+    out = request.out
+    if out is None or not is_restarted() or not RunFolder(out).is_under_way:
         return request, resume
     kept = {k: v for k, v in request.data.items() if k in ("name", "root")}
-    return Request(kept, out=request.out, pruned=request.pruned), True
+    return Request(kept, out=out, pruned=request.pruned), True

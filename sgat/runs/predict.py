@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from sgat.data.files import Encoding, FileGraph, FileOptions, read_graph
+from sgat.data.files import FileGraph, read_graph
 from sgat.data.files.source import SUFFIXES, suffix_of
 from sgat.runs.finished_run import FinishedRun, stored_encoding
 from sgat.runs.folder import RunFolder
@@ -82,8 +82,19 @@ def predict_files(
     """
     tell = progress or (lambda done, total: None)
     config, header = run.config, run.saved.header
-    encoding = dataclasses.replace(_encoding(run), edges=edge_columns(header))
-    chosen = _options(run, options or {})
+    if config.data.name is not None:
+        raise ValueError(
+            f"{run.folder.path} was trained on the data set {config.data.name!r} and"
+            " does not say how columns of files become features; leave `edges` and"
+            " `nodes` out to predict on its own data."
+        )
+    encoding = stored_encoding(run.folder)
+    encoding = dataclasses.replace(encoding, edges=edge_columns(header))
+    read = config.data.files
+    # Gates that both directions share need both directions; suffixes say the formats.
+    both = read.undirected or bool(config.model.symmetric)
+    known = {"edges_format": None, "nodes_format": None, "undirected": both}
+    chosen = dataclasses.replace(read, **{**known, **(options or {})})
     format = SUFFIXES.get(suffix_of(edges))
     if nodes is None and format != "graphml":
         raise ValueError("`edges` needs `nodes`, the file with the features.")
@@ -123,26 +134,6 @@ def _without(nodes: Any, *, has_labels: bool) -> Any:
     if nodes.column("split").null_count == len(nodes):
         empty.append("split")
     return nodes.drop_columns(empty)
-
-
-def _encoding(run: FinishedRun) -> Encoding:
-    folder, name = run.folder, run.config.data.name
-    if name is not None:
-        raise ValueError(
-            f"{folder.path} was trained on the data set {name!r} and does not say how"
-            " columns of files become features; leave `edges` and `nodes` out to"
-            " predict on its own data."
-        )
-    return stored_encoding(folder)
-
-
-def _options(run: FinishedRun, changes: dict[str, Any]) -> FileOptions:
-    """How the run read its files, with the changes; formats go by the suffixes."""
-    files = run.config.data.files
-    # Gates that both directions share need both directions.
-    both = files.undirected or bool(run.config.model.symmetric)
-    known = {"edges_format": None, "nodes_format": None, "undirected": both}
-    return dataclasses.replace(files, **{**known, **changes})
 
 
 def _check_same_nodes(folder: RunFolder, files: FileGraph) -> None:

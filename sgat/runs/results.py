@@ -148,11 +148,8 @@ def write_results(
         stays = graph.to_input(kept, loop=True)
         summary |= {"rows": len(stays), "rows_removed": int((~stays).sum())}
     summary["run"] = str(folder.path)
-    hashes = {
-        file.name: hash_of(file)
-        for file in draft.files
-        if file not in (draft.config, draft.summary)
-    }
+    hashes = {f.name: hash_of(f) for f in draft.files if f != draft.summary}
+    # The settings that were taken replace those of the draft.
     hashes[draft.config.name] = hash_of(config.to_toml())
     summary["files_sha256"] = hashes
     write_text(draft.summary, json.dumps(summary, indent=2) + "\n")

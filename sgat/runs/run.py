@@ -1,9 +1,8 @@
 """A run from settings to a folder of results: train and write."""
 
-import contextlib
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +164,11 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
     format = format_of(path, None, GRAPH_FORMATS)
     open_ = torch.ones(loaded.graphs[0].graph.num_edges)
     graph = loaded.files or from_node_data(loaded.graphs[0])
-    quiet = _silent(logging.getLogger(write_graph.__module__))
-    with scratch_folder(path) as scratch, quiet:
+    logger = logging.getLogger(write_graph.__module__)
+    with scratch_folder(path) as scratch:
         trial = scratch / "trial"
+        # What it warns of is told when the smaller graph is written.
+        before, logger.disabled = logger.disabled, True
         try:
             write_pruned(graph, open_.bool(), open_, trial, format)
         except OSError as error:
@@ -175,13 +176,5 @@ def check_pruned_path(path: Path, loaded: Loaded) -> None:
             raise
         except ValueError as error:
             raise ValueError(str(error).replace(str(trial), str(path))) from None
-
-
-@contextlib.contextmanager
-def _silent(logger: logging.Logger) -> Iterator[None]:
-    """Keep a warning from being told twice."""
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
+        finally:
+            logger.disabled = before

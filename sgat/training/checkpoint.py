@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
@@ -133,18 +132,15 @@ def _load(training: Training, weights: dict[str, Tensor], path: Path) -> None:
     Another machine may have rounded otherwise.
     """
     model = training.model
-    if not isinstance(model, SGAT):
-        files.load_weights(model, weights, path)
-        return
-    judge, scaling = model.judge, model.scaling
-    fitted = [scaling] if judge is None else [scaling, judge]
-    before = [copy.deepcopy(part.state_dict()) for part in fitted]
+    before = {
+        name: value.clone()
+        for name, value in model.state_dict().items()
+        if name.startswith(("scaling.", "judge."))
+    }
     files.load_weights(model, weights, path)
-    if not all(
-        torch.equal(value, known[name])
-        for part, known in zip(fitted, before, strict=True)
-        for name, value in part.state_dict().items()
-    ):
+    now = model.state_dict()
+    is_same = all(torch.equal(now[name], value) for name, value in before.items())
+    if isinstance(model, SGAT) and not is_same:
         training.graphs = [judge_anew(model, data) for data in training.graphs]
         given = training.graphs, training.config, training.ranks
         training.epochs = Epochs(model, *given)

@@ -359,12 +359,7 @@ class Search:
                 if result.interrupted:
                     raise KeyboardInterrupt
                 best, seconds = result.best, training.seconds - before
-                about = (
-                    name,
-                    differing(candidate, self.train),
-                    LAST,
-                    len(result.records),
-                )
+                about = name, differing(candidate, self.train), LAST, training.epoch
                 trial = Trial(*about, best.val, best.val_loss, seconds)
                 finals.append((candidate, trial, result))
         return finals

@@ -102,27 +102,23 @@ def _ahead(parts: Iterator[Any]) -> Iterator[Any]:
 @contextlib.contextmanager
 def opened_parquet(path: Path, **options: Any) -> Iterator[Any]:
     """A `pyarrow.parquet.ParquetFile`; `options` are its arguments."""
-    try:
-        with pq.ParquetFile(path, **options) as file:
-            rows = file.metadata.num_rows
-            check_size(path, 3 * CELL * rows, "train it again")
-            yield file
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise _damaged(path, error) from None
+    with damage(path), pq.ParquetFile(path, **options) as file:
+        check_size(path, 3 * CELL * file.metadata.num_rows, "train it again")
+        yield file
 
 
 @contextlib.contextmanager
 def damage(path: Path) -> Iterator[None]:
-    """Name the file of a table that lacks a column, or has one of another type."""
+    """Name the file of a table that cannot be read, or lacks a column of its type."""
     try:
         yield
-    except (pa.ArrowException, KeyError, TypeError, OverflowError) as error:
+    except (pa.ArrowException, OSError, KeyError, TypeError, OverflowError) as error:
         raise _damaged(path, error) from None
 
 
 def check_scores(path: Path) -> None:
     """Refuse a table of edges whose scores are no numbers; loops have none."""
-    with opened_parquet(path) as file, damage(path):
+    with opened_parquet(path) as file:
         if not pa.types.is_floating(file.schema_arrow.field("log_alpha").type):
             raise ValueError(f"{path}: `log_alpha` must be numbers; train it again.")
         for batch in file.iter_batches(1 << 20, columns=["log_alpha"]):

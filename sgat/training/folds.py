@@ -1,6 +1,5 @@
 """Folds: the labelled nodes split several times, where few are for validation."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import torch
@@ -43,4 +42,4 @@ def _with_roles(data: NodeData, pool: Tensor, held_out: Tensor) -> NodeData:
     train, val = torch.zeros_like(data.train), torch.zeros_like(data.val)
     train[pool[~held_out]] = True
     val[pool[held_out]] = True
-    return dataclasses.replace(data, train=train, val=val)
+    return data.with_split(train, val, data.test)

@@ -136,9 +136,8 @@ def fresh_model(
             sizes = first.num_features, first.num_classes, first.graph.num_edges
             fresh: NodeClassifier = build_sgat(model, *sizes, first.edge_columns)
         else:
-            given = {"keep": train.keep, "snapshots": train.snapshots}
-            for name, value in given.items():
-                if value:
+            for name in ("keep", "snapshots"):
+                if value := getattr(train, name):
                     raise ValueError(
                         f"`{name}` must be left out with `build`, got {value}."
                     )
@@ -195,25 +194,22 @@ def observe(
     if model.judge is None:
         return list(graphs)
     if judge is None:
-        odds = _fitted(model.judge, examples(graphs), seed, ranks)
+        odds = iter(_fitted(model.judge, examples(graphs), seed, ranks))
+        graphs = [
+            _with_odds(data, next(odds))
+            if bool(data.train.any())
+            else judge_anew(model, data)
+            for data in graphs
+        ]
     else:
         model.judge.load_state_dict(judge.state_dict())
-        known = (data.graph.log_odds for data in graphs if bool(data.train.any()))
-        odds = [part for part in known if part is not None]
+    known = [data.graph.log_odds for data in graphs if bool(data.train.any())]
     scorer = model.gating.scorer
     assert isinstance(scorer, EvidenceScorer)
-    scorer.spread(torch.cat(odds), keep)
+    scorer.spread(torch.cat([odds for odds in known if odds is not None]), keep)
     if isinstance(scorer, RevisedScorer):
         scorer.learn_from(sum(int(data.train.sum()) for data in graphs))
-    if judge is not None:
-        return list(graphs)
-    left = iter(odds)
-    return [
-        _with_odds(data, next(left))
-        if bool(data.train.any())
-        else judge_anew(model, data)
-        for data in graphs
-    ]
+    return list(graphs)
 
 
 def _fitted(

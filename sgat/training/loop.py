@@ -137,9 +137,9 @@ class Training:
         """Train to the end, or until asked to stop; see `fit`."""
         if resume and checkpoint_path is not None and checkpoint_path.exists():
             checkpoint.restore(self, checkpoint_path)
-        if on_epoch is not None:
-            for record in self.records:
-                on_epoch(record)
+        tell = on_epoch or (lambda record: None)
+        for record in self.records:
+            tell(record)
         if self.ranks is not None and not self.ranks.is_first:
             checkpoint_path = None
         if checkpoint_path is not None:
@@ -154,8 +154,7 @@ class Training:
                 if checkpoint_path is not None and due and not self.diverged:
                     checkpoint.save(self, checkpoint_path)
                 for record in records:
-                    if on_epoch is not None:
-                        on_epoch(record)
+                    tell(record)
         if self.diverged:
             self._end_early()
         return self.result()
@@ -180,7 +179,9 @@ class Training:
     def run_epochs(self, most: int = 1) -> list[EpochRecord]:
         """Run one epoch, or on a GPU up to `most` of a small graph at once."""
         start = time.perf_counter()
-        if self._can_replay:
+        is_small = self.epochs.num_seen_edges <= LARGEST_CAPTURE
+        is_warm = self._num_warm >= WARM_EPOCHS and self.config.snapshots == 0
+        if self.epochs.can_capture and is_small and is_warm:
             number = min(most, self.config.epochs - self.epoch, REPLAYED)
             number = min(number, self.patience.left or number)
             if self._captured is None:
@@ -193,25 +194,26 @@ class Training:
         self.seconds += time.perf_counter() - start
         return self._recorded(dict(zip(COLUMNS, row, strict=True)) for row in rows)
 
-    @property
-    def _can_replay(self) -> bool:
-        is_small = self.epochs.num_seen_edges <= LARGEST_CAPTURE
-        is_warm = self._num_warm >= WARM_EPOCHS and self.config.snapshots == 0
-        return self.epochs.can_capture and is_small and is_warm
-
     def _recorded(self, rows: Iterable[dict[str, float]]) -> list[EpochRecord]:
         """The records of epochs, up to one whose loss is no number."""
         before = self.epoch
-        for row in rows:
-            losses = {"loss": row["loss"]}
-            if self.epochs.has_val:
-                losses["validation loss"] = row["val_loss"]
+        for epoch, row in enumerate(rows, before + 1):
+            losses = {"loss": row["loss"], "validation loss": row["val_loss"]}
+            if not self.epochs.has_val:
+                del losses["validation loss"]
+                row |= {"val": None, "val_loss": None}  # type: ignore[dict-item]
             for name, loss in losses.items():
                 if not math.isfinite(loss):
-                    where = f"the {name} is {loss} in epoch {self.epoch + 1}"
+                    where = f"the {name} is {loss} in epoch {epoch}"
                     self.diverged = where + self._not_finite()
                     return self.records[before:]
-            self._record(row)
+            for share in ("open_share", "kept_share"):
+                assert -1e-6 <= row[share] <= 1 + 1e-6, f"{share} is {row[share]}"
+            if row.pop("is_best"):
+                self.best_epoch = epoch
+            record = EpochRecord(epoch=epoch, seconds=round(self.seconds, 4), **row)
+            self.records.append(record)
+            self.patience.see(record)
         return self.records[before:]
 
     def _not_finite(self) -> str:
@@ -231,18 +233,6 @@ class Training:
             "training ended early: %s; the model is that of epoch %d; %s to train on.",
             *(self.diverged, self.best_epoch, cure),
         )
-
-    def _record(self, row: dict[str, float]) -> None:
-        epoch = self.epoch + 1
-        for share in ("open_share", "kept_share"):
-            assert -1e-6 <= row[share] <= 1 + 1e-6, f"{share} is {row[share]}"
-        if row.pop("is_best"):
-            self.best_epoch = epoch
-        if not self.epochs.has_val:
-            row |= {"val": None, "val_loss": None}  # type: ignore[dict-item]
-        record = EpochRecord(epoch=epoch, seconds=round(self.seconds, 4), **row)
-        self.records.append(record)
-        self.patience.see(record)
 
     @torch.no_grad()
     def _take_snapshot(self) -> None:

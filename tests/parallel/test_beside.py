@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -23,7 +25,7 @@ def two_threads():
 
 
 @copied
-def test_a_copy_works_and_both_have_half_of_the_threads():
+def test_a_copy_works_with_a_thread_of_its_caller():
     def work(number):
         return os.getpid(), torch.get_num_threads(), torch.full((3,), number)
 
@@ -33,6 +35,35 @@ def test_a_copy_works_and_both_have_half_of_the_threads():
     assert number != os.getpid() and threads == 1
     assert torch.equal(tensor, torch.full((3,), 7))
     assert torch.get_num_threads() == 2
+
+
+PRODUCTS = """
+import torch
+from sgat.parallel.beside import beside
+
+# MKL takes no more than there are cores, unless it is told.
+torch.set_num_threads(4)
+x = torch.randn(1009, 211)
+
+def work():
+    return torch.get_num_threads(), (x @ x.T).exp().clamp(max=9)
+
+# OpenMP has its threads before the copy is made.
+assert work()[0] == 4
+with beside(work) as found:
+    mine, own = work()
+    threads, copied = found()
+assert (mine, threads) == (3, 1), (mine, threads)
+assert torch.equal(own, copied)
+assert torch.get_num_threads() == 4
+"""
+
+
+@copied
+def test_a_copy_of_a_process_with_four_threads_finishes_and_is_used():
+    """With two threads of GNU OpenMP it waited for threads that it does not have."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    subprocess.run([sys.executable, "-c", PRODUCTS], env=environment, check=True)
 
 
 @copied
