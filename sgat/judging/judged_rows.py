@@ -101,9 +101,8 @@ class JudgedRows:
     def wrong_share(self) -> float:
         """Estimated share of wrong edges among the rows."""
         given = self.probability, self.number
-        return (
-            1 - sum_of_rows(lambda p, n: p.astype(float) * n, *given) / self.num_edges
-        )
+        right = sum_of_rows(lambda p, n: p.astype(float) * n, *given)
+        return 1 - right / self.num_edges
 
     def choose(self, **promise: Any) -> Removed:
         """The edges that go, by `choose_removed`, where each row counts."""
@@ -264,19 +263,16 @@ def _merged(key: Array) -> tuple[Array, int]:
 
 def _typed(source: Source, files: FileGraph, ends: list[Any]) -> Any:
     """Rows as they are written: text columns have the types of all their cells."""
-    options, rows, columns = files.options, files.rows, {}
-    of_ids = dict(zip((options.src, options.dst), ends, strict=True))
-    for name, column in zip(
-        source.table.column_names, source.table.columns, strict=True
-    ):
-        columns[name] = column
-        if name in source.text_columns:
-            if name in of_ids:
-                columns[name] = of_ids[name]
-            elif name in rows.types:
-                columns[name] = column.cast(rows.types[name])
-            elif name == files.weight:
-                columns[name] = pa.array(numbers(source, name))
+    given, types = source.table, files.rows.types
+    of_ids = dict(zip((files.options.src, files.options.dst), ends, strict=True))
+    columns = dict(zip(given.column_names, given.columns, strict=True))
+    for name in [name for name in columns if name in source.text_columns]:
+        if name in of_ids:
+            columns[name] = of_ids[name]
+        elif name in types:
+            columns[name] = columns[name].cast(types[name])
+        elif name == files.weight:
+            columns[name] = pa.array(numbers(source, name))
     return pa.table(columns)
 
 

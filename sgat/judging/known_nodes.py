@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
+from sgat.judging.matrices import slices
 
 ENTRIES_AT_ONCE = 1 << 22
 """Entries of a feature matrix that are worked on together."""
@@ -97,8 +98,7 @@ def fingerprints(x: Features) -> Tensor:
     """
     if isinstance(x, SparseFeatures):
         total = x.column.new_zeros(len(x.column) + 1)
-        for begin in range(0, len(x.column), ENTRIES_AT_ONCE):
-            part = slice(begin, begin + ENTRIES_AT_ONCE)
+        for part in slices(len(x.column), ENTRIES_AT_ONCE):
             total[1:][part] = _mixed(x.column[part], x.value[part])
         return total.cumsum(0)[x.row_ptr].diff()
     column = torch.arange(x.shape[1], device=x.device)

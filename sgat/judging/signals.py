@@ -38,6 +38,7 @@ from sgat.judging.matrices import (
     entries,
     product,
     products,
+    slices,
     sums_at_ends,
     weighted,
 )
@@ -86,9 +87,7 @@ class OfEdges:
 
 def edge_blocks(number: int) -> Iterator[slice]:
     """The edges, a block at a time."""
-    at_once = block_rows(EDGES_AT_ONCE, OF_GPU)
-    for first in range(0, number, at_once):
-        yield slice(first, min(first + at_once, number))
+    return slices(number, block_rows(EDGES_AT_ONCE, OF_GPU))
 
 
 class Signals:
@@ -340,8 +339,8 @@ def _spectral_vectors(
 
 def _turn(basis: Array, turn: Array) -> None:
     """Multiply a basis by a small matrix, [R, R], in its place."""
-    for first in range(0, len(basis), ROWS):
-        basis[first : first + ROWS] = basis[first : first + ROWS] @ turn
+    for rows in slices(len(basis), ROWS):
+        basis[rows] = basis[rows] @ turn
 
 
 def _orthogonal(basis: Array) -> Array:
