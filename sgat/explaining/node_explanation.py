@@ -253,5 +253,4 @@ def plain(value: Any) -> Any:
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
     """The rows of a table as plain values, None for what is missing."""
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    return list(rows)
+    return list(table.astype(object).where(table.notna(), None).to_dict("records"))

@@ -75,9 +75,7 @@ def vectors(x: Features, *, seed: int = 0) -> Array:
 
     Of fewer features than RANK they are as long as there are features.
     """
-    rank = min(RANK, x.shape[1])
-    found: Array = of_tensor(fit_embedding(x, rank, seed=seed).vectors(x))
-    return found
+    return of_tensor(fit_embedding(x, min(RANK, x.shape[1]), seed=seed).vectors(x))
 
 
 def unit_rows(x: Features) -> Any:

@@ -17,7 +17,6 @@ from sgat.judging.matrices import slices
 
 ENTRIES_AT_ONCE = 1 << 22
 """Entries of a feature matrix that are worked on together."""
-UNKNOWN = -1
 
 
 class Example(NamedTuple):
@@ -79,7 +78,7 @@ class KnownNodes(NamedTuple):
         single precision, and those of no other node here.
         """
         fingerprint = fingerprints(x)
-        unknown = torch.full_like(fingerprint, UNKNOWN)
+        unknown = torch.full_like(fingerprint, -1)
         if not len(self.fingerprint):
             return unknown
         place = torch.searchsorted(self.fingerprint, fingerprint)

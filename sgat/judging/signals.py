@@ -310,9 +310,8 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
         return None
     u, y = torch.from_numpy(host(vector)), torch.from_numpy(label)
     weight = fit_classes(u, y, known, int(y.max()) + 1)
-    belief: Array = class_beliefs(u, weight, y).numpy()
-    centred: Array = belief - belief.mean(axis=0)
-    return placed(centred)
+    belief = class_beliefs(u, weight, y).numpy()
+    return placed(belief - belief.mean(axis=0))
 
 
 def _spectral_vectors(
@@ -351,5 +350,4 @@ def _orthogonal(basis: Array) -> Array:
     size, turn = np.linalg.eigh(products(basis))
     kept = size > NO_DIRECTION * size[-1]
     scale = np.where(kept, 1 / np.sqrt(np.where(kept, size, 1)), 0)
-    found: Array = (turn * scale).astype(np.float32)
-    return found
+    return (turn * scale).astype(np.float32)
