@@ -40,25 +40,20 @@ app = typer.Typer(
 )
 
 
-class _Notes(logging.StreamHandler[Any]):
-    """Writes where `sys.stderr` is now: a bar takes its place while it is shown.
-
-    Arguments are named as options of the command that runs.
-    """
+class _Notes(logging.Handler):
+    """Writes notes with arguments named as options of the command that runs."""
 
     def __init__(self, app: typer.Typer, arguments: Sequence[str]) -> None:
         super().__init__()
         self.app, self.arguments = app, arguments
 
-    def format(self, record: logging.LogRecord) -> str:
-        """The text of a note, without what a terminal would obey."""
-        said = as_options(self.app, record.getMessage(), self.arguments)
-        return f"note: {plain(said)}"
-
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one note."""
-        self.setStream(sys.stderr)
-        super().emit(record)
+        """Write one note; that it cannot be written ends no command."""
+        try:
+            said = as_options(self.app, record.getMessage(), self.arguments)
+            say(f"note: {said}")
+        except Exception:
+            self.handleError(record)
 
 
 def _show_version(wanted: bool) -> None:

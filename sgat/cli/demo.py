@@ -93,12 +93,10 @@ def _compared(judged: Path, wrong: Any) -> str:
     import pandas as pd
 
     table = pd.read_csv(judged)
-    known = set(wrong.itertuples(index=False, name=None))
-    gone = table[table["probability"] <= 0.5][["src", "dst"]]
-    found = sum(pair in known for pair in gone.itertuples(index=False, name=None))
-    share = len(known) / len(table)
+    gone = table[table["probability"] <= 0.5]
+    found, share = len(gone.merge(wrong)), len(wrong) / len(table)
     return (
         f"\nThe judge has not seen wrong.csv. Of the {len(gone):,} edges that look"
         f" wrong, {found:,} are ({found / max(len(gone), 1):.0%}; of all edges"
-        f" {share:.0%}). {len(known):,} edges are wrong."
+        f" {share:.0%}). {len(wrong):,} edges are wrong."
     )

@@ -62,8 +62,7 @@ def predict(
     if edges is None:
         given = next(iter(files), None) if nodes is None else "nodes"
         if given is not None:
-            name = given.replace("_", "-")
-            raise ValueError(f"`--{name}` goes with `--edges`, the new edges.")
+            raise ValueError(f"`{given}` goes with `edges`, the new edges.")
     with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
         from sgat.cli.outputs import TABLES, check_outputs, check_suffix, inputs_of
         from sgat.data.files import write_table

@@ -75,9 +75,18 @@ def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Co
     if quiet:
         yield lambda done, total: None
     elif not sys.stderr.isatty():
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(named(first or what))
-            yield _counting_lines(what, stack)
+        last = time.monotonic()
+        with contextlib.ExitStack() as stage:
+            stage.enter_context(named(first or what))
+
+            def show(done: int, total: int) -> None:
+                nonlocal last
+                if 0 < done < total and time.monotonic() - last >= PAUSE:
+                    stage.close()
+                    last = time.monotonic()
+                    print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+            yield show
     else:
         from rich.progress import TimeRemainingColumn
 
@@ -90,19 +99,6 @@ def counting(what: str, *, quiet: bool, first: str | None = None) -> Iterator[Co
                 total=total,
                 number=f"{done:,} of {total:,}",
             )
-
-
-def _counting_lines(what: str, stage: contextlib.ExitStack) -> Count:
-    last = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        nonlocal last
-        if 0 < done < total and time.monotonic() - last >= PAUSE:
-            stage.close()
-            last = time.monotonic()
-            print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
-
-    return show
 
 
 @contextlib.contextmanager

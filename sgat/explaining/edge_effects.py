@@ -44,7 +44,7 @@ def logits_without(
     node: int,
     dropped: Sequence[Tensor],
     *,
-    progress: Callable[[int], None] | None = None,
+    progress: Count | None = None,
 ) -> Tensor:
     """Class scores of a node without each set of edges, exactly, [len(dropped), C].
 
@@ -52,7 +52,6 @@ def logits_without(
     at more than the ends of their edge, and the target of a missing edge shares its
     attention among what is left. Only what can reach the node through the layers is
     evaluated: copies of its neighbourhood side by side, each without its set of edges.
-    `progress` gets the number of sets that are done.
     """
     data = scored.data
     reached = torch.zeros(data.num_nodes, dtype=torch.bool)
@@ -60,16 +59,19 @@ def logits_without(
     nodes, field, position = _receptive_field(scored, reached, model.reach)
     device = next(model.parameters()).device
     here = int(torch.searchsorted(nodes, node))
-    size = max(MOST_ENTRIES // _num_entries(model, field), 1)
+    x, width = field.x, model.gating.heads * model.gating.out_channels
+    features = len(x.value) if isinstance(x, SparseFeatures) else x.numel()
+    entries = features + field.num_nodes * width + field.graph.num_edges
+    size = max(MOST_ENTRIES // entries, 1)
     parts = []
     for start in range(0, len(dropped), size):
         part = dropped[start : start + size]
         graphs = [_without(field.graph, position[edges]) for edges in part]
-        x = concatenate([field.x] * len(graphs)).to(device)
-        logits = _evaluate(model, x, Graph.merge(graphs).to(device))
+        copies = concatenate([x] * len(graphs)).to(device)
+        logits = _evaluate(model, copies, Graph.merge(graphs).to(device))
         parts.append(logits[here :: field.num_nodes].cpu())
         if progress is not None:
-            progress(min(start + size, len(dropped)))
+            progress(min(start + size, len(dropped)), len(dropped))
     return torch.cat(parts) if parts else torch.zeros(0, data.num_classes)
 
 
@@ -193,10 +195,3 @@ def _evaluate(model: SGAT, x: Features, graph: Graph) -> Tensor:
     """Class scores over edges whose gates are in their weights already."""
     dtype, backend = graph.edge_weight.dtype, model.gating.backend
     return model(x, ops.all_open(graph, dtype=dtype, backend=backend))
-
-
-def _num_entries(model: SGAT, data: NodeData) -> int:
-    """Numbers that one copy takes up, one at least."""
-    x, width = data.x, model.gating.heads * model.gating.out_channels
-    features = len(x.value) if isinstance(x, SparseFeatures) else x.numel()
-    return features + data.num_nodes * width + data.graph.num_edges

@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sgat.data.node_data import ROLES, NodeData
-from sgat.explaining.edge_effects import both_ways, logits_without
+from sgat.explaining.edge_effects import Count, both_ways, logits_without
 from sgat.models import SGAT
 from sgat.readouts.deep import DeepReadout
 from sgat.readouts.diffusion import DiffusionReadout
@@ -91,7 +91,7 @@ def explain_node(
     *,
     graph: str | None = None,
     top: int = TOP,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Count | None = None,
 ) -> NodeExplanation:
     """Explain the prediction of one node.
 
@@ -119,13 +119,7 @@ def explain_node(
     edges = _ordered_edges(part, number)
     kept = edges[scores.kept[edges]][:top]
     sets = [both_ways(data, edge) for edge in kept[:, None]]
-    total = len(sets) + 1
-
-    def tell(done: int) -> None:
-        if progress is not None:
-            progress(done, total)
-
-    changed = logits_without(model, part, number, [edges, *sets], progress=tell)
+    changed = logits_without(model, part, number, [edges, *sets], progress=progress)
     table = _neighbour_table(part, edges)
     _add_changes(table, part, number, changed[1:])
     loop = scores.loop_attention
@@ -259,5 +253,4 @@ def plain(value: Any) -> Any:
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
     """The rows of a table as plain values, None for what is missing."""
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    return list(rows)
+    return list(table.astype(object).where(table.notna(), None).to_dict("records"))

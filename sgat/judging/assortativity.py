@@ -86,10 +86,9 @@ def is_assortative(
     labels where features say nothing about the class.
     """
     example = _first_labelled(examples)
-    if (
-        example is None
-        or measure_assortativity(example, num_classes, seed=seed) >= LEAST
-    ):
+    if example is None:
+        return True
+    if measure_assortativity(example, num_classes, seed=seed) >= LEAST:
         return True
     graph, known = example.graph.undirected(), example.known
     return int((known[graph.dst] & known[graph.src]).sum()) < FEW_EDGES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from sgat.graph import Graph
 from sgat.judging.fitting import minimise
+from sgat.judging.matrices import slices
 
 Array = np.ndarray[Any, Any]
 
@@ -126,15 +126,9 @@ def _shares(belief: Tensor, edges: Pairs, pairs: Pairs) -> tuple[Tensor, Tensor]
 def joint(belief: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """How often pairs join two classes: Σ of the beliefs of both ends, [C, C]."""
     total = belief.new_zeros(belief.shape[1], belief.shape[1])
-    for part in slices(len(a)):
+    for part in slices(len(a), PAIRS_AT_ONCE):
         total += belief[a[part]].T @ belief[b[part]]
     return (total + total.T) / 2
-
-
-def slices(length: int) -> Iterator[slice]:
-    """Parts of so many pairs that are worked on together."""
-    for begin in range(0, length, PAIRS_AT_ONCE):
-        yield slice(begin, begin + PAIRS_AT_ONCE)
 
 
 def random_pairs(graph: Graph, number: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:

@@ -96,10 +96,26 @@ def _judged(
     progress: Progress | None = None,
 ) -> JudgedGraph:
     """Judge a graph, where `judging_device` says."""
-    x = telling(x)
-    size = sizes(x, label)
-    with on_gpu(judging_device(graph.num_edges, size, graph.device)):
-        return _judged_here(graph, x, label, seed=seed, progress=progress)
+    x, size = telling(x), graph.num_nodes
+    with on_gpu(judging_device(graph.num_edges, sizes(x, label), graph.device)):
+        src, dst = (of_tensor(part) for part in (graph.src, graph.dst))
+        key = np.minimum(src, dst).astype(np.int64)
+        key *= size
+        key += np.maximum(src, dst)
+        edges = EdgeNumbers.of(np.unique(key), size)
+        del key
+        given = graph.num_edges, x, label
+        found = judge_edges(edges, *given, seed=seed, progress=progress)
+        odds, reason = empty(len(src), np.float32), empty(len(src), np.int64)
+        for part in edge_blocks(len(src)):
+            number = edges.find(src[part], dst[part])
+            odds[part], reason[part] = found.log_odds[number], found.reason[number]
+    of_edges = as_tensor(odds).to(graph.device)
+    return JudgedGraph(
+        dataclasses.replace(graph, log_odds=of_edges),
+        torch.sigmoid(of_edges),
+        as_tensor(reason).to(graph.device),
+    )
 
 
 def judging_device(
@@ -125,35 +141,6 @@ def judging_device(
     return None
 
 
-def _judged_here(
-    graph: Graph,
-    x: Features | None,
-    label: Tensor,
-    *,
-    seed: int,
-    progress: Progress | None,
-) -> JudgedGraph:
-    size = graph.num_nodes
-    src, dst = (of_tensor(part) for part in (graph.src, graph.dst))
-    key = np.minimum(src, dst).astype(np.int64)
-    key *= size
-    key += np.maximum(src, dst)
-    edges = EdgeNumbers.of(np.unique(key), size)
-    del key
-    given = graph.num_edges, x, label
-    found = judge_edges(edges, *given, seed=seed, progress=progress)
-    odds, reason = empty(len(src), np.float32), empty(len(src), np.int64)
-    for part in edge_blocks(len(src)):
-        number = edges.find(src[part], dst[part])
-        odds[part], reason[part] = found.log_odds[number], found.reason[number]
-    of_edges = as_tensor(odds).to(graph.device)
-    return JudgedGraph(
-        dataclasses.replace(graph, log_odds=of_edges),
-        torch.sigmoid(of_edges),
-        as_tensor(reason).to(graph.device),
-    )
-
-
 def judge_edges(
     edges: EdgeNumbers,
     num_edges: int,
@@ -172,18 +159,12 @@ def judge_edges(
     """
     x = telling(x)
     if isinstance(edges.ends, np.ndarray):
-        given = sizes(x, label)
-        check_judging(edges=num_edges, **given, most=memory, on_disk=on_disk)
+        size = sizes(x, label)
+        check_judging(edges=num_edges, **size, most=memory, on_disk=on_disk)
     # Most matrices are so small that the threads of BLAS would mostly wait.
     with threadpool_limits(1, user_api="blas"):
-        found = assess(
-            edges.ends,
-            len(label),
-            x,
-            label.cpu().numpy(),
-            seed=seed,
-            progress=progress,
-        )
+        given = edges.ends, len(label), x, label.cpu().numpy()
+        found = assess(*given, seed=seed, progress=progress)
     # In double precision: no number next to 1 is lost.
     odds = by_rows(
         lambda wrong: -logit(wrong.astype(float)).clip(-MOST_ODDS, MOST_ODDS),

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
-from sgat.judging.matrices import compressed, products
+from sgat.judging.matrices import compressed, products, slices
 from sgat.ops.blocks import array_device, of_tensor
 
 Array = np.ndarray[Any, Any]
@@ -75,9 +75,7 @@ def vectors(x: Features, *, seed: int = 0) -> Array:
 
     Of fewer features than RANK they are as long as there are features.
     """
-    rank = min(RANK, x.shape[1])
-    found: Array = of_tensor(fit_embedding(x, rank, seed=seed).vectors(x))
-    return found
+    return of_tensor(fit_embedding(x, min(RANK, x.shape[1]), seed=seed).vectors(x))
 
 
 def unit_rows(x: Features) -> Any:
@@ -148,8 +146,7 @@ class _UnitRows:
         if isinstance(rows, Tensor):
             return rows.T @ y
         total = y.new_zeros(rows.num_columns, y.shape[1])
-        for begin in range(0, len(rows.value), ENTRIES_AT_ONCE):
-            part = slice(begin, begin + ENTRIES_AT_ONCE)
+        for part in slices(len(rows.value), ENTRIES_AT_ONCE):
             products = rows.value[part, None] * y[rows.row[part]]
             total.index_add_(0, rows.column[part], products)
         return total

@@ -119,11 +119,8 @@ class JudgedEdges:
         loops = [1.0, len(REASONS), False]
         if removed is not None:
             values.append(self.edge_probability <= removed.limit)
-        table = with_columns(
-            self.given,
-            dict(zip(COLUMNS, values, strict=False)),
-            dict(zip(COLUMNS, loops, strict=True)),
-        )
+        added = dict(zip(COLUMNS, values, strict=False))
+        table = with_columns(self.given, added, dict(zip(COLUMNS, loops, strict=True)))
         place, phrases = table["why"], pa.array([*REASONS, LOOP])
         # A chunk of text holds 2 GiB at most.
         starts = range(0, len(place), ROWS_AT_ONCE)

@@ -20,13 +20,7 @@ from sgat.data.files.source import Source
 from sgat.data.files.write import table_writer
 from sgat.data.node_data import check_features
 from sgat.graph.edge_list import tell_merged
-from sgat.judging.edge_judge import (
-    Verdicts,
-    judge_edges,
-    judging_device,
-    sizes,
-    telling,
-)
+from sgat.judging import edge_judge
 from sgat.judging.judged_edges import COLUMNS, LOOP, known_classes, tell_too_few
 from sgat.judging.known_nodes import known_labels
 from sgat.judging.matrices import EdgeNumbers, parts
@@ -101,9 +95,8 @@ class JudgedRows:
     def wrong_share(self) -> float:
         """Estimated share of wrong edges among the rows."""
         given = self.probability, self.number
-        return (
-            1 - sum_of_rows(lambda p, n: p.astype(float) * n, *given) / self.num_edges
-        )
+        right = sum_of_rows(lambda p, n: p.astype(float) * n, *given)
+        return 1 - right / self.num_edges
 
     def choose(self, **promise: Any) -> Removed:
         """The edges that go, by `choose_removed`, where each row counts."""
@@ -175,7 +168,7 @@ def judge_rows(
     data, rows = files.data, files.rows
     check_features(data)
     label = known_labels(data.graph, *known_classes(data))
-    given: dict[str, Any] = sizes(telling(data.x), label)
+    given: dict[str, Any] = edge_judge.sizes(edge_judge.telling(data.x), label)
     assert rows.number is not None
 
     def place_of(edges: int) -> Path | None:
@@ -187,7 +180,7 @@ def judge_rows(
         return folder
 
     # A row stands for one direction or for both.
-    gpu = judging_device((1 + files.undirected) * rows.number, given)
+    gpu = edge_judge.judging_device((1 + files.undirected) * rows.number, given)
     place = None if gpu else place_of(rows.number)
     with on_disk(place):
         key, number, num_directed = _edge_keys(files, progress)
@@ -204,9 +197,9 @@ def judge_rows(
         how["on_disk"] = place is not None
         with on_gpu(gpu):
             there = EdgeNumbers(placed(edges.ends), placed(edges.ptr))
-            found = judge_edges(there, num_directed, data.x, label, **how)
+            found = edge_judge.judge_edges(there, num_directed, data.x, label, **how)
             del there
-        found = Verdicts(host(found.log_odds), host(found.reason))
+        found = edge_judge.Verdicts(host(found.log_odds), host(found.reason))
         tell_too_few(found.reason)
         probability = by_rows(
             lambda odds: torch.sigmoid(torch.from_numpy(odds)).numpy(), found.log_odds
@@ -264,19 +257,16 @@ def _merged(key: Array) -> tuple[Array, int]:
 
 def _typed(source: Source, files: FileGraph, ends: list[Any]) -> Any:
     """Rows as they are written: text columns have the types of all their cells."""
-    options, rows, columns = files.options, files.rows, {}
-    of_ids = dict(zip((options.src, options.dst), ends, strict=True))
-    for name, column in zip(
-        source.table.column_names, source.table.columns, strict=True
-    ):
-        columns[name] = column
-        if name in source.text_columns:
-            if name in of_ids:
-                columns[name] = of_ids[name]
-            elif name in rows.types:
-                columns[name] = column.cast(rows.types[name])
-            elif name == files.weight:
-                columns[name] = pa.array(numbers(source, name))
+    given, types = source.table, files.rows.types
+    of_ids = dict(zip((files.options.src, files.options.dst), ends, strict=True))
+    columns = dict(zip(given.column_names, given.columns, strict=True))
+    for name in [name for name in columns if name in source.text_columns]:
+        if name in of_ids:
+            columns[name] = of_ids[name]
+        elif name in types:
+            columns[name] = columns[name].cast(types[name])
+        elif name == files.weight:
+            columns[name] = pa.array(numbers(source, name))
     return pa.table(columns)
 
 

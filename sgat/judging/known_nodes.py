@@ -13,10 +13,10 @@ from torch import Tensor
 
 from sgat.features import Features, SparseFeatures
 from sgat.graph import Graph
+from sgat.judging.matrices import slices
 
 ENTRIES_AT_ONCE = 1 << 22
 """Entries of a feature matrix that are worked on together."""
-UNKNOWN = -1
 
 
 class Example(NamedTuple):
@@ -78,7 +78,7 @@ class KnownNodes(NamedTuple):
         single precision, and those of no other node here.
         """
         fingerprint = fingerprints(x)
-        unknown = torch.full_like(fingerprint, UNKNOWN)
+        unknown = torch.full_like(fingerprint, -1)
         if not len(self.fingerprint):
             return unknown
         place = torch.searchsorted(self.fingerprint, fingerprint)
@@ -97,8 +97,7 @@ def fingerprints(x: Features) -> Tensor:
     """
     if isinstance(x, SparseFeatures):
         total = x.column.new_zeros(len(x.column) + 1)
-        for begin in range(0, len(x.column), ENTRIES_AT_ONCE):
-            part = slice(begin, begin + ENTRIES_AT_ONCE)
+        for part in slices(len(x.column), ENTRIES_AT_ONCE):
             total[1:][part] = _mixed(x.column[part], x.value[part])
         return total.cumsum(0)[x.row_ptr].diff()
     column = torch.arange(x.shape[1], device=x.device)

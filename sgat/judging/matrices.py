@@ -59,13 +59,11 @@ class EdgeNumbers(NamedTuple):
         return found
 
 
-def adjacency(ends: Array, num_nodes: int, weight: Array) -> Any:
-    """The symmetric matrix of undirected edges, [2, E], with sorted columns."""
-    return weighted(numbered(ends, num_nodes), weight)
-
-
 def numbered(ends: Array, num_nodes: int) -> Any:
-    """The matrix whose entries are the numbers of the edges, from 1, in int32."""
+    """The symmetric matrix of undirected edges, [2, E], with sorted columns.
+
+    Its entries are the numbers of the edges, from 1, in int32.
+    """
     ptr = _row_ptr(ends, num_nodes)
     columns, number = (empty(int(ptr[-1]), np.int32) for _ in range(2))
     fill_rows(ends[0], ends[1], ptr, columns, number)
@@ -81,8 +79,7 @@ def numbered(ends: Array, num_nodes: int) -> Any:
 
 def _row_ptr(ends: Array, num_nodes: int) -> Array:
     """Where the entries of each node begin, and where the last ones end, [N + 1]."""
-    count = sums_at_ends(ends, num_nodes).astype(np.int64)
-    return _bounds(count)
+    return _bounds(sums_at_ends(ends, num_nodes).astype(np.int64))
 
 
 def _bounds(count: Array) -> Array:
@@ -139,10 +136,14 @@ def product(matrix: Any, columns: Array) -> Array:
     return found
 
 
+def slices(length: int, at_once: int) -> Iterator[slice]:
+    """So many rows, some at a time."""
+    return (slice(k, min(k + at_once, length)) for k in range(0, length, at_once))
+
+
 def parts(length: int) -> Iterator[slice]:
-    """Rows, some at a time."""
-    at_once = block_rows(AT_ONCE, AT_ONCE_ON_GPU)
-    return (slice(k, k + at_once) for k in range(0, length, at_once))
+    """Edges, as many at a time as sums take."""
+    return slices(length, block_rows(AT_ONCE, AT_ONCE_ON_GPU))
 
 
 def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Array:
@@ -154,9 +155,7 @@ def sums_at_ends(ends: Array, num_nodes: int, value: Array | None = None) -> Arr
         return _sums_on_gpu(ends, num_nodes, value)
     total = np.zeros(num_nodes)
     # Each time takes a pass over the nodes.
-    at_once = max(AT_ONCE, num_nodes)
-    for first in range(0, ends.shape[1], at_once):
-        part = slice(first, first + at_once)
+    for part in slices(ends.shape[1], max(AT_ONCE, num_nodes)):
         of_part = None if value is None else value[part]
         for end in ends[:, part]:
             total += np.bincount(end, weights=of_part, minlength=num_nodes)
@@ -194,7 +193,7 @@ def products(rows: Array) -> Array:
         wide = rows.astype(float)
         return host(wide.T @ wide)
     total = np.zeros((rows.shape[1],) * 2)
-    for first in range(0, len(rows), ROWS):
-        part = rows[first : first + ROWS].astype(float)
-        total += part.T @ part
+    for part in slices(len(rows), ROWS):
+        wide = rows[part].astype(float)
+        total += wide.T @ wide
     return total

@@ -2,8 +2,6 @@
 
 The numbers of bytes are fitted to peaks of processes (docs/scaling.md). They are meant
 as too low rather than too high: what is refused would not have fitted.
-
-Tested by tests/judging/test_memory.py.
 """
 
 from __future__ import annotations

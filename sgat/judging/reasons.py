@@ -88,26 +88,23 @@ def find_reasons(
     Of `Traces` it takes `shared`, `alike`, `alike_around` and `has_features`. `usual`
     is P(wrong) on average over the whole graph, if these are not all edges.
     """
-    unlike = REASONS.index("its ends are unlike")
+    lacks_features = not traces.has_features
 
     def find(*parts: Array) -> Array:
         wrong, suspect, shared, alike, alike_around = parts
         is_wrong = wrong > 0.5
         choices = [
-            (
-                is_wrong & (suspect[:, 0] > 1.5),
-                REASONS.index("many edges at its ends look wrong"),
-            ),
-            (is_wrong & (not traces.has_features), unlike + 2),
-            (is_wrong & ~shared, unlike + 1),
-            (is_wrong, unlike),
-            (shared, REASONS.index("its ends share neighbours")),
-            (alike, REASONS.index("its ends are alike")),
-            (alike_around, REASONS.index("the neighbours of its ends are alike")),
+            ("many edges at its ends look wrong", is_wrong & (suspect[:, 0] > 1.5)),
+            ("the neighbours of its ends are unlike", is_wrong & lacks_features),
+            ("its ends are unlike and share no neighbour", is_wrong & ~shared),
+            ("its ends are unlike", is_wrong),
+            ("its ends share neighbours", shared),
+            ("its ends are alike", alike),
+            ("the neighbours of its ends are alike", alike_around),
         ]
         reason = np.zeros_like(wrong, dtype=np.int8)
-        for condition, place in reversed(choices):
-            reason[condition] = place
+        for phrase, condition in reversed(choices):
+            reason[condition] = REASONS.index(phrase)
         return reason
 
     suspect = shares.suspicion(ends, num_nodes, wrong, usual)

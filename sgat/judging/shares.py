@@ -31,7 +31,7 @@ from scipy.special import (
 )
 
 from sgat.judging.fitting import minimise
-from sgat.judging.matrices import sums_at_ends
+from sgat.judging.matrices import slices, sums_at_ends
 from sgat.ops.blocks import (
     ROWS,
     ROWS_OF_GPU,
@@ -312,10 +312,9 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
 def some(mask: Array, step: int) -> Array:
     """Where a mask is true, the first of each so many places."""
     found, seen, mask = [], 0, placed(mask)
-    at_once = block_rows(ROWS, ROWS_OF_GPU)
-    for first in range(0, len(mask), at_once):
-        place = np.flatnonzero(mask[first : first + at_once])
-        found.append(host(place[-seen % step :: step]) + first)
+    for rows in slices(len(mask), block_rows(ROWS, ROWS_OF_GPU)):
+        place = np.flatnonzero(mask[rows])
+        found.append(host(place[-seen % step :: step]) + rows.start)
         seen += len(place)
     return np.concatenate([np.zeros(0, dtype=int), *found])
 
@@ -334,9 +333,7 @@ def excess(score: Array, group: Array) -> Array:
     """
     found, half = np.zeros(3), 0.5
     counts = np.zeros(6, dtype=int)
-    at_once = block_rows(ROWS, ROWS_OF_GPU)
-    for first in range(0, len(score), at_once):
-        rows = slice(first, first + at_once)
+    for rows in slices(len(score), block_rows(ROWS, ROWS_OF_GPU)):
         counts += np.bincount(group[rows] + 3 * (score[rows] < 0), minlength=6)
     number, low = counts[:3] + counts[3:], counts[3:]
     if number[0] < 200:

@@ -38,6 +38,7 @@ from sgat.judging.matrices import (
     entries,
     product,
     products,
+    slices,
     sums_at_ends,
     weighted,
 )
@@ -86,9 +87,7 @@ class OfEdges:
 
 def edge_blocks(number: int) -> Iterator[slice]:
     """The edges, a block at a time."""
-    at_once = block_rows(EDGES_AT_ONCE, OF_GPU)
-    for first in range(0, number, at_once):
-        yield slice(first, min(first + at_once, number))
+    return slices(number, block_rows(EDGES_AT_ONCE, OF_GPU))
 
 
 class Signals:
@@ -311,9 +310,8 @@ def _beliefs(vector: Array | None, label: Array) -> Array | None:
         return None
     u, y = torch.from_numpy(host(vector)), torch.from_numpy(label)
     weight = fit_classes(u, y, known, int(y.max()) + 1)
-    belief: Array = class_beliefs(u, weight, y).numpy()
-    centred: Array = belief - belief.mean(axis=0)
-    return placed(centred)
+    belief = class_beliefs(u, weight, y).numpy()
+    return placed(belief - belief.mean(axis=0))
 
 
 def _spectral_vectors(
@@ -340,8 +338,8 @@ def _spectral_vectors(
 
 def _turn(basis: Array, turn: Array) -> None:
     """Multiply a basis by a small matrix, [R, R], in its place."""
-    for first in range(0, len(basis), ROWS):
-        basis[first : first + ROWS] = basis[first : first + ROWS] @ turn
+    for rows in slices(len(basis), ROWS):
+        basis[rows] = basis[rows] @ turn
 
 
 def _orthogonal(basis: Array) -> Array:
@@ -352,5 +350,4 @@ def _orthogonal(basis: Array) -> Array:
     size, turn = np.linalg.eigh(products(basis))
     kept = size > NO_DIRECTION * size[-1]
     scale = np.where(kept, 1 / np.sqrt(np.where(kept, size, 1)), 0)
-    found: Array = (turn * scale).astype(np.float32)
-    return found
+    return (turn * scale).astype(np.float32)

@@ -80,25 +80,21 @@ class DuckDB:
                 f" columns = {{{kinds}}}, nullstr = '', allow_quoted_nulls = false)"
             )
         self.reads = self.reads or table.path
-        with _sentences(table.path):
-            self.connection.execute(f"CREATE VIEW {name} AS {rows}")
+        self._execute(f"CREATE VIEW {name} AS {rows}", table.path)
 
     def add(self, name: str, table: Any) -> None:
         """Name a `pyarrow.Table` in memory."""
-        with _sentences(self.reads):
-            self.connection.register("added", table)
-            self._execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM added")
-            self.connection.unregister("added")
+        self.connection.register("added", table)
+        self._execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM added")
+        self.connection.unregister("added")
 
     def define(self, name: str, query: str) -> None:
         """Name a query; it runs whenever it is used."""
-        with _sentences(self.reads):
-            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+        self._execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def store(self, name: str, query: str) -> None:
         """Name the rows of a query; it runs once."""
-        with _sentences(self.reads):
-            self._execute(f"CREATE TEMP TABLE {name} AS {query}")
+        self._execute(f"CREATE TEMP TABLE {name} AS {query}")
 
     def drop(self, name: str) -> None:
         """Let go of stored rows."""
@@ -130,18 +126,17 @@ class DuckDB:
                 f"FORMAT csv, HEADER, DELIMITER {_text(to.delimiter)},"
                 f" COMPRESSION {to.compression or 'none'}"
             )
-        with _sentences(to.path):
-            self._execute(
-                f"COPY (SELECT {outer} FROM ({query}) AS rows({inner}, place)"
-                f" ORDER BY place) TO {_text(at)} ({how})"
-            )
+        rows = f"SELECT {outer} FROM ({query}) AS rows({inner}, place) ORDER BY place"
+        self._execute(f"COPY ({rows}) TO {_text(at)} ({how})", to.path)
 
     def close(self) -> None:
         """End it."""
         self.connection.close()
 
-    def _execute(self, statement: str) -> None:
-        self._wait(lambda: self.connection.execute(statement))
+    def _execute(self, statement: str, path: Path | None = None) -> None:
+        """Run a statement; an error is about this path, or the first that was read."""
+        with _sentences(path or self.reads):
+            self._wait(lambda: self.connection.execute(statement))
 
     def _wait(self, work: Callable[[], Result]) -> Result:
         """The result of work in a thread; Ctrl-C stops it at once, not at its end."""
@@ -165,7 +160,7 @@ def _text(value: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def _sentences(path: Path | None = None) -> Iterator[None]:
+def _sentences(path: Path | None) -> Iterator[None]:
     """Turn an error of the database into one sentence about the file."""
     try:
         yield

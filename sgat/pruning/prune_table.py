@@ -52,7 +52,13 @@ def prune_table(
         tell("scoring the rows as one graph")
     engine.define("matched", match_scores(task, engine))
     counts = _store_links(task, engine, tell) if task.needs_passes else {}
-    notes = _replaced_note(task)
+    notes = []
+    taken = [name for name in task.edges.columns if name in task.replaced]
+    if taken and not task.is_score_table:
+        notes.append(
+            f"{task.edges.path}: new scores take the place of {', '.join(taken)}; the"
+            " columns stay as they are if no scores are written"
+        )
     guarantees = store_guarantees(task, engine, tell, notes)
     decision = decide(task, engine, guarantees, tell, notes)
     conditions = decision.by_score, decision.filled
@@ -130,14 +136,3 @@ def _typed(columns: list[str], engine: Engine) -> list[str]:
         kind = "BIGINT" if is_whole else "DOUBLE" if is_number else None
         typed.append(name if kind is None else f"CAST({name} AS {kind})")
     return typed
-
-
-def _replaced_note(task: PruneTask) -> list[str]:
-    """The note that scores take the place of columns of the user's."""
-    found = [name for name in task.edges.columns if name in task.replaced]
-    if not found or task.is_score_table:
-        return []
-    return [
-        f"{task.edges.path}: new scores take the place of {', '.join(found)}; the"
-        " columns stay as they are if no scores are written"
-    ]

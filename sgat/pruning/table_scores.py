@@ -92,16 +92,13 @@ class RowScores:
         engine.store("edges", edges)
         [(number,)] = engine.query("SELECT COUNT(*) FROM edges")
         # Other scorers look at as many edges, and the judge takes the most.
-        number *= 1 if both is None else 2
-        check_judging(self.x.shape[0], number, self.x.shape[1], 0)
+        (size, width), has_both = self.x.shape, both is not None
+        check_judging(size, (1 + has_both) * number, width, 0)
         parts = list(engine.batches("SELECT src, dst FROM edges"))
         engine.drop("edges")
         empty = np.empty((2, 0), dtype=np.int64)
         ends = torch.from_numpy(np.concatenate([empty, *map(np.stack, parts)], 1))
-        size, add_reverse = self.x.shape[0], both is not None
-        graph = Graph.from_edges(
-            ends, size, make_undirected=add_reverse, say_merged=False
-        )
+        graph = Graph.from_edges(ends, size, make_undirected=has_both, say_merged=False)
         with torch.no_grad():
             score = self.model.score_edges(self.x, graph).float().numpy(force=True)
         if both is not None:

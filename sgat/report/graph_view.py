@@ -86,12 +86,10 @@ def build_view(
     src, dst = graph.src.numpy(), graph.dst.numpy()
     number = np.full(data.num_nodes, -1, dtype=np.int64)
     number[node] = np.arange(len(node))
-    pointer = np.zeros(len(node) + 1, dtype=np.int64)
     degree = np.bincount(number[dst[edge]], minlength=len(node))
-    pointer[1:] = degree.cumsum()
+    pointer = np.concatenate([[0], degree.cumsum()])
     left_out = graph.row_ptr.diff().numpy()[node] - degree
-    notes = []
-    place = None
+    notes, place = [], None
     if is_whole:
         kept = scores.kept.numpy()
         pull = np.where(kept | ~kept.any(), 1.0, REMOVED_SPRING)

@@ -100,7 +100,9 @@ class JudgedTally:
             self.limit = max(self.limit, limit)
             self.right_gone += right_gone
             if graph in self.worst:
-                worst = _lowest(_joined(self.worst[graph], worst), 2 * MOST_SUSPECTS)
+                pairs = zip(self.worst[graph][2:], worst[2:], strict=True)
+                both = JudgedPart(*part[:2], *map(np.concatenate, pairs))
+                worst = _lowest(both, 2 * MOST_SUSPECTS)
             self.worst[graph] = worst
 
     def section(self) -> JudgedSection | None:
@@ -182,11 +184,6 @@ def _lowest(part: JudgedPart, size: int) -> JudgedPart:
     near = np.flatnonzero(part.probability <= last)
     order = near[np.argsort(part.probability[near], kind="stable")[:size]]
     return JudgedPart(*part[:2], *(column[order] for column in part[2:]))
-
-
-def _joined(one: JudgedPart, other: JudgedPart) -> JudgedPart:
-    pairs = zip(one[2:], other[2:], strict=True)
-    return JudgedPart(*one[:2], *map(np.concatenate, pairs))
 
 
 def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:

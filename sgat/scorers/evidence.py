@@ -36,9 +36,8 @@ class EvidenceScorer(nn.Module):
     def __init__(self, *, threshold: float, judged_edges: JudgedUse = "remove") -> None:
         super().__init__()
         self.threshold = threshold
-        self.start = {"remove": 0.0, "weigh": -threshold, "all": 2 * SURELY_OPEN}[
-            judged_edges
-        ]
+        starts = {"remove": 0.0, "weigh": -threshold, "all": 2 * SURELY_OPEN}
+        self.start = starts[judged_edges]
         self.draws_gates = judged_edges == "remove"
         self.register_buffer("scale", torch.ones(()))
         self.register_buffer("shift", torch.tensor(self.start))

@@ -26,7 +26,7 @@ from sgat.features import Features
 from sgat.graph import Graph
 from sgat.judging import judge
 from sgat.judging.contrast import LEAST_IN_LEAF, LEAVES, LEVELS, RATE
-from sgat.judging.matrices import adjacency, numbered
+from sgat.judging.matrices import numbered, weighted
 from sgat.judging.pairs import Pairs, draw_pairs
 from sgat.judging.signals import Signals
 from sgat.judging.verdict import TREES
@@ -92,7 +92,8 @@ def harm(surrogate: Surrogate, ends: Array, y: Array, test: Array) -> Array:
         test: Nodes whose accuracy shall fall, [N] bool.
     """
     number = len(y)
-    matrix = adjacency(ends, number, np.ones(ends.shape[1])) + sparse.eye_array(number)
+    edges = weighted(numbered(ends, number), np.ones(ends.shape[1]))
+    matrix = edges + sparse.eye_array(number)
     degree = matrix.sum(axis=1)
     walk = sparse.csr_array(sparse.diags_array(1 / degree) @ matrix)
     found = surrogate.scores(walk)

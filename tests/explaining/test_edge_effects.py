@@ -91,12 +91,14 @@ def test_few_copies_at_a_time_say_the_same(monkeypatch, seed):
     model = some_model(seed)
     scored = score_graphs(model, [data])[0]
     sets = list(torch.arange(graph.num_edges).split(3))
-    done: list[int] = []
+    done: list[tuple[int, int]] = []
     at_once = logits_without(model, scored, 3, sets)
     monkeypatch.setattr(edge_effects, "MOST_ENTRIES", 1)
-    one_by_one = logits_without(model, scored, 3, sets, progress=done.append)
+    one_by_one = logits_without(
+        model, scored, 3, sets, progress=lambda *counts: done.append(counts)
+    )
     torch.testing.assert_close(at_once, one_by_one, rtol=1e-4, atol=1e-5)
-    assert done == list(range(1, len(sets) + 1))
+    assert done == [(number, len(sets)) for number in range(1, len(sets) + 1)]
     assert at_once.std(dim=0).max() > 1e-4
 
 

@@ -7,7 +7,6 @@ from support.triton_device import needs_triton
 from sgat.judging import matrices
 from sgat.judging.matrices import (
     EdgeNumbers,
-    adjacency,
     chosen,
     contains,
     entries,
@@ -21,7 +20,7 @@ from sgat.ops.device_array import as_tensor, host
 
 def test_entries_are_those_of_the_dense_matrix():
     ends = np.array([[0, 0, 2, 1], [3, 1, 4, 4]])
-    matrix = adjacency(ends, 6, np.array([2.0, 3.0, 5.0, 7.0]))
+    matrix = weighted(numbered(ends, 6), np.array([2.0, 3.0, 5.0, 7.0]))
     dense = np.zeros((6, 6))
     dense[ends[0], ends[1]] = dense[ends[1], ends[0]] = [2, 3, 5, 7]
     row, column = np.indices((6, 6)).reshape(2, -1)
@@ -31,7 +30,7 @@ def test_entries_are_those_of_the_dense_matrix():
 
 
 def test_a_graph_without_edges_has_no_entries():
-    matrix = adjacency(np.zeros((2, 0), dtype=int), 3, np.zeros(0))
+    matrix = weighted(numbered(np.zeros((2, 0), dtype=int), 3), np.zeros(0))
     assert not contains(matrix, np.array([0, 1]), np.array([1, 2])).any()
 
 
@@ -41,7 +40,7 @@ def test_weights_of_some_edges_need_no_new_order():
     numbers = numbered(ends, 6)
     some = chosen(numbers, ends, kept, weight)
     for made, part in ((weighted(numbers, weight), slice(None)), (some, kept)):
-        wanted = adjacency(ends[:, part], 6, weight[part])
+        wanted = weighted(numbered(ends[:, part], 6), weight[part])
         assert made.has_sorted_indices
         assert np.array_equal(made.toarray(), wanted.toarray())
     assert np.shares_memory(weighted(numbers, weight).indices, numbers.indices)

@@ -5,7 +5,7 @@ import pytest
 from support.device_arrays import there
 from support.triton_device import needs_triton
 
-from sgat.judging.matrices import adjacency
+from sgat.judging.matrices import numbered, weighted
 from sgat.ops.device_array import host
 from sgat.ops.pair_products import mean_products, pair_products
 
@@ -37,7 +37,7 @@ def a_graph(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_mean_products_leave_the_other_end_out(seed: int):
     u, ends, weight = a_graph(seed)
-    matrix = adjacency(ends, 41, weight)
+    matrix = weighted(numbered(ends, 41), weight)
     one, other = (ends[0], ends[1], weight), (ends[1], ends[0], weight)
     total = matrix.astype(np.float32) @ u
     found = mean_products(u, total, matrix.sum(axis=1), one, other)
@@ -55,7 +55,7 @@ def test_mean_products_leave_the_other_end_out(seed: int):
 def test_a_mean_without_neighbours_is_zero_to_the_bit(seed: int):
     # A product that is rounded once, and one that is not, leave a rest.
     u, ends, weight = a_graph(seed)
-    matrix = adjacency(ends, 41, weight)
+    matrix = weighted(numbered(ends, 41), weight)
     total = matrix.astype(np.float32) @ u
     one, other = (ends[0], ends[1], weight), (ends[1], ends[0], weight)
     found = mean_products(u, total, matrix.sum(axis=1), one, other)
