@@ -88,7 +88,8 @@ def border_by_digits(value: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
         turn = DIGITS.value // 2 if shift + BITS.value > sign else 0
         upto = count.roll(turn).cumsum(0)
         digit = (upto <= left).sum()
-        before = torch.where(digit > 0, upto[(digit - 1).clamp(min=0)], 0)
+        # Not upto[…]: an index of no dimension is fetched from the GPU.
+        before = torch.where(digit > 0, upto.take((digit - 1).clamp(min=0)), 0)
         left = left - before
         found = found + ((digit - turn) << shift).to(kind)
     most = torch.full((), -1 << sign, dtype=kind, device=value.device)
