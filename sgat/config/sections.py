@@ -42,6 +42,7 @@ RealMetric = Literal[
 ]
 Metric = Literal["auto", RealMetric]
 
+MOST_BYTES = 1 << 22  # of settings, which are read in seconds then
 DEEP_KEY = re.compile(r"""(?<![\w'"-])(?:[\w'"-]++\s*+\.\s*+){100}""")
 """A key of so many parts: `tomllib` takes the square of their number of steps."""
 
@@ -226,6 +227,8 @@ class Config(Settings):
         """
         if Path(path).exists() and not Path(path).is_file():
             raise ValueError(f"{path}: must be a file, not a pipe, device or folder.")
+        if Path(path).stat().st_size > MOST_BYTES:
+            raise ValueError(f"{path}: must be a file of {MOST_BYTES:,} bytes at most.")
         try:
             text = Path(path).read_text(encoding="utf-8")
             if DEEP_KEY.search(text):

@@ -147,3 +147,11 @@ def test_what_is_written_is_read_back(value):
 
 def test_a_tuple_is_written_as_a_list():
     assert toml_value(("a", 1)) == '["a", 1]'
+
+
+def test_settings_of_any_size_are_not_read(tmp_path):
+    path = tmp_path / "c.toml"
+    with path.open("wb") as file:
+        file.truncate(1 << 31)  # takes no room on the disk
+    with pytest.raises(ValueError, match=r"c\.toml: must be a file of 4,194,304 bytes"):
+        Config.from_toml(path)

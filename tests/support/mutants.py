@@ -147,8 +147,10 @@ def _parquet(path: Path, rng: random.Random, files: list[Path]) -> None:
         pa.array([0.5] * size, pa.float16()),
         pa.array([None, *[{"a": [{"b": 1}]}] * size][:size]),
         pa.array([[1, 2]] * size, pa.list_(pa.int8(), 2)),
-        pa.array([{"a": 1}.items()] * size, pa.map_(pa.string(), pa.int8())),
-        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"x" * 16] * size)),
+        pa.array([[("a", 1)]] * size, pa.map_(pa.string(), pa.int8())),
+        pa.ExtensionArray.from_storage(
+            pa.uuid(), pa.array([b"x" * 16] * size, pa.binary(16))
+        ),
         pa.nulls(size, pa.large_list(pa.string_view())),
     ]
     what = rng.randrange(7)
