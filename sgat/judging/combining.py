@@ -94,8 +94,8 @@ def _count(given: Findings) -> Counted:
     """The shares of wrong edges, as far as they are sure."""
     end, unshared = given.by_traits, given.unshared
     count = len(given.loose)
-    everywhere = np.broadcast_to(True, count)
-    evenly = shares.low_end(given.loose, np.zeros((count, 0)), everywhere)
+    every = np.broadcast_to(True, count)
+    evenly = shares.low_end(given.loose, np.zeros((count, 0)), every)
     useful = shares.between(end.separation, shares.USEFUL)
     agree = evenly.share.mean() / max(end.share.mean(), 1e-9)
     agree = shares.between(agree, shares.AGREE)
@@ -179,8 +179,8 @@ def share_apart(
 ) -> float | None:
     """Share of wrong edges next to pairs of any nodes, alike ones counted apart.
 
-    Wrong edges between classes keep away from pairs that are alike. There are more of
-    them at the low end of all, but not next to pairs of unlike classes.
+    Wrong edges between classes keep away from alike pairs, so the low end of all holds
+    more of them. None where real edges look like such pairs, as in a block model.
     """
     total = 0.0
     for place in range(2):
@@ -189,8 +189,9 @@ def share_apart(
             return None
         own = host(score[shares.some(here, max(number // shares.EDGES, 1))])
         t = ndtri((np.searchsorted(beside, own) + 0.5) / (len(beside) + 1))
-        every = np.broadcast_to(True, len(t))
-        found = shares.low_end(t, np.zeros((len(t), 0)), every)
+        found = shares.low_end(t, np.zeros((len(t), 0)), np.full(len(t), True))
+        if found.separation < shares.APART[1]:
+            return None
         total += float(found.share.mean()) * number
     return total / len(score)
 

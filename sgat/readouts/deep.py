@@ -146,7 +146,7 @@ class DeepReadout(nn.Module):
             return graph.halo.normalised(h, *known) * scale + bias
         # One node has no spread.
         is_training = self.training and len(h) > 1
-        if is_training and h.is_cpu:
+        if is_training and h.is_cpu and h.dtype == scale.dtype == torch.float32:
             return normalised(h, *known, len(h)) * scale + bias
         return F.batch_norm(h, *known, scale, bias, training=is_training)
 

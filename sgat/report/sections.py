@@ -153,8 +153,7 @@ def _counts(edges: EdgeScores) -> Array:
         sides = kept[rows], ~kept[rows]
         return np.stack([np.histogram(open_[rows][side], BINS)[0] for side in sides])
 
-    nothing = np.zeros((2, len(BINS) - 1), dtype=int)
-    return sum(in_threads(count, len(kept)), start=nothing)
+    return sum(in_threads(count, len(kept)), start=np.zeros((2, len(BINS) - 1), int))
 
 
 def degree_card(removal: Removal) -> Card:

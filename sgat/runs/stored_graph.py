@@ -24,8 +24,8 @@ Array = np.ndarray[Any, Any]
 
 ROWS_AT_ONCE = 1 << 20
 """Rows of the edge table that are read in one go."""
-BUCKET = 1 << 22
-"""Edges that are put in order by one thread, about."""
+FEWEST, BUCKET = 1 << 15, 1 << 22
+"""Edges that are put in order by one thread, about: a sixteenth between these."""
 
 
 class Rows(NamedTuple):
@@ -287,5 +287,5 @@ def _ordered(
         for column, new in zip(columns, found, strict=True):
             new[ptr[first] : ptr[last]] = column[own]
 
-    in_threads(sort, size, BUCKET)
+    in_threads(sort, size, min(max(size // 16, FEWEST), BUCKET))
     return src_, dst_, log_alpha_

@@ -233,7 +233,9 @@ def test_arrays_on_disk_give_the_same_bits(
     mapped = []
     room = blocks.mmap.mmap
     monkeypatch.setattr(
-        blocks.mmap, "mmap", lambda *given: mapped.append(given[1]) or room(*given)
+        blocks.mmap,
+        "mmap",
+        lambda *given, **how: mapped.append(given[1]) or room(*given, **how),
     )
     again = found("--memory", "500MB")
     assert "edges do not fit in memory: they go to the disk of" in caplog.text

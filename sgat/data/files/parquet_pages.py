@@ -21,8 +21,7 @@ def chunks(path: Path) -> Iterator[tuple[int, str, int, int, int]]:
     """Column, type, values, rows and unpacked bytes of each part of a Parquet file.
 
     The table of parts is asked of DuckDB: Arrow ends the process where its sizes are
-    damaged. Bytes are those of the pages, by which readers make room; the sum that the
-    table holds may be any number.
+    damaged. Bytes are those of the pages; the sum in the table may be any number.
     """
     if find_spec("duckdb") is None:
         return  # a machine that was not set up by pip: nothing is asked
