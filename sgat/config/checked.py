@@ -39,6 +39,7 @@ Share = Annotated[float, Meta(ge=0, le=1, description="in [0, 1]")]
 ShareLeft = Annotated[float, Meta(gt=0, le=1, description="in (0, 1]")]
 ShareDropped = Annotated[float, Meta(ge=0, lt=1, description="in [0, 1)")]
 Price = Annotated[float, Meta(ge=0, le=MOST, description="at least 0 and finite")]
+Gain = Annotated[float, Meta(ge=0, le=1e6, description="in [0, 1e6]")]
 Finite = Annotated[float, Meta(ge=-MOST, le=MOST, description="finite")]
 Rate = Annotated[float, Meta(gt=0, le=MOST, description="positive and finite")]
 

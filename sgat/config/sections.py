@@ -16,6 +16,7 @@ from sgat.config.checked import (
     CountOrZero,
     Depth,
     Finite,
+    Gain,
     Price,
     Rank,
     Rate,
@@ -127,7 +128,7 @@ class ModelConfig(Settings):
     temperature: Finite = 2 / 3
     gamma: Finite = -0.1
     zeta: Finite = 1.1
-    init_gain: Price = 1.0
+    init_gain: Gain = 1.0
     backend: Literal["auto", "reference", "cpu", "gpu"] = "auto"
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """verify_run(): the scores and numbers of a run, computed again from model and data."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sgat.scored import (
     score_graphs,
     score_table,
 )
+from sgat.training.files import damage
 from sgat.training.loop import chosen_device
 from sgat.training.saved_model import usable_device
 
@@ -53,8 +55,8 @@ def verify_run(run: FinishedRun) -> list[Check]:
     scores = {key: node_score(scored, role, metric)[0] for key, role in roles.items()}
     return [
         _files(run),
-        _tables("edges.parquet", run.edges, due),
-        _tables("nodes.parquet", run.nodes, node_table(scored)),
+        _tables(run.folder.edges, run.edges, due),
+        _tables(run.folder.nodes, run.nodes, node_table(scored)),
         *(_number(key, summary[key], new) for key, new in (counts | scores).items()),
     ]
 
@@ -67,8 +69,9 @@ def _files(run: FinishedRun) -> Check:
     return Check("files", not bad, found + (f"; not {', '.join(bad)}" if bad else ""))
 
 
-def _tables(name: str, stored: Any, new: Any) -> Check:
+def _tables(path: Path, stored: Any, new: Any) -> Check:
     """Compare columns of scores; the others are the user's own."""
+    name = path.name
     new = new if isinstance(new, pa.Table) else pa.Table.from_pandas(new)
     if len(stored) != len(new):
         return Check(name, False, f"{len(stored)} rows are stored, {len(new)} are due")
@@ -79,7 +82,8 @@ def _tables(name: str, stored: Any, new: Any) -> Check:
             lost.append(column)
         elif pa.types.is_floating(due.type):
             both = stored.column(column), due
-            one, two = (part.cast(pa.float64()).to_numpy() for part in both)
+            with damage(path):
+                one, two = (part.cast(pa.float64()).to_numpy() for part in both)
             gap = np.abs(one - two) / np.maximum(1, np.abs(two))
             gap[np.isnan(one) & np.isnan(two)] = 0
             worst = max(worst, float(np.nan_to_num(gap, nan=np.inf).max(initial=0)))

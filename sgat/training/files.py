@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from sgat.data.files.atomic import replacing, write_text
 from sgat.data.files.binary_format import batches_within_bounds, parquet_writer
 from sgat.data.files.bounds import CELL, check_size, is_out_of_memory
+from sgat.data.files.source import check_names
 from sgat.training.result import EpochRecord, Snapshot
 
 MODEL_FORMAT = 5
@@ -129,6 +130,7 @@ def check_scores(path: Path) -> None:
 def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
     """A table of a run, or some of its columns, as a `pyarrow.Table`."""
     with opened_parquet(path) as file:
+        check_names(path, file.schema_arrow.names)
         batches = [*batches_within_bounds(path, file, columns)]
         known = batches[0].schema if batches else file.schema_arrow
         return pa.Table.from_batches(batches, known).combine_chunks()
@@ -189,9 +191,11 @@ def load_tensors(
 def check_finite(tensors: Mapping[str, Tensor], path: Path) -> None:
     """Refuse weights that are no numbers; `path` is their file."""
     for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not bool(tensor.float().isfinite().all()):
+        is_bad = tensor.is_floating_point() and not tensor.float().isfinite().all()
+        if is_bad or tensor.is_complex():
             raise ValueError(
-                f"{path}: the numbers of `{name}` must be finite; train it again."
+                f"{path}: the numbers of `{name}` must be finite, and real; train it"
+                " again."
             )
 
 

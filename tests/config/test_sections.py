@@ -61,11 +61,11 @@ def test_every_default_survives_toml(tmp_path):
         ("[model]\nzeta = nan", "`zeta` must be finite, got nan."),
         (
             "[model]\ninit_gain = inf",
-            "`init_gain` must be at least 0 and finite, got inf.",
+            "`init_gain` must be in [0, 1e6], got inf.",
         ),
         (
             "[model]\ninit_gain = -0.5",
-            "`init_gain` must be at least 0 and finite, got -0.5.",
+            "`init_gain` must be in [0, 1e6], got -0.5.",
         ),
         (
             "[train]\nl0_weight = -1e-6",

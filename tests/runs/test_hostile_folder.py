@@ -4,7 +4,10 @@ import shutil
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import torch
 from support.made_runs import OUT, VERBS, run, train
 
 import sgat
@@ -88,6 +91,41 @@ def test_a_model_with_labels_of_another_kind_is_used_or_refused(
     save_tensors(path, tensors, {**state, "multilabel": True})
     # The name of the score was looked up in the model, the score in the summary.
     assert main(VERBS[0]) in (0, 1)
+
+
+@pytest.mark.parametrize("fault", ["a name twice", "no numbers"])
+def test_verify_refuses_a_column_that_is_not_as_it_was(
+    fault, trained, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("edges.csv", "nodes.csv"):
+        shutil.copyfile(trained / name, name)
+    shutil.copytree(trained / "linear", "w")
+    table = pq.read_table("w/edges.parquet")
+    if fault == "a name twice":
+        table = table.append_column("since", table.column("since"))
+    else:
+        place = table.column_names.index("gate")
+        table = table.set_column(place, "gate", pa.array([b"x"] * len(table)))
+    pq.write_table(table, "w/edges.parquet")
+    assert main(["verify", "w", "--quiet"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: w/edges.parquet")
+
+
+def test_complex_numbers_in_a_checkpoint_are_refused(
+    trained, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("edges.csv", "nodes.csv"):
+        shutil.copyfile(trained / name, name)
+    shutil.copytree(trained / "linear way", "w")
+    [path] = Path("w").rglob("*.safetensors")
+    tensors, state = load_tensors(path)
+    tensors = {n: t.to(torch.complex64) for n, t in tensors.items()}
+    save_tensors(path, tensors, state)
+    assert main(VERBS[-1]) == 1
+    assert "must be finite, and real" in capsys.readouterr().err
 
 
 def test_scores_that_are_no_numbers_are_refused(trained, tmp_path, monkeypatch, capsys):

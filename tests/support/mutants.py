@@ -141,7 +141,7 @@ def _parquet(path: Path, rng: random.Random, files: list[Path]) -> None:
         pa.array([{"a": 1}] * size),
         pa.array(["x"] * size).dictionary_encode(),
         pa.array([1] * size, pa.timestamp("us")),
-        pa.array([10**17] * size, pa.timestamp("s")),
+        pa.array([2**53] * size, pa.timestamp("ms")),
         pa.array([Decimal("1.5")] * size),
         pa.array([10**37] * size, pa.decimal256(60, 1)),
         pa.array([0.5] * size, pa.float16()),
