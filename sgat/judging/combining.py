@@ -30,6 +30,8 @@ SUSPECT_WEIGHT = 0.3
 """Weight of the suspicion against the ends of an edge there, next to 1 of a score."""
 FEWEST = 100
 """Edges and pairs of a kind with which they are counted apart."""
+LEAST_APART = 0.9
+"""Share of all edges counted apart over that of all together, at least."""
 
 
 class Findings(NamedTuple):
@@ -121,7 +123,8 @@ def _count(given: Findings) -> Counted:
     # Pairs of any nodes are found among swapped ones as well: they count once.
     left = max(0.0, 1 - anywhere / max(by_degree.mean(), 1e-9))
     if given.by_class is not None:
-        anywhere *= given.by_class / max(evenly.share.mean(), 1e-9)
+        apart = given.by_class / max(evenly.share.mean(), 1e-9)
+        anywhere *= max(apart, LEAST_APART)
     aimed = shares.excess(given.first, given.group)
     return Counted(anywhere, evenly.tail, by_degree, left, aimed, useful)
 

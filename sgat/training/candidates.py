@@ -46,7 +46,8 @@ ALONE: dict[str, Any] = {**BELIEFS, "layers": 0}
 ALL_EDGES = {**DEEP, "judged_edges": "all"}
 MANY: dict[str, Any] = {**ALL_EDGES, **LIGHT, "layers": 8}
 ROWS, STANDARD = {"scaling": "rows"}, {"scaling": "standard"}
-LOOSE = {"weight_decay": 0.0}
+LOOSE, FIRM = {"weight_decay": 0.0}, {"weight_decay": 5e-3}
+PLAIN: dict[str, Any] = {**ALL_EDGES, "normalisation": "none", "dropout": 0.2}
 TABLE = (
     Variant("diffusion", DIFFUSION),
     Variant("near diffusion", {**DIFFUSION, "steps": 2}),
@@ -55,13 +56,14 @@ TABLE = (
     Variant("attention", {"readout": "attention"}),
     Variant("beliefs", BELIEFS, {}, "classes"),
     Variant("features alone", ALONE, {}, "classes judged"),
-    Variant("features alone, rows", {**ALONE, **ROWS}, {}, "classes judged rows"),
     Variant("layers", DEEP),
     Variant("layers, rows", {**DEEP, **ROWS}, {}, "rows"),
     Variant("layers, standard", {**DEEP, **STANDARD}),
     Variant("loose layers", {**DEEP, **LIGHT}, LOOSE),
     Variant("slow layers", {**DEEP, "dropout": 0.2}, {"lr": 0.003}),
     Variant("layers, all edges", ALL_EDGES, {}, "judged free"),
+    Variant("plain layers, all edges", PLAIN, FIRM, "judged free"),
+    Variant("plain layer, all edges", {**PLAIN, "layers": 1}, FIRM, "judged free"),
     Variant("some layers, all edges", {**MANY, "layers": 4}, LOOSE, "judged free"),
     Variant("many layers, all edges", MANY, LOOSE, "judged free"),
     Variant(

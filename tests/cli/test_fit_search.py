@@ -35,7 +35,7 @@ def test_a_run_says_what_was_tried_and_why_this_one(csv_files, tmp_path, capsys)
     assert all(trial.keys() == keys for trial in summary["tried"])
     taken = " + ".join(summary["chosen"]["names"])
     assert f"chosen              {taken}: {summary['chosen']['why']}\n" in shown.out
-    assert "round 1 of 3, candidate 15 of 17: " in shown.err
+    assert "round 1 of 3, candidate 16 of 18: " in shown.err
     assert shown.err.count("round 3 of 3") == shown.err.count("validation") == 2
     # The settings are those that were taken: to train again is to search no more.
     config = Config.from_toml(tmp_path / "r" / "config.toml")

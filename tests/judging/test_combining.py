@@ -86,3 +86,24 @@ def test_wrong_edges_that_keep_away_from_alike_pairs_are_not_counted_too_often(
         assert together.share.mean() > is_wrong.mean() + 0.04
     # With too few of a kind they are not counted apart.
     assert share_apart(score, pairs, alike & False, pairs_alike) is None
+
+
+def test_a_count_by_classes_takes_no_more_than_a_tenth_off(seed: int):
+    # Wrong edges that an attack made keep away from no part: counted apart, most of
+    # them were missing on Pubmed.
+    rng = np.random.default_rng(seed)
+    is_wrong = rng.random(6007) < 0.3
+    score = rng.standard_normal(6007) + np.where(is_wrong, 0.0, 3.0)
+    nothing, flat = np.zeros(6007), np.zeros((6007, 0))
+    by_traits = shares.low_end(score, flat, np.ones(6007, dtype=bool))
+    group = np.zeros(6007, dtype=np.int64)
+    wrong = combine(
+        Findings(
+            *(score, score, score, nothing - 1.0, by_traits, group, nothing),
+            ring=nothing,
+            plain=nothing,
+            unshared=None,
+            by_class=0.05,
+        )
+    )
+    assert wrong.mean() == pytest.approx(0.9 * 0.3, abs=0.03)
