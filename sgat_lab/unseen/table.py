@@ -156,21 +156,21 @@ def _summary(by_graph: dict[str, Column], ours: str, noise: str) -> list[str]:
         )
 
     close = "within 0.5 points or one standard error, or above"
-    lines = [
-        f"{close}, next to the best strong peer: "
-        + count("best strong peer", lambda gap: gap.is_close),
-        "above the best strong peer: "
-        + count("best strong peer", lambda gap: gap.mean > 0),
-        "not below the best MLP by more than one standard error: "
-        + count("best MLP", lambda gap: gap.mean >= -gap.error),
-    ]
-    if noise != CLEAN:
+    lines = []
+    for rival in ("best peer", "best strong peer"):
         lines += [
-            "above every peer on all edges: "
-            + count("best peer", lambda gap: gap.mean > 0),
-            "within 0.5 points of the best peer on judged edges, or above: "
-            + count("best peer on judged edges", lambda gap: gap.mean >= -CLOSE),
+            f"{close}, next to the {rival}: " + count(rival, lambda gap: gap.is_close),
+            f"above the {rival}: " + count(rival, lambda gap: gap.mean > 0),
         ]
+    lines.append(
+        "not below the best MLP by more than one standard error: "
+        + count("best MLP", lambda gap: gap.mean >= -gap.error)
+    )
+    if noise != CLEAN:
+        lines.append(
+            "within 0.5 points of the best peer on judged edges, or above: "
+            + count("best peer on judged edges", lambda gap: gap.mean >= -CLOSE)
+        )
     return [f"- {_title(ours)}, {line}." for line in lines]
 
 
