@@ -98,7 +98,7 @@ def _count(given: Findings) -> Counted:
     count = len(given.loose)
     every = np.broadcast_to(True, count)
     evenly = shares.low_end(given.loose, np.zeros((count, 0)), every)
-    useful = shares.between(end.separation, shares.USEFUL)
+    useful = end.useful
     agree = evenly.share.mean() / max(end.share.mean(), 1e-9)
     agree = shares.between(agree, shares.AGREE)
     told = max(useful, agree * shares.between(evenly.separation, shares.APART))

@@ -88,6 +88,8 @@ REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
 USEFUL = 1.95, 2.1
 """m up to which real edges look too much like swapped pairs to tell of wrong edges that
 follow degree, and from which they tell."""
+CAUTION = 1.5
+"""Standard errors that m counts less there: few edges do not know it well."""
 AGREE = 1 / 3, 2 / 3
 """Share by pairs of any nodes over that by swapped pairs, where those do not tell:
 below, real edges look like pairs, and above, there are wrong edges."""
@@ -220,6 +222,7 @@ class LowEnd(NamedTuple):
         tail: κ.
         trust: 1 if some edges are surely wrong, 0 if none may be.
         separation: m, how far real edges stand above pairs.
+        error: Standard error of m, at most.
     """
 
     share: Array
@@ -227,6 +230,12 @@ class LowEnd(NamedTuple):
     tail: float
     trust: float
     separation: float
+    error: float = 0.0
+
+    @property
+    def useful(self) -> float:
+        """How far swapped pairs tell, where these are the pairs."""
+        return between(self.separation - CAUTION * self.error, USEFUL)
 
 
 def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
@@ -306,7 +315,11 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
             return above.clip(0)
 
         excess = by_rows(beyond, traits, by_traits)
-    return LowEnd(by_traits, excess, float(np.exp(found[-1])), trust, separation)
+    # Of m = √2 Φ⁻¹(A), with A a mean over the edges, each from 0 to 1.
+    spread = np.sqrt(real * (1 - real) / max(int(among.sum()), 1))
+    error = float(2 * np.sqrt(np.pi) * spread * np.exp(separation**2 / 4))
+    tail = float(np.exp(found[-1]))
+    return LowEnd(by_traits, excess, tail, trust, separation, error)
 
 
 def some(mask: Array, step: int) -> Array:
@@ -329,7 +342,8 @@ def excess(score: Array, group: Array) -> Array:
     """Share of wrong edges in each of three groups beyond that in group 0, [3].
 
     `score` is by content alone. Real edges that are unlike are as frequent in every
-    group, so what a group has more of them is wrong, less one standard error.
+    group, so what a group has more of them is wrong, less one standard error. Less than
+    two standard errors more may be chance.
     """
     found, half = np.zeros(3), 0.5
     counts = np.zeros(6, dtype=int)
@@ -348,7 +362,8 @@ def excess(score: Array, group: Array) -> Array:
         error = np.sqrt(
             max(ratio, 0.02) / half / number[place] + base / half / number[0]
         )
-        found[place] = np.clip((ratio - error - base) / (1 - base), 0, 0.95)
+        if ratio - base > 2 * error:
+            found[place] = np.clip((ratio - error - base) / (1 - base), 0, 0.95)
     return found
 
 

@@ -148,7 +148,7 @@ def assess(
         # Where features do not tell and real edges look like swapped pairs, these say
         # nothing of a single edge.
         low = shares.low_end(score, traits[0], _unaimed(group))
-        sure = max(told, shares.between(low.separation, shares.USEFUL))
+        sure = max(told, low.useful)
         doubtful = by_rows(lambda part: part * sure, wrong)
         return score, wrong, prior, low, doubtful
 

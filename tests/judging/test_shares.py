@@ -52,6 +52,17 @@ def test_few_edges_prove_little():
     assert few.trust == 0 and many.trust > 0.99
 
 
+def test_the_separation_of_few_edges_counts_less():
+    # As of Texas: whether real edges stand clear of pairs changed with the seed.
+    rng = np.random.default_rng(0)
+    found = [low_end(rng.standard_normal(277) + 2.2) for _ in range(40)]
+    errors = [each.error for each in found]
+    spread = np.std([each.separation for each in found])
+    assert spread < np.mean(errors) < 4 * spread
+    assert np.mean([each.useful for each in found]) < 0.6
+    assert low_end(rng.standard_normal(20_011) + 2.2).useful == 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_clean_graph_may_have_real_edges_that_look_wrong_by_their_traits(seed: int):
     # As on small graphs of web pages: the more edges a page has, the less they tell.
@@ -191,3 +202,7 @@ def test_groups_with_more_unlike_edges_have_wrong_ones():
     assert not shares.excess(score, np.ones(9001, dtype=int)).any()
     even = rng.standard_normal(9001) + 4 * (rng.random(9001) > 0.2)
     assert shares.excess(even, group).max() < 0.05
+    # Of few edges, most of what one group has more is chance.
+    few = [slice(start, start + 600) for start in range(0, 9000, 600)]
+    chance = [shares.excess(even[part], group[part]).any() for part in few]
+    assert len(chance) == 15 and sum(chance) <= 3
