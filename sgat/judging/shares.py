@@ -88,8 +88,7 @@ REAL_LOW = float(np.exp(0.5) * ndtr(-1.0))
 USEFUL = 1.95, 2.1
 """m up to which real edges look too much like swapped pairs to tell of wrong edges that
 follow degree, and from which they tell."""
-CAUTION = 1.5
-"""Standard errors that m counts less there: few edges do not know it well."""
+CAUTION = 1.5  # standard errors that m counts less: few edges do not know it well
 AGREE = 1 / 3, 2 / 3
 """Share by pairs of any nodes over that by swapped pairs, where those do not tell:
 below, real edges look like pairs, and above, there are wrong edges."""
@@ -345,23 +344,22 @@ def excess(score: Array, group: Array) -> Array:
     group, so what a group has more of them is wrong, less one standard error. Less than
     two standard errors more may be chance.
     """
-    found, half = np.zeros(3), 0.5
-    counts = np.zeros(6, dtype=int)
+    found, counts = np.zeros(3), np.zeros(6, dtype=int)
     for rows in slices(len(score), block_rows(ROWS, ROWS_OF_GPU)):
         counts += np.bincount(group[rows] + 3 * (score[rows] < 0), minlength=6)
     number, low = counts[:3] + counts[3:], counts[3:]
     if number[0] < 200:
         return found
-    base = low[0] / number[0] / half
+    # Half of the wrong edges are below 0.
+    base = 2 * low[0] / number[0]
     if base > 0.8:
         return found
     for place in (1, 2):
         if number[place] < 20:
             continue
-        ratio = low[place] / number[place] / half
-        error = np.sqrt(
-            max(ratio, 0.02) / half / number[place] + base / half / number[0]
-        )
+        ratio = 2 * low[place] / number[place]
+        parts = max(ratio, 0.02) / number[place], base / number[0]
+        error = np.sqrt(2 * sum(parts))
         if ratio - base > 2 * error:
             found[place] = np.clip((ratio - error - base) / (1 - base), 0, 0.95)
     return found
