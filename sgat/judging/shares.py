@@ -341,8 +341,8 @@ def excess(score: Array, group: Array) -> Array:
     """Share of wrong edges in each of three groups beyond that in group 0, [3].
 
     `score` is by content alone. Real edges that are unlike are as frequent in every
-    group, so what a group has more of them is wrong, less one standard error. Less than
-    two standard errors more may be chance.
+    group, so what a group has more of them is wrong, less one standard error; less than
+    two may be chance.
     """
     found, counts = np.zeros(3), np.zeros(6, dtype=int)
     for rows in slices(len(score), block_rows(ROWS, ROWS_OF_GPU)):
@@ -358,8 +358,7 @@ def excess(score: Array, group: Array) -> Array:
         if number[place] < 20:
             continue
         ratio = 2 * low[place] / number[place]
-        parts = max(ratio, 0.02) / number[place], base / number[0]
-        error = np.sqrt(2 * sum(parts))
+        error = np.sqrt(2 * (max(ratio, 0.02) / number[place] + base / number[0]))
         if ratio - base > 2 * error:
             found[place] = np.clip((ratio - error - base) / (1 - base), 0, 0.95)
     return found
