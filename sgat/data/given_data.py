@@ -12,7 +12,7 @@ from torch import Tensor
 from sgat.config import FileOptions
 from sgat.data.arrays import as_labels, from_arrays, held_out
 from sgat.data.given_edges import kept_edges, read_edges
-from sgat.data.networkx_graph import from_networkx, prune_networkx
+from sgat.data.networkx_graph import edge_attributes, from_networkx, prune_networkx
 from sgat.data.node_data import ROLES, NodeData, one_way_note
 from sgat.data.pyg import from_pyg, prune_pyg
 from sgat.data.splits import with_role
@@ -158,7 +158,7 @@ def _is_networkx(data: Any) -> bool:
 def _read(
     kind: str, options: dict[str, Any], reader: Callable[..., NodeData], *given: Any
 ) -> NodeData:
-    """The data as it is read, with the columns of its edges that gates look at."""
+    """The data as it is read, with the columns of its edges that were asked for."""
     for name in options:
         if name not in (*OPTIONS[kind], *COMMON_OPTIONS):
             what = f"Unknown option {name!r} for {kind}; its options are"
@@ -172,9 +172,13 @@ def _read(
     from sgat.data.files.source import Source
 
     edges, found = given[0] if len(given) == 1 else given[1], {}
-    for name in (getattr(each, "name", each) for each in columns):
+    names = [getattr(each, "name", each) for each in columns]
+    if _is_networkx(edges):
+        edges = edge_attributes(edges, names)
+    for name in names:
         if not hasattr(edges, "keys") or name not in edges:
             what = "columns of a pandas table `edges`, or of the edges of a PyG Data"
+            what += " or a networkx graph"
             raise ValueError(f"`edge_columns` must name {what}, got {name!r}.")
         value = edges[name]
         is_tensor = isinstance(value, Tensor)
