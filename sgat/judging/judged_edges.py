@@ -14,6 +14,7 @@ from torch import Tensor
 from sgat.config import DataConfig, FileOptions
 from sgat.data.configured import load_configured
 from sgat.data.given_data import GivenData
+from sgat.data.hetero import edges_of_types, is_hetero
 from sgat.data.node_data import NodeData, check_features
 from sgat.judging import edge_judge
 from sgat.judging.promise import Removed, choose_removed
@@ -104,6 +105,7 @@ class JudgedEdges:
     def table(self, removed: Removed | None = None) -> Any:
         """The rows of the files in their order, with `COLUMNS`, a `pyarrow.Table`.
 
+        Of a `HeteroData`: numbers of nodes within their types, and the `edge_type`.
         Without `removed` there is no column of that name.
         """
         import pandas as pd
@@ -111,16 +113,23 @@ class JudgedEdges:
 
         from sgat.data.files import with_columns
 
-        if isinstance(self.given, GivenData):
+        if isinstance(self.given, GivenData) and not is_hetero(self.given.data):
             raise ValueError(
-                "`data` must be files or tables for a table of their rows."
+                "`data` must be files, tables or a HeteroData for a table of its rows."
             )
         values = [self.edge_probability, self.edge_reason]
         loops = [1.0, len(REASONS), False]
         if removed is not None:
             values.append(self.edge_probability <= removed.limit)
         added = dict(zip(COLUMNS, values, strict=False))
-        table = with_columns(self.given, added, dict(zip(COLUMNS, loops, strict=True)))
+        filled = dict(zip(COLUMNS, loops, strict=True))
+        if isinstance(self.given, GivenData):
+            table, graph = pa.table(edges_of_types(self.given.data)), self.data.graph
+            for name, value in added.items():
+                given = graph.to_input(value, loop=filled[name]).numpy()
+                table = table.append_column(name, pa.array(given))
+        else:
+            table = with_columns(self.given, added, filled)
         place, every = table["why"], pa.array(phrases(self.data.edge_columns))
         # A chunk of text holds 2 GiB at most.
         starts = range(0, len(place), ROWS_AT_ONCE)
@@ -176,9 +185,9 @@ def judge(
     says which nodes train, the classes of the others are not looked at.
 
     Args:
-        data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), an edge
-            table of pandas or pyarrow, or features X, [N, K], with `edges`; None for
-            `edges` alone.
+        data: A PyG `Data` or `HeteroData`, a networkx graph, `NodeData`, an edge file
+            (a path), an edge table of pandas or pyarrow, or features X, [N, K], with
+            `edges`; None for `edges` alone.
         edges: Edges of plain arrays, a table or a matrix, as in `SGATClassifier.fit`.
         y: Class of each node with plain arrays, as in `SGATClassifier.fit`.
         train: With plain arrays, the nodes whose class may be looked at; None for all.

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+from sgat.data.hetero import is_hetero
 from sgat.judging.judged_edges import judge
 from sgat.judging.promise import check_promise
 
@@ -57,6 +58,11 @@ class JudgeEdges(BaseTransform):  # type: ignore[misc]
 
     def forward(self, data: Any) -> Any:
         """A `Data` with fewer edges, or with other weights; a graph without stays."""
+        if is_hetero(data):
+            raise ValueError(
+                "`JudgeEdges` takes a Data, got a HeteroData, for which there is"
+                " `sgat.judge(data).remove()`."
+            )
         if not bool((data.edge_index[0] != data.edge_index[1]).any()):
             return data
         judged = judge(data, seed=self.seed, edge_columns=self.edge_columns)
