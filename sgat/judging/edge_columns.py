@@ -24,6 +24,8 @@ Array = np.ndarray[Any, Any]
 
 PARTS = 8
 """Parts of equal size that a column of numbers is cut into."""
+MOST_WEIGHTS = 512
+"""Weights beyond which columns are cut into halves."""
 ENTRIES = 1 << 22
 """Entries of the columns that weights are fitted to."""
 RIDGE = 1.0
@@ -39,7 +41,7 @@ class ColumnOdds(NamedTuple):
     """Log-odds that an edge is wrong by its columns, of what stands in each part."""
 
     columns: Array  # numbers of the edges, in memory, [E, F]
-    cuts: list[Array]  # where the parts of each column begin, the lowest left out
+    cuts: list[Array]  # where the parts of each column end, the highest left out
     weights: list[Array]  # of the parts of each column
     shift: float
     trust: float
@@ -87,7 +89,9 @@ def fit_columns(score: Array, prior: Array, columns: Array) -> ColumnOdds | None
     most = max(min(shares.EDGES, ENTRIES // max(width, 1)), 1)
     some = slice(None, None, max(len(score) // most, 1))
     t, offset, few = (host(part[some]) for part in (score, prior, columns))
-    cuts = [_cuts(column) for column in few.T]
+    cuts = [_cuts(column, PARTS) for column in few.T]
+    if sum(map(len, cuts)) > MOST_WEIGHTS:
+        cuts = [_cuts(column, 2) for column in few.T]
     starts = np.cumsum([0, *map(len, cuts)])
     if not starts[-1]:
         return None
@@ -129,11 +133,12 @@ def fit_columns(score: Array, prior: Array, columns: Array) -> ColumnOdds | None
     return ColumnOdds(columns, cuts, weights, float(found[0]), trust, usual)
 
 
-def _cuts(value: Array) -> Array:
-    """Where the parts of a column begin, without the lowest one."""
-    share = np.arange(1, PARTS) / PARTS
-    begins = np.unique(np.r_[value.min(), np.quantile(value, share)])
-    found: Array = begins[begins < value.max()]
+def _cuts(value: Array, parts: int) -> Array:
+    """Where the parts of a column end, without the highest one."""
+    ends = np.unique(np.quantile(value, np.arange(1, parts) / parts))
+    if (lowest := value.min()) < value.max() == ends[0]:
+        return np.array([lowest])
+    found: Array = ends[ends < value.max()]
     return found
 
 
