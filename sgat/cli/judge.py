@@ -72,8 +72,6 @@ def judge(
     have a split, only the classes of training nodes are looked at. The summary has the
     expected numbers of right and wrong edges among those that go.
     """
-    if files.get("edge_columns"):
-        raise ValueError("`--edge-columns` goes with `sgat fit`; the judge reads none.")
     start = time.perf_counter()
     # Torch takes seconds to load when it has not been used for a while.
     with counting("starting", quiet=quiet):
@@ -110,7 +108,7 @@ def judge(
         promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
         gone, why = judged.choose(**promise), describe_promise(**promise)
         stages.tell("writing")
-        tally = None if report is None else JudgedTally()
+        tally = None if report is None else JudgedTally(judged.phrases)
         name, ids = table.data.name, table.data.ids
 
         def watch(batch: JudgedBatch) -> None:

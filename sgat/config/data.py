@@ -37,7 +37,8 @@ class FileOptions(Settings):
         dst: Column of the edge file with the target of each edge.
         weight: Column of the edge file with the weight of each edge, at least 0. By
             default the column called weight; without it every edge has weight 1.
-        edge_columns: Columns of the edge file that gates look at, if they learn.
+        edge_columns: Columns of the edge file that may tell which edges are wrong, for
+            the judge and for gates that learn. They are read into memory once.
         split_column: Column of the node file with train, val, test or nothing. By
             default the column called split, if there is one.
         undirected: Each row of the edge file stands for both directions. Rows of the

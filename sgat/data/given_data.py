@@ -12,7 +12,16 @@ from torch import Tensor
 from sgat.config import FileOptions
 from sgat.data.arrays import as_labels, from_arrays, held_out
 from sgat.data.given_edges import kept_edges, read_edges
-from sgat.data.networkx_graph import from_networkx, prune_networkx
+from sgat.data.hetero import (
+    EDGE_TYPE,
+    as_one_graph,
+    is_hetero,
+    labelled_type,
+    node_ids,
+    prune_hetero,
+    rows_of,
+)
+from sgat.data.networkx_graph import edge_attributes, from_networkx, prune_networkx
 from sgat.data.node_data import ROLES, NodeData, one_way_note
 from sgat.data.pyg import from_pyg, prune_pyg
 from sgat.data.splits import with_role
@@ -23,6 +32,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "plain arrays": ("undirected",),
     "a PyG Data": ("split_index", "undirected"),
     "a list of PyG Data": ("split_index", "undirected"),
+    "a PyG HeteroData": ("node_type", "split_index", "undirected"),
     "a networkx graph": ("label", "features", "split", "weight"),
 }
 """The options of each kind of data, besides the common ones."""
@@ -49,6 +59,8 @@ class GivenData:
         """
         is_alike = earlier is not None and type(self.data) is type(earlier.data)
         before = dict(earlier.options) if earlier is not None and is_alike else {}
+        if earlier is not None and is_alike and is_hetero(earlier.data):
+            before.setdefault("node_type", labelled_type(earlier.data))
         if undirected and not _is_networkx(self.data):
             before.setdefault("undirected", True)
         return dataclasses.replace(self, options={**before, **self.options})
@@ -75,13 +87,11 @@ class GivenData:
         if self.edges is not None:
             reader = partial(from_arrays, edge_weight=self.edge_weight, **roles)
             return [_read("plain arrays", how, reader, data, self.edges, y)]
-        if not (_is_pyg(data) or _is_networkx(data)):
-            kind = type(data).__name__
-            if hasattr(data, "to_homogeneous"):
-                kind += "; its `to_homogeneous()` makes a Data of it"
+        if not (_is_pyg(data) or _is_networkx(data) or is_hetero(data)):
             raise ValueError(
-                "`data` must be a PyG Data, a list of them, a networkx graph, NodeData,"
-                f" or features X with `edges`, got {kind}."
+                "`data` must be a PyG Data or HeteroData, a list of Data, a networkx"
+                " graph, NodeData, or features X with `edges`, got"
+                f" {type(data).__name__}."
             )
         given = {"y": y, "edge_weight": self.edge_weight, **roles}
         for name, value in given.items():
@@ -91,6 +101,12 @@ class GivenData:
                 )
         if _is_pyg(data):
             return [_read("a PyG Data", how, from_pyg, data)]
+        if is_hetero(data):
+            joined = as_one_graph(data, how.pop("node_type", None))
+            columns = (EDGE_TYPE,) if len(data.edge_types) > 1 else ()
+            how = {"edge_columns": columns, **how}
+            found = _read("a PyG HeteroData", how, from_pyg, joined)
+            return [dataclasses.replace(found, node_ids=node_ids(data))]
         return [_read("a networkx graph", how, from_networkx, data)]
 
     def notes(self, graphs: Sequence[NodeData]) -> tuple[str, ...]:
@@ -130,6 +146,8 @@ class GivenData:
         weight = graph.graph.to_input(factor.cpu(), loop=1.0)
         if _is_pyg(data):
             return prune_pyg(data, stays, weight, edge_attr=graph.graph.edge_attr)
+        if is_hetero(data):
+            return prune_hetero(data, stays, weight)
         if _is_networkx(data):
             name = self.options.get("weight", "weight")
             return prune_networkx(data, stays, weight, name=name)
@@ -139,6 +157,13 @@ class GivenData:
         if given is not None:
             weight = weight * torch.as_tensor(np.asarray(given)).to(weight)
         return kept_edges(self.edges, stays, weight)
+
+    def of_nodes(self, results: list[Any]) -> Any:
+        """Results at nodes as in `one_or_all`; of a `HeteroData` at those of a type."""
+        if is_hetero(self.data):
+            name = self.options.get("node_type") or labelled_type(self.data)
+            return results[0][rows_of(self.data, name)]
+        return self.one_or_all(results)
 
     def one_or_all(self, results: list[Any]) -> Any:
         """The result for a graph; for a list of graphs, the list of results."""
@@ -158,7 +183,7 @@ def _is_networkx(data: Any) -> bool:
 def _read(
     kind: str, options: dict[str, Any], reader: Callable[..., NodeData], *given: Any
 ) -> NodeData:
-    """The data as it is read, with the columns of its edges that gates look at."""
+    """The data as it is read, with the columns of its edges that were asked for."""
     for name in options:
         if name not in (*OPTIONS[kind], *COMMON_OPTIONS):
             what = f"Unknown option {name!r} for {kind}; its options are"
@@ -172,9 +197,13 @@ def _read(
     from sgat.data.files.source import Source
 
     edges, found = given[0] if len(given) == 1 else given[1], {}
-    for name in (getattr(each, "name", each) for each in columns):
+    names = [getattr(each, "name", each) for each in columns]
+    if _is_networkx(edges):
+        edges = edge_attributes(edges, names)
+    for name in names:
         if not hasattr(edges, "keys") or name not in edges:
             what = "columns of a pandas table `edges`, or of the edges of a PyG Data"
+            what += " or a networkx graph"
             raise ValueError(f"`edge_columns` must name {what}, got {name!r}.")
         value = edges[name]
         is_tensor = isinstance(value, Tensor)

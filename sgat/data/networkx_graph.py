@@ -28,6 +28,7 @@ def from_networkx(
     features: str | list[str] | None = DEFAULTS["features"],
     split: str = DEFAULTS["split"],
     weight: str = DEFAULTS["weight"],
+    edge_attr: Tensor | None = None,
     **common: Any,
 ) -> NodeData:
     """Make `NodeData` of a networkx graph, directed or not, its nodes in their order.
@@ -45,9 +46,8 @@ def from_networkx(
         _check_spelling(of_nodes, features=name)
     _check_spelling([each for *_, each in graph.edges(data=True)], weight=weight)
     pairs, weights = _edges(graph, nodes, weight)
-    built = Graph.from_edges(
-        pairs, len(nodes), weights, make_undirected=not is_directed
-    )
+    given = pairs, len(nodes), weights, edge_attr
+    built = Graph.from_edges(*given, make_undirected=not is_directed)
     labels = object_array([graph.nodes[node].get(label) for node in nodes])
     x = _features(graph, nodes, features)
     if x is None and features is not None:
@@ -109,6 +109,13 @@ def prune_networkx(
         else:
             small.remove_edge(*edge)
     return small
+
+
+def edge_attributes(graph: Any, names: list[str]) -> dict[str, list[Any]]:
+    """The attributes of all edges that some edge has, None where one has it not."""
+    found = {name: [v for *_, v in graph.edges(data=name)] for name in names}
+    has = {name: any(v is not None for v in column) for name, column in found.items()}
+    return {name: column for name, column in found.items() if has[name]}
 
 
 def _edges(graph: Any, nodes: list[Any], weight: str) -> tuple[Tensor, Tensor | None]:

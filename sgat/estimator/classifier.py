@@ -37,6 +37,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     `fit`, `predict`, `score` and `sparsify` take one of
 
     * a PyG `Data` with masks (without them, a share of the labelled nodes is held out);
+    * a PyG `HeteroData`: all types in one graph, `y` of one node type, which `predict`
+      answers for (`node_type` names it where new data has no `y`);
     * a list of `Data` to train on, with `val=` and `test=` lists of others;
     * a networkx graph with node attributes for label, features and split;
     * features `X` [N, K], labels `y` [N] and `edges`: node numbers [2, E], a pandas
@@ -138,7 +140,7 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
                 PyG `Data` or plain arrays, `undirected=True` if each edge stands for
                 both directions; of weights of a pair, the largest counts then. With a
                 pandas table of edges, or a `Data`: `edge_columns`, the names of columns
-                or attributes of edges that gates look at (docs/guide.md).
+                or attributes of edges that the judge and gates look at (docs/guide.md).
 
         Returns:
             The classifier; after Ctrl-C with the best model so far, and a warning.
@@ -228,12 +230,12 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
                 where they are left out.
         """
         given, scored = self._scored(data, edges, options)
-        return given.one_or_all([self._named(part.prediction) for part in scored])
+        return given.of_nodes([self._named(part.prediction) for part in scored])
 
     def predict_proba(self, data: Any = None, edges: Any = None, **options: Any) -> Any:
         """Probability of every class at every node, [N, C]; see `predict`."""
         given, scored = self._scored(data, edges, options)
-        return given.one_or_all([part.probability.numpy() for part in scored])
+        return given.of_nodes([part.probability.numpy() for part in scored])
 
     def score(
         self,

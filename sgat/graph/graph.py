@@ -201,7 +201,9 @@ class Graph:
             edges = slice(int(ptr[0]), int(ptr[-1]))
             ends = self.dst[edges] - first, self.src[edges] - first
             weight = None if self.weight is None else self.weight[edges]
-            found.append(Graph(size, *ends, ptr - ptr[0], weight))
+            attr = None if self.edge_attr is None else self.edge_attr[edges]
+            part = Graph(size, *ends, ptr - ptr[0], weight, edge_attr=attr)
+            found.append(part)
             first += size
         return found
 

@@ -49,6 +49,13 @@ class Findings(NamedTuple):
     unshared: tuple[float, float] | None
     """Without features the shares of edges and of pairs without common neighbours."""
     by_class: float | None = None  # `share_apart`, where classes are known
+    by_columns: Array | None = None  # log-odds that an edge is wrong, [E]
+
+    def plus_columns(self, odds: Array) -> Array:
+        """Log-odds that an edge is wrong, with those by its columns if it has any."""
+        return (
+            odds if self.by_columns is None else by_rows(np.add, odds, self.by_columns)
+        )
 
 
 class Counted(NamedTuple):
@@ -87,6 +94,7 @@ def combine(given: Findings) -> Array:
             *(given.suspicion, given.swapped),
             given.plain if like > useful else given.loose,
         )
+        order = given.plus_columns(order)
         wrong = by_rows(expit, shares.with_share(0.0, order, number))
         like = 0.0
     return shares.with_doubt(wrong, number, given.plain, like * (1 - useful))
@@ -97,7 +105,9 @@ def _count(given: Findings) -> Counted:
     end, unshared = given.by_traits, given.unshared
     count = len(given.loose)
     every = np.broadcast_to(True, count)
-    evenly = shares.low_end(given.loose, np.zeros((count, 0)), every)
+    own = given.by_columns
+    traits = np.zeros((count, 0)) if own is None else own[:, None]
+    evenly = shares.low_end(given.loose, traits, every)
     useful = end.useful
     agree = evenly.share.mean() / max(end.share.mean(), 1e-9)
     agree = shares.between(agree, shares.AGREE)
@@ -134,6 +144,7 @@ def _by_any(given: Findings, counts: Counted, as_swapped: float) -> Array:
     count = len(given.loose)
     least = max(shares.LEAST_SHARE * (1 - counts.useful), 1e-4)
     even = np.broadcast_to(np.float32(logit(max(counts.anywhere, least))), count)
+    even = given.plus_columns(even)
     lowest = float(np.log(counts.any_tail + 1e-3))
     likely = shares.likelihood(given.loose, even)
     likely = by_rows(lambda own, t: np.maximum(own, lowest + t), likely, given.loose)
@@ -150,6 +161,7 @@ def _by_swapped(
     Edges with 0, 1 and 2 labelled ends have shares of their own.
     """
     prior = by_rows(lambda part: part.clip(max=shares.HIGHEST_PRIOR), given.prior)
+    prior = given.plus_columns(prior)
     start = float(np.log(given.by_traits.tail + 1e-3))
 
     def at_least(own: Array, t: Array, suspect: Array) -> Array:

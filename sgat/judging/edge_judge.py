@@ -25,7 +25,7 @@ from sgat.judging.memory import GIB, RANK, check_judging, fits, judging_bytes
 from sgat.judging.signals import edge_blocks
 from sgat.judging.verdict import Progress, assess
 from sgat.ops.blocks import by_rows, empty, of_tensor, on_gpu
-from sgat.ops.device_array import as_tensor
+from sgat.ops.device_array import as_tensor, host
 
 Array = np.ndarray[Any, Any]
 
@@ -48,7 +48,8 @@ class JudgedGraph:
     Attributes:
         graph: The graph with `log_odds`, log P(real) / P(wrong) of each edge.
         probability: P(real) of each edge, the same in both directions, [E].
-        reason: What speaks most for it, a place in `sgat.judging.REASONS`, [E] int64.
+        reason: What speaks most for it, a place in `sgat.judging.REASONS`, or in all
+            `phrases` where edges have columns, [E] int64.
     """
 
     graph: Graph
@@ -66,7 +67,7 @@ class Verdicts(NamedTuple):
     """Verdicts on undirected edges."""
 
     log_odds: Array  # that an edge is real, [E] float32
-    reason: Array  # place in REASONS, [E] int8
+    reason: Array  # place in `phrases`, [E] int8, or int16 with columns
 
 
 def telling(x: Features | None) -> Features | None:
@@ -77,14 +78,15 @@ def telling(x: Features | None) -> Features | None:
     return x if x is not None and x.shape[1] else None
 
 
-def sizes(x: Features | None, label: Tensor) -> dict[str, int]:
-    """The numbers of nodes, features and classes, by which memory is estimated."""
+def sizes(x: Features | None, label: Tensor, columns: int = 0) -> dict[str, int]:
+    """The numbers of nodes, features, classes and columns, for estimates of memory."""
     width = 0 if x is None else x.shape[1]
     if isinstance(x, SparseFeatures):
         # An entry that is stored takes as much as four numbers.
         width = min(width, RANK + 4 * len(x.value) // max(len(label), 1))
     classes = int(label.max()) + 1 if len(label) else 0
-    return {"nodes": len(label), "features": width, "classes": classes}
+    found = {"nodes": len(label), "features": width, "classes": classes}
+    return {**found, "columns": columns}
 
 
 def _judged(
@@ -104,7 +106,8 @@ def _judged(
         key += np.maximum(src, dst)
         edges = EdgeNumbers.of(np.unique(key), size)
         del key
-        given = graph.num_edges, x, label
+        columns = _columns(graph, edges)
+        given = graph.num_edges, x, label, columns
         found = judge_edges(edges, *given, seed=seed, progress=progress)
         odds, reason = empty(len(src), np.float32), empty(len(src), np.int64)
         for part in edge_blocks(len(src)):
@@ -116,6 +119,20 @@ def _judged(
         torch.sigmoid(of_edges),
         as_tensor(reason).to(graph.device),
     )
+
+
+def _columns(graph: Graph, edges: EdgeNumbers) -> Array | None:
+    """Columns of undirected edges, means of both directions, in memory, [E, F]."""
+    if graph.edge_attr is None or not graph.edge_attr.shape[1]:
+        return None
+    given = graph.edge_attr.detach().float().cpu()
+    total, count = given.new_zeros(edges.ends.shape[1], given.shape[1] + 1), len(given)
+    for part in edge_blocks(count):
+        ends = (of_tensor(end[part]) for end in (graph.src, graph.dst))
+        number = torch.from_numpy(host(edges.find(*ends)))
+        one = given.new_ones(len(number), 1)
+        total.index_add_(0, number.long(), torch.cat([given[part], one], dim=1))
+    return (total[:, :-1] / total[:, -1:]).numpy()
 
 
 def judging_device(
@@ -146,6 +163,7 @@ def judge_edges(
     num_edges: int,
     x: Features | None,
     label: Tensor,
+    columns: Array | None = None,
     *,
     seed: int,
     progress: Progress | None = None,
@@ -154,17 +172,19 @@ def judge_edges(
 ) -> Verdicts:
     """Judge undirected edges; `num_edges`, with both directions, is for messages.
 
+    `columns` are numbers of the edges in memory or on disk, [E, F].
+
     What does not fit in `memory` bytes, or in those that are free, is refused: without
     the edges if arrays of them are `on_disk`.
     """
     x = telling(x)
     if isinstance(edges.ends, np.ndarray):
-        size = sizes(x, label)
+        size = sizes(x, label, 0 if columns is None else columns.shape[1])
         check_judging(edges=num_edges, **size, most=memory, on_disk=on_disk)
     # Most matrices are so small that the threads of BLAS would mostly wait.
     with threadpool_limits(1, user_api="blas"):
         given = edges.ends, len(label), x, label.cpu().numpy()
-        found = assess(*given, seed=seed, progress=progress)
+        found = assess(*given, columns=columns, seed=seed, progress=progress)
     # In double precision: no number next to 1 is lost.
     odds = by_rows(
         lambda wrong: -logit(wrong.astype(float)).clip(-MOST_ODDS, MOST_ODDS),
@@ -278,7 +298,8 @@ def judge(
     """Judge how likely each edge is real and not wrong, without training a network.
 
     Edges are compared with pairs that no edge joins, see `sgat.judging.verdict`. Labels
-    say which classes edges join, and where an attack on a classifier would aim.
+    say which classes edges join, and where an attack on a classifier would aim. Columns
+    of the edges (`Graph.edge_attr`) say which kinds of edges are wrong more often.
 
     Args:
         graph: The edges.

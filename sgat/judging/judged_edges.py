@@ -14,10 +14,11 @@ from torch import Tensor
 from sgat.config import DataConfig, FileOptions
 from sgat.data.configured import load_configured
 from sgat.data.given_data import GivenData
+from sgat.data.hetero import edges_of_types, is_hetero
 from sgat.data.node_data import NodeData, check_features
 from sgat.judging import edge_judge
 from sgat.judging.promise import Removed, choose_removed
-from sgat.judging.reasons import REASONS
+from sgat.judging.reasons import REASONS, phrases
 
 if TYPE_CHECKING:
     from sgat.data.files import FileGraph
@@ -27,7 +28,6 @@ logger = logging.getLogger(__name__)
 ROWS_AT_ONCE = 1 << 24
 SHOWN = 10
 """Edges that a notebook shows."""
-LOOP = "self-loop, not judged"
 COLUMNS = ("probability", "why", "removed")
 """Columns of a judged table, after those of the input."""
 
@@ -40,7 +40,8 @@ class JudgedEdges:
         given: The data as it was given.
         data: The graph that was read from it.
         edge_probability: P(real) of each edge of that graph, [E] float32.
-        edge_reason: Why, an index into `sgat.judging.REASONS`, [E] int64.
+        edge_reason: Why, an index into `sgat.judging.REASONS`, or into all `phrases`
+            where edges have columns, [E] int64.
         index: That of the rows, where they are a table of pandas.
     """
 
@@ -59,7 +60,7 @@ class JudgedEdges:
     def why(self) -> np.ndarray[Any, Any]:
         """A phrase for each edge in the order given, [M] strings."""
         place = self.data.graph.to_input(self.edge_reason, loop=len(REASONS))
-        return np.asarray(np.array([*REASONS, LOOP])[place.numpy()])
+        return np.asarray(np.array(phrases(self.data.edge_columns))[place.numpy()])
 
     @property
     def is_loop(self) -> Tensor:
@@ -104,6 +105,7 @@ class JudgedEdges:
     def table(self, removed: Removed | None = None) -> Any:
         """The rows of the files in their order, with `COLUMNS`, a `pyarrow.Table`.
 
+        Of a `HeteroData`: numbers of nodes within their types, and the `edge_type`.
         Without `removed` there is no column of that name.
         """
         import pandas as pd
@@ -111,21 +113,28 @@ class JudgedEdges:
 
         from sgat.data.files import with_columns
 
-        if isinstance(self.given, GivenData):
+        if isinstance(self.given, GivenData) and not is_hetero(self.given.data):
             raise ValueError(
-                "`data` must be files or tables for a table of their rows."
+                "`data` must be files, tables or a HeteroData for a table of its rows."
             )
         values = [self.edge_probability, self.edge_reason]
         loops = [1.0, len(REASONS), False]
         if removed is not None:
             values.append(self.edge_probability <= removed.limit)
         added = dict(zip(COLUMNS, values, strict=False))
-        table = with_columns(self.given, added, dict(zip(COLUMNS, loops, strict=True)))
-        place, phrases = table["why"], pa.array([*REASONS, LOOP])
+        filled = dict(zip(COLUMNS, loops, strict=True))
+        if isinstance(self.given, GivenData):
+            table, graph = pa.table(edges_of_types(self.given.data)), self.data.graph
+            for name, value in added.items():
+                given = graph.to_input(value, loop=filled[name]).numpy()
+                table = table.append_column(name, pa.array(given))
+        else:
+            table = with_columns(self.given, added, filled)
+        place, every = table["why"], pa.array(phrases(self.data.edge_columns))
         # A chunk of text holds 2 GiB at most.
         starts = range(0, len(place), ROWS_AT_ONCE)
         parts = [place.slice(i, ROWS_AT_ONCE).combine_chunks() for i in starts]
-        words = pa.chunked_array([phrases.take(part) for part in parts], pa.string())
+        words = pa.chunked_array([every.take(part) for part in parts], pa.string())
         table = table.set_column(table.column_names.index("why"), "why", words)
         if self.index is None:
             return table
@@ -154,7 +163,7 @@ class JudgedEdges:
         src, dst, reason = given
         table = pd.DataFrame({"src": ids[src], "dst": ids[dst]})
         table["probability"] = [f"{each:.3f}" for each in real[worst].tolist()]
-        table["why"] = np.array(REASONS)[reason]
+        table["why"] = np.array(phrases(self.data.edge_columns))[reason]
         twice = pd.DataFrame(np.sort([src, dst], axis=0).T).duplicated()
         shown = table[~twice].head(SHOWN).to_html(index=False)
         return f"<p>{self}; least likely to be real:</p>{shown}"
@@ -176,23 +185,22 @@ def judge(
     says which nodes train, the classes of the others are not looked at.
 
     Args:
-        data: A PyG `Data`, a networkx graph, `NodeData`, an edge file (a path), an edge
-            table of pandas or pyarrow, or features X, [N, K], with `edges`; None for
-            `edges` alone.
+        data: A PyG `Data` or `HeteroData`, a networkx graph, `NodeData`, an edge file
+            (a path), an edge table of pandas or pyarrow, or features X, [N, K], with
+            `edges`; None for `edges` alone.
         edges: Edges of plain arrays, a table or a matrix, as in `SGATClassifier.fit`.
         y: Class of each node with plain arrays, as in `SGATClassifier.fit`.
         train: With plain arrays, the nodes whose class may be looked at; None for all.
         nodes: The node file, where `data` is a path, or the node table.
         seed: Of all that is drawn.
         options: The `FileOptions` of files and tables; else those of
-            `SGATClassifier.fit`, such as `label` of a networkx graph.
+            `SGATClassifier.fit`, such as `label` of a networkx graph. `edge_columns`
+            names columns of the edges that may tell which of them are wrong.
 
     Raises:
         ValueError: If the data is not as described.
         OSError: If a file cannot be opened.
     """
-    if options.get("edge_columns"):
-        raise ValueError("`edge_columns` are for gates that learn; the judge has none.")
     is_table = edges is None and hasattr(data, "columns")
     if is_table or isinstance(data, str | Path):
         for name, value in {"edges": edges, "y": y, "train": train}.items():

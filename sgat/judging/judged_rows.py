@@ -15,18 +15,19 @@ import torch
 
 from sgat.data.files import FileGraph
 from sgat.data.files.columns import numbers
+from sgat.data.files.encoding import encoded_edges
 from sgat.data.files.numbered_rows import checked_rows, numbered_rows
 from sgat.data.files.source import Source
 from sgat.data.files.write import table_writer
 from sgat.data.node_data import check_features
 from sgat.graph.edge_list import tell_merged
 from sgat.judging import edge_judge
-from sgat.judging.judged_edges import COLUMNS, LOOP, known_classes, tell_too_few
+from sgat.judging.judged_edges import COLUMNS, known_classes, tell_too_few
 from sgat.judging.known_nodes import known_labels
 from sgat.judging.matrices import EdgeNumbers, parts
 from sgat.judging.memory import check_disk, fits, judging_bytes
 from sgat.judging.promise import Removed, choose_removed
-from sgat.judging.reasons import REASONS
+from sgat.judging.reasons import REASONS, phrases
 from sgat.judging.verdict import Progress
 from sgat.ops.blocks import (
     by_rows,
@@ -55,7 +56,7 @@ class JudgedBatch(NamedTuple):
     src: Array  # number of a node, [rows]
     dst: Array  # [rows]
     probability: Array  # that the edge is real, 1 for a self-loop, [rows] float32
-    reason: Array  # place in REASONS, one more for a self-loop, [rows] int8
+    reason: Array  # place in `phrases`, [rows] int8, or int16 with columns
     goes: Array  # whether it is removed, [rows] bool
 
     @property
@@ -75,7 +76,7 @@ class JudgedRows:
         edges: Its edges, each once and without directions.
         number: How many rows each edge has, [E].
         probability: That it is real, [E] float32.
-        reason: Why, a place in REASONS, [E] int8.
+        reason: Why, a place in `phrases`, [E] int8, or int16 with columns.
         folder: Where arrays of edges lie; None in memory.
     """
 
@@ -85,6 +86,11 @@ class JudgedRows:
     probability: Array
     reason: Array
     folder: Path | None = None
+
+    @property
+    def phrases(self) -> list[str]:
+        """What the reasons are in words."""
+        return phrases(self.files.data.edge_columns)
 
     @property
     def num_edges(self) -> int:
@@ -137,12 +143,12 @@ class JudgedRows:
         if replaced := [name for name in names if name in columns]:
             told = ", ".join(replaced)
             logger.warning("the columns %s are replaced by new ones.", told)
-        phrases = pa.array([*REASONS, LOOP])
+        every = pa.array(self.phrases)
         with ExitStack() as stack:
             write = stack.enter_context(table_writer(out))
             also = None if pruned is None else stack.enter_context(table_writer(pruned))
             for batch in self.batches(limit):
-                why = phrases.take(pa.array(batch.reason))
+                why = every.take(pa.array(batch.reason))
                 values = batch.probability, why, batch.goes
                 added = dict(zip(COLUMNS, values, strict=True))
                 write(_with(batch.table, added, names))
@@ -168,14 +174,15 @@ def judge_rows(
     data, rows = files.data, files.rows
     check_features(data)
     label = known_labels(data.graph, *known_classes(data))
-    given: dict[str, Any] = edge_judge.sizes(edge_judge.telling(data.x), label)
+    width = sum(column.width for column in data.edge_columns)
+    given: dict[str, Any] = edge_judge.sizes(edge_judge.telling(data.x), label, width)
     assert rows.number is not None
 
     def place_of(edges: int) -> Path | None:
         """The folder if so many edges do not fit in memory."""
         if fits(judging_bytes(edges=edges, **given), memory):
             return None
-        check_disk(edges, folder)
+        check_disk(edges, folder, width)
         logger.warning(ON_DISK, f"{edges:,}", folder)
         return folder
 
@@ -195,10 +202,12 @@ def judge_rows(
         edges = EdgeNumbers.of(key, data.num_nodes)
         del key
         how["on_disk"] = place is not None
+        columns = _columns(files, edges, number) if width else None
         with on_gpu(gpu):
             there = EdgeNumbers(placed(edges.ends), placed(edges.ptr))
-            found = edge_judge.judge_edges(there, num_directed, data.x, label, **how)
-            del there
+            about = num_directed, data.x, label, columns
+            found = edge_judge.judge_edges(there, *about, **how)
+            del there, columns
         found = edge_judge.Verdicts(host(found.log_odds), host(found.reason))
         tell_too_few(found.reason)
         probability = by_rows(
@@ -231,6 +240,21 @@ def _edge_keys(files: FileGraph, progress: Progress | None) -> tuple[Array, Arra
     tell_merged(count - num_directed, weight is not None, files.undirected)
     key = key[: len(number)]
     return key, number, 2 * len(key) if files.undirected else num_directed
+
+
+def _columns(files: FileGraph, edges: EdgeNumbers, number: Array) -> Array:
+    """Means over the rows of each edge of what their columns become, [E, F]."""
+    known, options = files.data.edge_columns, files.options
+    found = empty((len(number), sum(column.width for column in known)), np.float32)
+    found[:] = 0
+    names = options.src, options.dst, *(column.name for column in known)
+    for part in numbered_rows(files.rows, files.ids, options, *names):
+        place = edges.find(part.src, part.dst)
+        value = encoded_edges(part.source, known, options).numpy()
+        np.add.at(found, place[place >= 0], value[place >= 0])
+    for rows in parts(len(found)):
+        found[rows] /= number[rows, None]
+    return found
 
 
 def _merged(key: Array) -> tuple[Array, int]:

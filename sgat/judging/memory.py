@@ -22,19 +22,26 @@ BLOCKS, BLOCKS_ON_GPU = 3 << 25, GIB
 
 
 def judging_bytes(
-    nodes: int, edges: int, features: int, classes: int, *, on_gpu: bool = False
+    nodes: int,
+    edges: int,
+    features: int,
+    classes: int,
+    columns: int = 0,
+    *,
+    on_gpu: bool = False,
 ) -> int:
     """Bytes that judging adds to the graph and its features.
 
     `edges` count both directions. Each counts in the matrix of the edges, its scores
     and the verdicts, no signal is stored; each node in its vectors, by features,
-    surroundings and spectrum, and in its beliefs; blocks count once.
+    surroundings and spectrum, and in its beliefs; blocks count once. Columns of edges
+    are those of undirected ones, and never on a GPU.
     """
     width = min(features, RANK)
     if on_gpu:
         of_node = 8 * width + 12 * features + 8 * classes + 280
         return BLOCKS_ON_GPU + OF_EDGE_ON_GPU * edges + of_node * nodes
-    of_edge = OF_EDGE if features else OF_EDGE - 4
+    of_edge = (OF_EDGE if features else OF_EDGE - 4) + 2 * columns
     of_node = 8 * width + 4 * features + 8 * classes + 280
     return BLOCKS + of_edge * edges + of_node * nodes
 
@@ -47,9 +54,10 @@ def fits(
     return needed <= min(n for n in (free, most, needed) if n is not None)
 
 
-def check_disk(edges: int, folder: Path) -> None:
+def check_disk(edges: int, folder: Path, columns: int = 0) -> None:
     """Refuse to put the arrays of edges where there is no room for them."""
-    needed, left = OF_EDGE * edges, shutil.disk_usage(folder).free
+    needed = (OF_EDGE + 2 * columns) * edges
+    left = shutil.disk_usage(folder).free
     if needed > left:
         raise ValueError(
             f"Judging {edges:,} edges takes about {needed / GIB:.1f} GiB on the disk of"
@@ -156,6 +164,7 @@ def check_judging(
     edges: int,
     features: int,
     classes: int,
+    columns: int = 0,
     *,
     most: int | None = None,
     on_disk: bool = False,
@@ -169,7 +178,9 @@ def check_judging(
         nodes,
         edges,
         of_nodes,
-        of_nodes if on_disk else judging_bytes(nodes, edges, features, classes),
+        of_nodes
+        if on_disk
+        else judging_bytes(nodes, edges, features, classes, columns),
         memory=most,
         doing="Judging",
         instead="judge a part of the graph, leave out feature columns, take a machine"

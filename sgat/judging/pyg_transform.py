@@ -1,8 +1,10 @@
 """JudgeEdges: a transform of PyG that removes or weighs edges."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+from sgat.data.hetero import is_hetero
 from sgat.judging.judged_edges import judge
 from sgat.judging.promise import check_promise
 
@@ -31,6 +33,7 @@ class JudgeEdges(BaseTransform):  # type: ignore[misc]
         at_most_wrong: Of the removed edges at most this share is right (expected).
         find_at_least: At least this share of the wrong edges goes (expected). Without
             either, edges stay that are more likely real than wrong.
+        edge_columns: Names of attributes of the edges that may tell which are wrong.
         seed: Of all that is drawn.
     """
 
@@ -40,6 +43,7 @@ class JudgeEdges(BaseTransform):  # type: ignore[misc]
         *,
         at_most_wrong: float | None = None,
         find_at_least: float | None = None,
+        edge_columns: Sequence[str] = (),
         seed: int = 0,
     ) -> None:
         if action not in get_args(Action):
@@ -49,13 +53,20 @@ class JudgeEdges(BaseTransform):  # type: ignore[misc]
             name = "at_most_wrong" if at_most_wrong else "find_at_least"
             raise ValueError(f"`{name}` goes with the action remove, got weigh.")
         self.action, self.seed = action, seed
+        self.edge_columns = edge_columns
         self.promise = {"at_most_wrong": at_most_wrong, "find_at_least": find_at_least}
 
     def forward(self, data: Any) -> Any:
         """A `Data` with fewer edges, or with other weights; a graph without stays."""
+        if is_hetero(data):
+            raise ValueError(
+                "`JudgeEdges` takes a Data, got a HeteroData, for which there is"
+                " `sgat.judge(data).remove()`."
+            )
         if not bool((data.edge_index[0] != data.edge_index[1]).any()):
             return data
-        judged, device = judge(data, seed=self.seed), data.edge_index.device
+        judged = judge(data, seed=self.seed, edge_columns=self.edge_columns)
+        device = data.edge_index.device
         if self.action == "remove":
             stays = ~judged.choose(**self.promise).mask
             return data.edge_subgraph(stays.to(device))

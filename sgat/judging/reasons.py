@@ -5,6 +5,7 @@ Tested by tests/judging/test_verdict.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -14,7 +15,8 @@ from scipy.special import ndtri
 from sgat.judging import shares
 from sgat.judging.pairs import Pairs
 from sgat.judging.signals import Signals
-from sgat.ops.blocks import by_rows, empty
+from sgat.ops.blocks import by_rows, empty, placed
+from sgat.ops.device_array import host
 
 Array = np.ndarray[Any, Any]
 
@@ -37,6 +39,27 @@ REASONS = (
     "too few edges to tell",
 )
 """Reasons for a verdict, the most telling for each edge."""
+LOOP = "self-loop, not judged"
+
+
+def phrases(columns: Sequence[Any] = ()) -> list[str]:
+    """REASONS, LOOP, and one for each number that columns of edges become.
+
+    A `FeatureColumn` of words becomes a number for each of its words.
+    """
+    found = [*REASONS, LOOP]
+    for each in columns:
+        words = each.categories if each.kind == "category" else ()
+        found += [f"many edges with {each.name} {word} look wrong" for word in words]
+        if not words:
+            found += each.width * [f"many edges with such {each.name} look wrong"]
+    return found
+
+
+def with_deciding(reason: Array, column: Array) -> Array:
+    """Places in `phrases` of reasons, the column in their stead where one decided."""
+    found = np.where(column < 0, host(reason), column + len(REASONS) + 1)
+    return placed(found.astype(np.int16))
 
 
 class Traces:

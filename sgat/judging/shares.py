@@ -298,7 +298,9 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
         share = float(expit(z @ found[:-1]).mean().clip(max=0.95))
     none = minimise(functools.partial(without, around=around), np.array([around]))
     gain = 2 * (fit(found, around)[0] + without(none, around)[0])
-    chance = (BY_TRAITS if traits.shape[1] else BY_CHANCE) * (1 + FEW_EDGES / number)
+    # A trait that is alone is what columns say, which was found to be beyond chance.
+    chance = BY_TRAITS if traits.shape[1] > 1 else BY_CHANCE
+    chance *= 1 + FEW_EDGES / number
     trust = 1 - float(chance / gain) ** 2 if gain > chance else 0.0
     trust *= between(above, TOLD)
     by_traits = by_rows(lambda part: expit(found[0] + part @ found[1:-1]), traits)

@@ -13,9 +13,10 @@ from sgat.features import Features
 from sgat.judging import shares
 from sgat.judging.combining import Findings, combine, in_group, share_apart
 from sgat.judging.contrast import contrast, normal_scores, normal_scores_by_degree
+from sgat.judging.edge_columns import ColumnOdds, fit_columns
 from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
-from sgat.judging.reasons import REASONS, Traces, find_reasons
+from sgat.judging.reasons import REASONS, Traces, find_reasons, with_deciding
 from sgat.judging.signals import OfEdges, Signals, edge_blocks
 from sgat.ops.blocks import by_rows, empty, placed, trim_heap, where
 from sgat.ops.device_array import host
@@ -43,7 +44,7 @@ class Assessment:
     """P(wrong) of undirected edges, each once, and the place of its reason."""
 
     wrong: Array  # [E] float32
-    reason: Array  # [E] int8
+    reason: Array  # [E] int8, or int16 with columns
 
 
 def assess(
@@ -52,6 +53,7 @@ def assess(
     x: Features | None,
     label: Array,
     *,
+    columns: Array | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -63,7 +65,8 @@ def assess(
         4. shares of both kinds of wrong edges, and of those that aim at known nodes
 
     `label` is the class of each node, -1 where it is unknown, [N]: an attack on a
-    classifier aims at nodes with a label.
+    classifier aims at nodes with a label. `columns` are numbers of the edges in memory,
+    [E, F].
     """
 
     def say(stage: str) -> None:
@@ -119,14 +122,22 @@ def assess(
         likely = shares.likelihood(score, prior)
         return by_rows(lambda odds, real: expit(odds - real), prior, likely)
 
-    def suspect(score: Array) -> tuple[Array, Array]:
-        """P(wrong) and its prior log-odds, suspicion against nodes counted."""
+    def with_columns(score: Array, prior: Array) -> tuple[Array, ColumnOdds | None]:
+        """P(wrong) by the score, the prior and the columns, if they say something."""
+        told = None if columns is None else fit_columns(score, prior, columns)
+        if told is not None:
+            prior = by_rows(np.add, prior, told.of_edges())
+        return posterior(score, prior), told
+
+    def suspect(score: Array) -> tuple[Array, Array, ColumnOdds | None]:
+        """P(wrong), its prior log-odds by nodes, suspicion counted, and by columns."""
         prior = shares.fit_prior(score, *traits)
         for _ in range(3):
-            wrong = posterior(score, prior)
+            wrong, _ = with_columns(score, prior)
             more = shares.suspicion(ends, num_nodes, wrong)
             prior = shares.fit_prior(score, *traits, more)
-        return posterior(score, prior), prior
+        wrong, told = with_columns(score, prior)
+        return wrong, prior, told
 
     by_content = weight = by_rows(np.ones_like, group)
     told, first = 0.0, None
@@ -141,16 +152,20 @@ def assess(
 
     def compare(
         weight: Array, doubt: Array | None
-    ) -> tuple[Array, Array, Array, shares.LowEnd, Array]:
+    ) -> tuple[Array, Array, Array, ColumnOdds | None, shares.LowEnd, Array]:
         signals.weigh(weight)
         score = scores(signals.of_all, TREES, signals.num_free, doubt)
-        wrong, prior = suspect(score)
+        wrong, prior, told_apart = suspect(score)
+        low_traits = traits[0]
+        if told_apart is not None:
+            by_columns = told_apart.of_edges()[:, None]
+            low_traits = np.concatenate([by_columns, low_traits], axis=1)
         # Where features do not tell and real edges look like swapped pairs, these say
         # nothing of a single edge.
-        low = shares.low_end(score, traits[0], _unaimed(group))
+        low = shares.low_end(score, low_traits, _unaimed(group))
         sure = max(told, low.useful)
         doubtful = by_rows(lambda part: part * sure, wrong)
-        return score, wrong, prior, low, doubtful
+        return score, wrong, prior, told_apart, low, doubtful
 
     doubtful = None
     for number in range(1, ROUNDS):
@@ -160,7 +175,7 @@ def assess(
         weight = _relative(ends, num_nodes, real)
     del by_content, real
     say(f"comparing surroundings, round {ROUNDS} of {ROUNDS}")
-    score, wrong, prior, low, doubtful = compare(weight, doubtful)
+    score, wrong, prior, told_apart, low, doubtful = compare(weight, doubtful)
     del weight
     say("counting wrong edges")
     beside = host(signals.of_all(anywhere))
@@ -200,9 +215,13 @@ def assess(
             plain=traces.plain,
             unshared=(1 - shared.mean(), pairs_alone) if x is None else None,
             by_class=by_class,
+            by_columns=told_apart and told_apart.of_edges(),
         )
     )
-    return Assessment(wrong, find_reasons(wrong, traces, ends, num_nodes))
+    reason = find_reasons(wrong, traces, ends, num_nodes)
+    if told_apart is not None:
+        reason = with_deciding(reason, told_apart.deciding(wrong))
+    return Assessment(wrong, reason)
 
 
 def _in_rings(first: Array, doubt: Array, shared: Array) -> Array:

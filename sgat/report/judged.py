@@ -40,7 +40,7 @@ class JudgedPart(NamedTuple):
     dst: Array  # number of a node, [E]
     probability: Array  # that the edge is real, [E]
     is_removed: Array  # [E] bool
-    reason: Array  # place in REASONS, [E]
+    reason: Array  # place in the phrases of the tally, [E]
 
 
 class Suspect(NamedTuple):
@@ -79,7 +79,8 @@ class JudgedSection:
 class JudgedTally:
     """What the section needs of judged edges, which may come in batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, phrases: Sequence[str] = REASONS) -> None:
+        self.phrases = phrases
         self.number, self.right = np.zeros((2, len(LEVELS)))
         self.spread = {name: np.zeros(len(SHARES) - 1) for name in ("stays", "goes")}
         self.limit, self.right_gone = -1.0, 0.0
@@ -156,7 +157,7 @@ class JudgedTally:
                 ),
                 Card(trade, "What is found, at what cost", "If edges up to there go."),
             ],
-            suspects=_suspects(self.worst),
+            suspects=_suspects(self.worst, self.phrases),
             has_several=len(self.worst) > 1,
         )
 
@@ -186,14 +187,14 @@ def _lowest(part: JudgedPart, size: int) -> JudgedPart:
     return JudgedPart(*part[:2], *(column[order] for column in part[2:]))
 
 
-def _suspects(worst: dict[int, JudgedPart]) -> list[Suspect]:
+def _suspects(worst: dict[int, JudgedPart], phrases: Sequence[str]) -> list[Suspect]:
     found: dict[Any, Suspect] = {}
     for graph, part in worst.items():
         for edge in range(len(part.probability)):
             ends = [int(part.src[edge]), int(part.dst[edge])]
             src, dst = part.ids[ends].tolist()
             real, goes = float(part.probability[edge]), bool(part.is_removed[edge])
-            why = REASONS[part.reason[edge]]
+            why = phrases[part.reason[edge]]
             suspect = Suspect(part.name, src, dst, real, goes, why)
             found.setdefault((graph, *sorted(ends)), suspect)
     return sorted(found.values(), key=lambda edge: edge.probability)[:MOST_SUSPECTS]

@@ -167,7 +167,7 @@ def _run_task(
     options = dataclasses.replace(config.data.files, **request.files)
     config = config.replace(data={"files": options})
     nodes, trained = _nodes(request, folder, config)
-    if trained is not None and trained[0].gating.attr_weight is not None:
+    if trained is not None and options.edge_columns:
         raise ValueError(
             f"{folder.path} needs its `edge_columns`, which are not read here; score"
             " the rows with `sgat predict`, and prune its table without a run."

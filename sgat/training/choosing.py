@@ -12,7 +12,6 @@ A small graph keeps one core busy. Where a copy of the process is safe
 
 import dataclasses
 import json
-import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,11 +100,6 @@ class Search:
         else:
             self.table = candidates(model, train, graphs)
         first = self.table[0]
-        if graphs[0].edge_columns and first.model.scorer == "evidence":
-            logging.getLogger(__name__).warning(
-                "gates of the `scorer` evidence learn nothing and do not look at"
-                " `edge_columns`; those of additive or revised do."
-            )
         self.first = Training(graphs, first.model, first.train, ranks=ranks)
         self.observed = self.first.observed
         self.splits = [self.observed.graphs]

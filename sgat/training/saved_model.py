@@ -81,8 +81,7 @@ def model_header(
 
     `members` are those of a committee; the settings are of the first.
     """
-    looks = not members or members[0].scorer != "evidence"
-    columns = to_builtins(data.edge_columns) if looks else ()
+    columns = to_builtins(data.edge_columns)
     return {
         "format": files.MODEL_FORMAT,
         "classes": list(data.classes),
@@ -97,7 +96,7 @@ def model_header(
 
 
 def edge_columns(header: dict[str, Any]) -> tuple[FeatureColumn, ...]:
-    """How columns of edges become the numbers that the gates of a model look at."""
+    """How columns of edges become numbers, for the judge and the gates of a model."""
     return convert(header.get("edge_columns", ()), tuple[FeatureColumn, ...])
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.small_data import block_graph
 
 from sgat.cli import main
-from sgat.judging.judged_edges import LOOP
+from sgat.judging.reasons import LOOP
 
 
 @pytest.fixture

@@ -133,10 +133,3 @@ def test_classes_of_several_graphs_are_those_that_some_node_has(pyg: ModuleType)
     graphs = GivenData(parts).read()
     assert [data.classes for data in graphs] == [(1, 2, 3)] * 2
     assert graphs[0].y.tolist() == [0, 2, -1]
-
-
-def test_data_of_several_types_is_refused_with_the_way_to_one_type():
-    from torch_geometric.data import HeteroData
-
-    with pytest.raises(ValueError, match=r"HeteroData; its `to_homogeneous\(\)`"):
-        GivenData(HeteroData()).read()

@@ -1,5 +1,6 @@
 """The judge on a GPU: that of a CPU, up to what is drawn and rounding."""
 
+import dataclasses
 import logging
 
 import numpy as np
@@ -10,7 +11,14 @@ from support.triton_device import DEVICE, HAS_CUDA, gpu_test, needs_triton
 
 from sgat.features import SparseFeatures
 from sgat.graph import Graph
-from sgat.judging import REASONS, JudgedGraph, edge_judge, judge, verdict
+from sgat.judging import (
+    REASONS,
+    JudgedGraph,
+    edge_columns,
+    edge_judge,
+    judge,
+    verdict,
+)
 from sgat.ops import blocks
 from sgat.ops.device_array import DeviceArray
 from sgat_lab.synthetic.block_models import contextual_block_model
@@ -39,12 +47,18 @@ def compared(found: JudgedGraph, other: JudgedGraph) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["dense", "sparse", "none"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "none", "columns"])
 def test_with_the_same_draws_verdicts_are_those_of_a_cpu(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ):
     data, _ = model(41, 4, 0.3)
-    x = {"dense": data.x, "none": None}.get(kind)
+    x = {"dense": data.x, "none": None, "columns": data.x}.get(kind)
+    if kind == "columns":
+        # So few edges prove nothing else.
+        monkeypatch.setattr(edge_columns, "BY_CHANCE", (0.0, 0.0))
+        attr = torch.rand(data.graph.num_edges, 2)
+        graph = dataclasses.replace(data.graph, edge_attr=attr)
+        data = dataclasses.replace(data, graph=graph)
     if kind == "sparse":
         x = SparseFeatures.from_dense((data.x > 0.8).float())
     given = data.graph, x, data.y

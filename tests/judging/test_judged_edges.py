@@ -185,7 +185,11 @@ def test_the_table_has_the_rows_of_the_file_and_new_columns(judged):
         (([MADE.data, MADE.data],), {}, "`data` must be one graph, got 2"),
         ((np.ones((3, 2)), np.zeros((2, 0), int)), {}, "has no edges to judge"),
         ((3,), {}, "`data` must be a PyG Data"),
-        ((MADE.data,), {"edge_columns": ["a"]}, "`edge_columns` are for gates"),
+        (
+            (np.ones((3, 2)), np.zeros((2, 0), int)),
+            {"edge_columns": ["a"]},
+            "`edge_columns` must name columns of a pandas table `edges`, or of the",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(arguments, options, sentence):

@@ -134,7 +134,11 @@ def test_what_does_not_work_is_one_sentence(place, capsys):
     table.drop(columns="kind").to_csv("less.csv", index=False)
     table.assign(kind="theft").to_csv("other.csv", index=False)
     for edges, options, sentence in (
-        ("less.csv", [], "less.csv: no column 'kind' for the gates (`edge_columns`)"),
+        (
+            "less.csv",
+            [],
+            "less.csv: no column 'kind' for the judge and gates (`edge_columns`)",
+        ),
         (
             "other.csv",
             [],
@@ -154,21 +158,23 @@ def test_what_does_not_work_is_one_sentence(place, capsys):
             capsys.readouterr().err
         )
         assert not Path("x.csv").exists()
-    judging = ["judge", "--edges", "edges.csv", "--out", "j.csv"]
-    assert main([*judging, "--edge-columns", "kind"]) == 1
-    assert "`--edge-columns` goes with `sgat fit`; the judge reads" in (
-        capsys.readouterr().err
-    )
 
 
-def test_evidence_says_so_and_new_files_need_no_columns(place, caplog):
+def test_the_judge_of_a_run_reads_new_files_as_its_own(place, capsys):
     fit("--scorer", "evidence")
-    assert "gates of the `scorer` evidence learn nothing" in caplog.text
-    assert "edge_columns" not in load_state(RunFolder(Path("mine")).model)
+    assert load_state(RunFolder(Path("mine")).model)["edge_columns"]
+    files = ["--edges", "new_edges.csv", "--nodes", "new_nodes.csv", "--out", "p.csv"]
+    assert main(["predict", "mine", *files, "--quiet"]) == 0
+    assert main(["verify", "mine", "--quiet"]) == 0
+    assert main(["prune", "mine", "--out", "own.csv", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["prune", "mine", *files[:4], "--out", "x.csv", "--quiet"]) == 1
+    assert "mine needs its `edge_columns`, which are not" in capsys.readouterr().err
     bare = pd.read_csv("new_edges.csv")[["src", "dst"]]
     bare.to_csv("bare.csv", index=False)
-    files = ["--edges", "bare.csv", "--nodes", "new_nodes.csv", "--out", "p.csv"]
-    assert main(["predict", "mine", *files, "--quiet"]) == 0
+    files[1] = "bare.csv"
+    assert main(["predict", "mine", *files, "--quiet", "--overwrite"]) == 1
+    assert "bare.csv: no column 'amount' for the judge" in capsys.readouterr().err
 
 
 def test_data_info_lists_what_they_become(place, capsys):

@@ -32,17 +32,18 @@ class KeptVerdicts:
         self.found: dict[bytes, verdict.Assessment] = {}
 
     def assess(
-        self, ends: Any, num_nodes: int, x: Any, label: Any, *, seed=0, progress=None
+        self, ends: Any, num_nodes: int, x: Any, label: Any, **how: Any
     ) -> verdict.Assessment:
         """The verdict, made or kept; a caller that watches the stages has one made."""
-        if progress or not self.in_use:
-            return assess(ends, num_nodes, x, label, seed=seed, progress=progress)
-        parts = [b for part in (ends, x, label) for b in _bytes_of(part)]
-        key = hashlib.blake2b(b"%d %d " % (num_nodes, seed))
+        if how.get("progress") or not self.in_use:
+            return assess(ends, num_nodes, x, label, **how)
+        given = ends, x, label, how.get("columns")
+        parts = [b for part in given for b in _bytes_of(part)]
+        key = hashlib.blake2b(b"%d %d " % (num_nodes, how.get("seed", 0)))
         for part in parts:
             key.update(b"%d:" % len(part) + part)
         if key.digest() not in self.found:
-            made = assess(ends, num_nodes, x, label, seed=seed)
+            made = assess(ends, num_nodes, x, label, **how)
             made.wrong.flags.writeable = made.reason.flags.writeable = False
             self.found[key.digest()] = made
         return self.found[key.digest()]

@@ -39,6 +39,8 @@ TEXT_SIZE = 1024
 FEW = 10
 """Number of different values that are categories however few rows there are."""
 NEEDED = "a value is needed, got nothing; `fill_missing` mean or zero fills it."
+EDGES_OF = "the judge and gates (`edge_columns`)"
+"""What columns of the edge table are for, in messages."""
 CONSTANT = "%s, column %r has the value %r in every row, which says nothing."
 
 logger = logging.getLogger(__name__)
@@ -151,24 +153,39 @@ def encode(
     return torch.from_numpy(x).to(torch.get_default_dtype())
 
 
-def edge_numbers(
+def fit_edges(
     source: Source, columns: tuple[str | FeatureColumn, ...], options: FileOptions
-) -> tuple[tuple[FeatureColumn, ...], torch.Tensor | None]:
-    """Columns of edges that gates look at, and their numbers, [M, F]; None without any.
+) -> tuple[FeatureColumn, ...]:
+    """How columns of edges become numbers that the judge and gates look at.
 
     A name is read as a column of nodes is, with numbers of mean 0 and deviation 1 over
     the rows, and a column of an earlier table as it was there.
     """
-    if not columns:
-        return (), None
-    how, found = dataclasses.replace(options, features=(), standardise=True), []
+    how = dataclasses.replace(options, features=(), standardise=True)
+    found: list[Any] = []
     for each in columns:
         name = each if isinstance(each, str) else each.name
-        source.column(name, "the gates (`edge_columns`)")
+        source.column(name, EDGES_OF)
         found.append(fit_column(source, name, how) if name is each else each)
-    known: Any = tuple(found)
-    x = encode(source, known, ignore_unknown=options.unknown_category == "zero")
-    return known, x if isinstance(x, torch.Tensor) else x.to_dense()
+    return tuple(found)
+
+
+def encoded_edges(
+    source: Source, columns: tuple[FeatureColumn, ...], options: FileOptions
+) -> torch.Tensor:
+    """The numbers of columns of edges, [M, F]."""
+    x = encode(source, columns, ignore_unknown=options.unknown_category == "zero")
+    return x if isinstance(x, torch.Tensor) else x.to_dense()
+
+
+def edge_numbers(
+    source: Source, columns: tuple[str | FeatureColumn, ...], options: FileOptions
+) -> tuple[tuple[FeatureColumn, ...], torch.Tensor | None]:
+    """Columns of edges by `fit_edges`, and their numbers, [M, F]; None without any."""
+    if not columns:
+        return (), None
+    known = fit_edges(source, columns, options)
+    return known, encoded_edges(source, known, options)
 
 
 def fit_column(source: Source, name: str, options: FileOptions) -> FeatureColumn | str:

@@ -15,7 +15,13 @@ from sgat.data.files.columns import is_string, numbers, typed_table, typed_text
 from sgat.data.files.csv_format import read_csv, text_file
 from sgat.data.files.data_tables import edge_table
 from sgat.data.files.dates import check_years
-from sgat.data.files.encoding import Encoding, FeatureColumn, edge_numbers
+from sgat.data.files.encoding import (
+    EDGES_OF,
+    Encoding,
+    FeatureColumn,
+    edge_numbers,
+    fit_edges,
+)
 from sgat.data.files.graphml import read_graphml
 from sgat.data.files.ids import (
     Place,
@@ -110,7 +116,7 @@ def read_graph(
 
 
 def _edge_columns(options: FileOptions, encoding: Encoding | None) -> tuple[Any, ...]:
-    """Columns of the edge table that gates look at."""
+    """Columns of the edge table that the judge and gates look at."""
     return options.edge_columns if encoding is None else encoding.edges
 
 
@@ -121,14 +127,23 @@ def open_graph(
     *,
     options: FileOptions = FileOptions(),
 ) -> FileGraph:
-    """The same without edges in `data`: of a large file only ids are read."""
+    """The same without edges in `data`: of a large file only ids are read.
+
+    Columns of edges are held while it is found out how they become numbers.
+    """
     in_rows = ("csv", "tsv", "parquet")
     source, nodes_read, undirected, places = _opened(edges, nodes, options, in_rows)
     rows = _as_rows(source)
     ids = _surveyed_ids(rows, nodes_read, options)
     undirected = undirected or options.undirected
     nothing = Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), len(ids))
-    found = _described(rows.head, nodes_read, ids, options, None, nothing, undirected)
+    about: Any = options, None, nothing, undirected
+    if options.edge_columns:
+        for name in options.edge_columns:
+            rows.head.column(name, EDGES_OF)
+        named = rows.all_rows(*options.edge_columns)
+        about += (fit_edges(named, options.edge_columns, options),)
+    found = _described(rows.head, nodes_read, ids, *about)
     return dataclasses.replace(found, rows=rows, **places)
 
 

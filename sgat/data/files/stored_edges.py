@@ -111,11 +111,11 @@ class StoredEdges:
         is_open = head.decimal is None and delimiter != ","
         return cls(head, read, text.path, may_have_commas=is_open)
 
-    def all_rows(self) -> Source:
-        """The whole table, read at once."""
-        return dataclasses.replace(
-            self.head, table=pa.concat_tables([self.head.table, *self.read(None)])
-        )
+    def all_rows(self, *columns: str) -> Source:
+        """The whole table, or these columns of it, read at once."""
+        head = self.head.table.select(columns) if columns else self.head.table
+        parts = self.read([*columns] or None)
+        return dataclasses.replace(self.head, table=pa.concat_tables([head, *parts]))
 
     def batches(self, *columns: str) -> Iterator[tuple[Source, int]]:
         """The rows in parts, each with the index of its first row; all columns if none.

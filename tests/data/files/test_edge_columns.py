@@ -149,8 +149,8 @@ def csv(folder: Path, **changes: Any) -> None:
         (
             ("amuont",),
             {},
-            "e.csv: no column 'amuont' for the gates (`edge_columns`); did you mean"
-            " 'amount'? The columns are 'src', 'dst', 'amount', 'name'.",
+            "e.csv: no column 'amuont' for the judge and gates (`edge_columns`); did"
+            " you mean 'amount'? The columns are 'src', 'dst', 'amount', 'name'.",
         ),
         (
             ("name",),
