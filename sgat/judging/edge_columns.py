@@ -17,6 +17,7 @@ from scipy.special import expit, logit, ndtri
 from sgat.judging import shares
 from sgat.judging.fitting import minimise
 from sgat.judging.matrices import slices
+from sgat.judging.suspicion import LOW, TAIL
 from sgat.ops.blocks import ROWS, empty, placed
 from sgat.ops.device_array import host
 
@@ -81,7 +82,7 @@ class ColumnOdds(NamedTuple):
 def fit_columns(score: Array, prior: Array, columns: Array) -> ColumnOdds | None:
     """Log-odds by columns, [E, F], beside a prior, [E]; None if they say nothing.
 
-    A logistic regression of being unlike, as in `shares.fit_prior`, on the part of each
+    A logistic regression of being unlike, as in `fit_prior`, on the part of each
     column that an edge is in. It is trusted as far as the likelihood gains more than by
     chance: few edges prove little, and columns with many parts fit anything.
     """
@@ -100,13 +101,13 @@ def fit_columns(score: Array, prior: Array, columns: Array) -> ColumnOdds | None
     row, column = part.nonzero()
     place = starts[column] + part[row, column] - 1
     z = sparse.csr_array((np.ones(len(row)), (row, place)), shape=(len(t), starts[-1]))
-    is_low = t < ndtri(shares.LOW)
+    is_low = t < ndtri(LOW)
 
     def fit(found: Array) -> tuple[float, Array, Array]:
         """Log of the likelihood, its slope and its bend by the log-odds of an edge."""
         odds = expit(offset + found[0] + z @ found[1:])
-        share = shares.LOW * (shares.TAIL + (1 - shares.TAIL) * odds)
-        rise = shares.LOW * (1 - shares.TAIL) * odds * (1 - odds)
+        share = LOW * (TAIL + (1 - TAIL) * odds)
+        rise = LOW * (1 - TAIL) * odds * (1 - odds)
         slope = np.where(is_low, 1 / share, -1 / (1 - share)) * rise
         value = np.log(np.where(is_low, share, 1 - share)).sum()
         return float(value), slope, rise**2 / (share * (1 - share))

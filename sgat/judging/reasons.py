@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from sgat.judging import shares
 from sgat.judging.pairs import Pairs
 from sgat.judging.signals import Signals
+from sgat.judging.suspicion import suspicion
 from sgat.ops.blocks import by_rows, empty, placed
 from sgat.ops.device_array import host
 
@@ -130,6 +130,6 @@ def find_reasons(
             reason[condition] = REASONS.index(phrase)
         return reason
 
-    suspect = shares.suspicion(ends, num_nodes, wrong, usual)
+    suspect = suspicion(ends, num_nodes, wrong, usual)
     likely = traces.shared, traces.alike, traces.alike_around
     return by_rows(find, wrong, suspect, *likely, dtype=np.int8)

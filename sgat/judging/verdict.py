@@ -18,6 +18,7 @@ from sgat.judging.matrices import numbered, sums_at_ends
 from sgat.judging.pairs import Pairs, draw_pairs
 from sgat.judging.reasons import REASONS, Traces, find_reasons, with_deciding
 from sgat.judging.signals import OfEdges, Signals, edge_blocks
+from sgat.judging.suspicion import fit_prior, suspicion
 from sgat.ops.blocks import by_rows, empty, placed, trim_heap, where
 from sgat.ops.device_array import host
 
@@ -131,11 +132,11 @@ def assess(
 
     def suspect(score: Array) -> tuple[Array, Array, ColumnOdds | None]:
         """P(wrong), its prior log-odds by nodes, suspicion counted, and by columns."""
-        prior = shares.fit_prior(score, *traits)
+        prior = fit_prior(score, *traits)
         for _ in range(3):
             wrong, _ = with_columns(score, prior)
-            more = shares.suspicion(ends, num_nodes, wrong)
-            prior = shares.fit_prior(score, *traits, more)
+            more = suspicion(ends, num_nodes, wrong)
+            prior = fit_prior(score, *traits, more)
         wrong, told = with_columns(score, prior)
         return wrong, prior, told
 
@@ -198,8 +199,8 @@ def assess(
     traits.clear()
     trim_heap()
     shared = traces.shared
-    more = shares.suspicion(ends, num_nodes, wrong)
-    suspicion = by_rows(lambda part: part[:, 0], more)
+    more = suspicion(ends, num_nodes, wrong)
+    against = by_rows(lambda part: part[:, 0], more)
     ring = doubt if first is None else _in_rings(first, doubt, shared)
     del more, doubt, doubtful, wrong
     wrong = combine(
@@ -210,7 +211,7 @@ def assess(
             prior=prior,
             by_traits=low,
             group=group,
-            suspicion=suspicion,
+            suspicion=against,
             ring=ring,
             plain=traces.plain,
             unshared=(1 - shared.mean(), pairs_alone) if x is None else None,

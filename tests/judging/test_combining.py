@@ -7,6 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sgat.judging import shares
 from sgat.judging.combining import NOTHING_COUNTED, Findings, combine, share_apart
 from sgat.judging.contrast import normal_scores
+from sgat.judging.suspicion import fit_prior
 
 
 @pytest.mark.parametrize("does_score_tell", [False, True])
@@ -49,7 +50,7 @@ def test_edges_at_hubs_are_counted_where_real_ones_look_like_them(at_hubs: float
     loose = rng.standard_normal(9001) / 2 + 2.6
     nothing, everywhere = np.zeros(9001), np.ones(9001, dtype=bool)
     by_traits = shares.low_end(score, degrees - degrees.mean(axis=0), everywhere)
-    prior = shares.fit_prior(score, degrees)
+    prior = fit_prior(score, degrees)
     group = np.zeros(9001, dtype=np.int64)
     wrong = combine(
         Findings(
