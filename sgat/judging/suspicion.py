@@ -1,4 +1,4 @@
-"""Suspicion: wrong edges gather at nodes, so the other edges of a node say something."""
+"""Suspicion: wrong edges gather at nodes, so the others of a node say something."""
 
 from __future__ import annotations
 
