@@ -17,7 +17,6 @@ from sgat.ops.cpu.lanes import (
 )
 from sgat.ops.cpu.pieces import add_rows, array, longest_piece, noise_key, pieces, wide
 from sgat.ops.cpu.sums import sum_piece
-from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.operators.aggregate import (
     Aggregated,
     AggregateGradInputs,
@@ -25,6 +24,7 @@ from sgat.ops.operators.aggregate import (
     AggregateInputs,
 )
 from sgat.ops.operators.gates import OpenRows
+from sgat.ops.threads import ranges, run
 
 
 @compiled

@@ -30,8 +30,8 @@ from sgat.ops.cpu.sums import (
     vector_pieces,
     vectors,
 )
-from sgat.ops.cpu.threads import blocks, ranges, run
 from sgat.ops.operators.gates import GateInputs, GateSums, OpenRows, gates_of
+from sgat.ops.threads import blocks, ranges, run
 
 # What one edge of the gate pass costs, in multiply-adds.
 GATE_WORK = 16

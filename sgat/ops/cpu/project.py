@@ -28,7 +28,6 @@ from sgat.ops.cpu.pieces import (
     wide,
 )
 from sgat.ops.cpu.sums import sum_piece
-from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.noise import limit_and_scale
 from sgat.ops.operators.project import (
     DropInputs,
@@ -36,6 +35,7 @@ from sgat.ops.operators.project import (
     ProjectGradInputs,
     ProjectInputs,
 )
+from sgat.ops.threads import ranges, run
 
 ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (1, 2, 3, 4))
 

@@ -169,7 +169,7 @@ def find_entries(ptr: Any, columns: Any, row: Any, column: Any) -> DeviceArray:
     return DeviceArray(place)
 
 
-def fill_rows(low: Any, high: Any, columns: Any, number: Any) -> None:
+def fill_rows(low: Any, high: Any, ptr: Any, columns: Any, number: Any) -> None:
     """As `sgat.ops.common_neighbours.fill_rows`; the entries are sorted."""
     low, high, size = low.tensor, high.tensor, len(low)
     # Those of a row to lower nodes come first: by the other end, then as edges are.
