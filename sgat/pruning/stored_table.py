@@ -15,6 +15,7 @@ from sgat.data.files.binary_format import (
 from sgat.data.files.columns import is_string
 from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
 from sgat.data.files.source import (
+    SUFFIXES,
     check_file,
     check_names,
     compression_of,
@@ -23,7 +24,6 @@ from sgat.data.files.source import (
     suffix_of,
 )
 
-SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 MOST_COLUMNS = 10_000
 """An engine takes a third of a millisecond for each, and 90 kB of memory."""
 Kind = Literal["integer", "string", "text"]
@@ -132,7 +132,7 @@ def in_utf8(table: StoredTable, folder: Path) -> StoredTable:
 
 def _format(path: Path) -> str:
     format = SUFFIXES.get(suffix_of(path))
-    if format is None:
+    if format not in ("parquet", "csv", "tsv"):
         raise ValueError(
             f"{path}: cannot use the suffix {path.suffix!r} here; choose .parquet, .csv"
             " or .tsv, text also with .gz or .zst after it, or a folder of Parquet"

@@ -173,8 +173,7 @@ def aggregate(
             gates=opened.gates,
             backend=opened.backend,
         )
-    drops = dropout > 0 and seed is not None
-    key = noise.seed_tensor(seed, graph.device) if drops and seed is not None else None
+    key = None if seed is None else noise.seed_tensor(seed, graph.device)
     rows = (x.flatten(1) if x.dim() > 1 else x[:, None]).contiguous()
     stream = noise.ATTENTION_DROPOUT + layer
     inputs = aggregate_inputs(opened, rows, key, dropout, stream)
