@@ -82,8 +82,6 @@ class Destination:
     @classmethod
     def from_path(cls, path: Path, *, delimiter: str | None = None) -> Self:
         """The destination a path names; without a suffix it is a folder."""
-        if not path.absolute().parent.is_dir():
-            raise ValueError(f"`out` must be in a folder that exists, got {path}.")
         if is_folder(path):
             return cls(path, "parquet", True, None)
         format = _format(path)

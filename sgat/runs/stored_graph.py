@@ -63,7 +63,8 @@ class StoredGraph:
         model, scored = self.saved.model, []
         gates = model.gating.gates
         for name, table in (nodes := self._nodes()):
-            known = _ids(table)
+            ids = to_numpy(table.column("id").combine_chunks())
+            known = None if np.array_equal(ids, np.arange(len(ids))) else ids
             split = positions(table.column("split"), pa.array(ROLES))
             roles: Any = {r: torch.from_numpy(split == k) for k, r in enumerate(ROLES)}
             graph, log_alpha = _sorted_graph(
@@ -195,12 +196,6 @@ class StoredGraph:
                     f" {self.folder.nodes.name}."
                 )
         return rows
-
-
-def _ids(table: Any) -> Array | None:
-    """The user's ids of the nodes; None if they are 0 … N-1."""
-    ids = to_numpy(table.column("id").combine_chunks())
-    return None if np.array_equal(ids, np.arange(len(ids))) else ids
 
 
 def _gathered(

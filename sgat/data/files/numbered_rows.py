@@ -64,7 +64,8 @@ def checked_rows(
             problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
             part.source.refuse(bad, weight, problem)
             is_some |= bool(value.any())
-        for name, end, place in zip(columns, part.ends, part[3:], strict=False):
+        places = part.src, part.dst
+        for name, end, place in zip(columns, part.ends, places, strict=False):
             if len(place) and place.min() < 0:
                 row = int((place < 0).argmax())
                 id = end[row].as_py()
@@ -91,7 +92,7 @@ def graph_of_rows(
     ends: tuple[list[Any], ...] = ([], [])
     weights, kind = [], index_type(len(ids))
     for part, given in checked_rows(rows, ids, options, weight, listed):
-        for parts, place in zip(ends, part[3:], strict=True):
+        for parts, place in zip(ends, (part.src, part.dst), strict=True):
             parts.append(torch.from_numpy(place).to(kind))
         if given is not None:
             weights.append(torch.tensor(given, dtype=torch.get_default_dtype()))
