@@ -1,7 +1,4 @@
-"""Weighted sums of each row's open neighbours, and their gradients.
-
-Tested by tests/ops/test_cpu.py.
-"""
+"""Weighted sums of each row's open neighbours, and their gradients."""
 
 import numpy as np
 import torch

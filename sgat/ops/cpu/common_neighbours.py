@@ -1,7 +1,4 @@
-"""Sums over the columns that two sparse rows have in common, by merging sorted lists.
-
-Tested by tests/ops/test_common_neighbours.py.
-"""
+"""Sums over the columns that two sparse rows share, by merging sorted lists."""
 
 from typing import Any
 

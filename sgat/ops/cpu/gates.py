@@ -2,8 +2,6 @@
 
 Each loop over a part has a function of its own, so that the compiler puts it into
 vector lanes: among others it cannot tell that arrays do not overlap.
-
-Tested by tests/ops/test_cpu.py.
 """
 
 import numpy as np

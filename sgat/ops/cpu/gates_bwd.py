@@ -1,7 +1,4 @@
-"""The gradient of the gate pass by the scores and vectors of its nodes.
-
-Tested by tests/ops/test_cpu.py.
-"""
+"""The gradient of the gate pass by the scores and vectors of its nodes."""
 
 import numpy as np
 

@@ -1,7 +1,4 @@
-"""Products of the vectors of two nodes, and of the means of their neighbours.
-
-Tested by tests/ops/test_pair_products.py.
-"""
+"""Products of the vectors of two nodes, and of the means of their neighbours."""
 
 import math
 from typing import Any

@@ -1,7 +1,4 @@
-"""Feature dropout, and the projection of sparse features.
-
-Tested by tests/ops/test_cpu.py.
-"""
+"""Feature dropout, and the projection of sparse features."""
 
 import numpy as np
 import torch

@@ -1,7 +1,4 @@
-"""Sums over the columns that two sparse rows have in common, on a GPU.
-
-Tested by tests/ops/test_common_neighbours.py.
-"""
+"""Sums over the columns that two sparse rows have in common, on a GPU."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Dropout and projection of features as operators, and the operation over them.
-
-Tested by tests/ops/test_cpu.py and tests/ops/gpu/test_project.py.
-"""
+"""Dropout and projection of features as operators, and the operation over them."""
 
 from typing import Any, NamedTuple
 

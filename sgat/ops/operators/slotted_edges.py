@@ -1,7 +1,4 @@
-"""Open edges in slots, and the operations over them, for the CPU and the GPU alike.
-
-Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
-"""
+"""Open edges in slots, and the operations over them, for the CPU and the GPU alike."""
 
 from typing import Literal, NamedTuple
 
