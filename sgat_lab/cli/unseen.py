@@ -1,4 +1,4 @@
-"""`sgat-lab unseen`: classifiers on graphs that nobody tuned them for."""
+"""`sgat-lab unseen`: our classifier with nothing chosen, beside searched ones."""
 
 from __future__ import annotations
 
