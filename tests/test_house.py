@@ -173,6 +173,7 @@ def test_files_are_short_and_the_library_is_small():
 
 
 def test_every_module_has_a_test_of_its_name_or_says_where_it_is_tested(trees):
+    """Its package may say it for all of its modules."""
     missing, gathered = [], 0
     for name, path in FILES.items():
         if path.name in ("__init__.py", "__main__.py"):
@@ -180,7 +181,8 @@ def test_every_module_has_a_test_of_its_name_or_says_where_it_is_tested(trees):
         gathered += 1
         package, *folders, leaf = name.split(".")
         top = ROOT / "tests" / ("lab" if package == "sgat_lab" else "")
-        said = TESTED_BY.search(ast.get_docstring(trees[name]) or "")
+        pages = (ast.get_docstring(trees[n]) for n in (name, name.rpartition(".")[0]))
+        said = next((s for page in pages if (s := TESTED_BY.search(page or ""))), None)
         places = [top.joinpath(*folders, f"test_{leaf}.py")]
         if said:
             places.append(ROOT / said[1].rstrip("."))

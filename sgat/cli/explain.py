@@ -64,8 +64,9 @@ def explain(
     found: NodeExplanation | GraphExplanation
     show: Callable[[Any], None]
     with counting("edges dropped", quiet=quiet, first="getting ready") as count:
-        from sgat.cli.outputs import check_outputs, check_suffix, inputs_of
+        from sgat.cli.outputs import check_suffix, inputs_of
         from sgat.data.files import write_table
+        from sgat.data.files.outputs import check_outputs
         from sgat.explaining.graph_explanation import explain_graph
         from sgat.explaining.node_explanation import explain_node
         from sgat.explaining.pictures import draw_node, save_picture
@@ -81,8 +82,8 @@ def explain(
             )
         opened = open_run(run, root=data_root)
         outputs = {"out": out, "picture": picture}
-        inputs = inputs_of(opened.config.data)
-        check_outputs(outputs, inputs, opened.folder, overwrite=overwrite)
+        inputs, holds = inputs_of(opened.config.data), opened.folder.holds
+        check_outputs(outputs, inputs, is_of_run=holds, overwrite=overwrite)
         how: dict[str, Any] = {"graph": graph, "top": top, "progress": count}
         if node is None:
             whole = explain_graph(opened.model, opened.scored, **how)

@@ -77,8 +77,9 @@ def judge(
     with counting("starting", quiet=quiet):
         import pyarrow as pa
 
-        from sgat.cli.outputs import TABLES, check_outputs, check_suffix, show_columns
+        from sgat.cli.outputs import TABLES, check_suffix, show_columns
         from sgat.data.configured import load_configured
+        from sgat.data.files.outputs import check_outputs
         from sgat.judging.judged_rows import JudgedBatch, judge_rows
         from sgat.judging.promise import check_promise, describe_promise
         from sgat.pruning.engine import megabytes
@@ -91,7 +92,7 @@ def judge(
     outputs = {"out": out, "pruned": pruned, "report": report}
     for name, path in outputs.items():
         check_suffix(name, path, (".html",) if name == "report" else ("", *TABLES))
-    inputs = {f"`--{what}`": path for what, path in asked.paths.items()}
+    inputs = {f"`{what}`": path for what, path in asked.paths.items()}
     folders = "out", "pruned"
     check_outputs(outputs, inputs, overwrite=overwrite, folders=folders)
     with stage_progress(quiet=quiet) as stages:

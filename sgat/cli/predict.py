@@ -64,17 +64,18 @@ def predict(
         if given is not None:
             raise ValueError(f"`{given}` goes with `edges`, the new edges.")
     with counting("predicting, steps", quiet=quiet, first="getting ready") as count:
-        from sgat.cli.outputs import TABLES, check_outputs, check_suffix, inputs_of
+        from sgat.cli.outputs import TABLES, check_suffix, inputs_of
         from sgat.data.files import write_table
+        from sgat.data.files.outputs import check_outputs
         from sgat.runs.finished_run import open_run
         from sgat.runs.predict import predict_files, predict_run
 
         for name, path in outputs.items():
             check_suffix(name, path, TABLES)
         opened = open_run(run, root=data_root)
-        inputs = inputs_of(opened.config.data)
-        new = {"`--edges`": edges, "`--nodes`": nodes}
-        check_outputs(outputs, {**inputs, **new}, opened.folder, overwrite=overwrite)
+        inputs = inputs_of(opened.config.data) | {"`edges`": edges, "`nodes`": nodes}
+        holds = opened.folder.holds
+        check_outputs(outputs, inputs, is_of_run=holds, overwrite=overwrite)
         if edges is None:
             found = predict_run(opened)
         else:

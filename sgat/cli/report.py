@@ -44,14 +44,16 @@ def report(
     with counting("writing the report", quiet=quiet):
         import webbrowser
 
-        from sgat.cli.outputs import check_outputs, inputs_of
+        from sgat.cli.outputs import inputs_of
+        from sgat.data.files.outputs import check_outputs
         from sgat.report.build import write_report
         from sgat.report.page import is_report
         from sgat.runs.finished_run import open_run
 
         opened = open_run(run, root=data_root)
         path = out if out is not None else opened.folder.report
-        check_outputs({"out": path}, inputs_of(opened.config.data), opened.folder)
+        inputs, holds = inputs_of(opened.config.data), opened.folder.holds
+        check_outputs({"out": path}, inputs, is_of_run=holds)
         if path.exists() and not overwrite and not is_report(path):
             raise ValueError(
                 f"{path} is no report of sgat and would be replaced; choose another"

@@ -150,7 +150,7 @@ def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
     Case and spaces around the word are ignored; "valid", "validation", "dev" and
     "training" will do; an empty or missing entry gives the node no role.
     """
-    found: dict[str | None, list[int]] = {role: [] for role in (*ROLES, None)}
+    roles = np.full(len(values), None)
     for row, value in enumerate(values):
         # NaN, which tables use for a missing entry, is the only value unlike itself.
         word = "" if value is None or value != value else str(value).strip().lower()
@@ -159,8 +159,8 @@ def from_column(values: Sequence[Any] | np.ndarray[Any, Any]) -> Split:
                 f"The split column must hold 'train', 'val', 'test' or nothing,"
                 f" got {value!r} in row {row}."
             )
-        found[ROLE_WORDS[word]].append(row)
-    train, val, test = (np.array(found[role], dtype=np.int64) for role in ROLES)
+        roles[row] = ROLE_WORDS[word]
+    train, val, test = (np.flatnonzero(roles == role) for role in ROLES)
     return Split(train, val, test, len(values))
 
 

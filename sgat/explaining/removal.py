@@ -217,12 +217,9 @@ def _contrast(
     if value is None:
         return Contrast(name, title, None, None)
     known = ~np.isnan(value)
-    kept, removed = (_mean(value[side & known]) for side in (mask, ~mask))
-    return Contrast(name, title, kept, removed, is_sampled)
-
-
-def _mean(value: Array) -> float | None:
-    return float(value.mean(dtype=np.float64)) if len(value) else None
+    sides = (value[side & known] for side in (mask, ~mask))
+    one, other = (float(v.mean(dtype=np.float64)) if len(v) else None for v in sides)
+    return Contrast(name, title, one, other, is_sampled)
 
 
 def _sampled(kept: Tensor, most: int) -> tuple[Tensor, bool]:

@@ -35,7 +35,7 @@ def index_type(size: int) -> torch.dtype:
 
 
 def pointers(row: Tensor, num_rows: int) -> Tensor:
-    """Where the entries of each row begin, if they are sorted by row, [N + 1]."""
+    """Where the entries of each row begin once they are sorted by row, [N + 1]."""
     count = torch.bincount(row, minlength=num_rows)
     return torch.cat([count.new_zeros(1), count.cumsum(0)])
 

@@ -135,6 +135,8 @@ def _count(given: Findings) -> Counted:
     if given.by_class is not None:
         apart = given.by_class / max(evenly.share.mean(), 1e-9)
         anywhere *= max(apart, LEAST_APART)
+    if not left and not unshared:
+        anywhere = shares.below_valley(given.loose) or anywhere
     aimed = shares.excess(given.first, given.group)
     return Counted(anywhere, evenly.tail, by_degree, left, aimed, useful)
 

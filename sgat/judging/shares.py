@@ -18,6 +18,7 @@ import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import brentq
 from scipy.special import (
     expit,
@@ -95,6 +96,13 @@ MOST_SHIFT = 60.0
 """Log-odds that a prior is shifted by, at most."""
 ODD = 0.01
 """Share of the real edges that look as wrong as any."""
+VALLEY, HIGHEST_VALLEY = 0.6, 1.5
+"""How high a valley may be next to the lower of the peaks beside it, and where it may
+be: real edges that look like pairs make valleys further up."""
+SMOOTH = 5
+"""Steps of `GRID` that numbers of edges are smoothed by."""
+BELOW = 300
+"""Edges on each side of a valley, at least."""
 SUSPECT_TAIL = 0.5
 """How fast κ grows with the suspicion against the ends of an edge."""
 
@@ -258,6 +266,25 @@ def low_end(score: Array, traits: Array, among: Array) -> LowEnd:
     error = float(2 * np.sqrt(np.pi) * spread * np.exp(separation**2 / 4))
     tail = float(np.exp(found[-1]))
     return LowEnd(by_traits, excess, tail, trust, separation, error)
+
+
+def below_valley(score: Array) -> float | None:
+    """Share of the edges below a valley of their scores; None if there is none.
+
+    Where wrong edges stand clear of real ones hardly an edge lies between them. Those
+    below are counted as they are then, whatever the density of wrong edges is.
+    """
+    t = host(score[:: max(len(score) // EDGES, 1)])
+    number = np.histogram(t.clip(LOWEST, HIGHEST), GRID)[0]
+    height = gaussian_filter1d(number.astype(float), SMOOTH)
+    before = np.maximum.accumulate(height)
+    behind = np.maximum.accumulate(height[::-1])[::-1]
+    depth = (1 + height) / (1 + np.minimum(before, behind))
+    below = number.cumsum() / len(t)
+    is_side = np.minimum(below, 1 - below) * len(score) < BELOW
+    place = int(np.where(is_side, 1, depth).argmin())
+    is_told = depth[place] <= VALLEY and GRID[place + 1] <= HIGHEST_VALLEY
+    return float(below[place]) if is_told else None
 
 
 def some(mask: Array, step: int) -> Array:

@@ -115,9 +115,11 @@ def _obstacle(
     return ""
 
 
-def _check_rate(dropout: float) -> None:
+def _key_of(dropout: float, seed: Seed | None) -> Seed | None:
+    """The seed of a dropout; None where nothing is dropped."""
     if not 0 <= dropout < 1:
         raise ValueError(f"`dropout` must be in [0, 1), got {dropout}.")
+    return seed if dropout else None
 
 
 def _check_shape(name: str, value: Tensor, length: int) -> None:
@@ -241,7 +243,7 @@ def aggregate(
     and 1 / (1 - dropout) for others; each `layer` drops different ones. `backend` must
     be the one that drew `opened`, or "auto".
     """
-    _check_rate(dropout)
+    seed = _key_of(dropout, seed)
     if len(x) != opened.graph.num_nodes:
         raise ValueError(
             f"`x` must have one row for each of the {opened.graph.num_nodes} nodes,"
@@ -285,7 +287,7 @@ def project(
         )
     if node_id is not None:
         _check_shape("node_id", node_id, len(x))
-    _check_rate(dropout)
+    seed = _key_of(dropout, seed)
     value = x.value if isinstance(x, SparseFeatures) else None
     features = x if value is None else value
     assert isinstance(features, Tensor)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 
+from sgat.ops import threads
 from sgat.ops.device_array import DeviceArray, as_tensor, on_device, torch_type
 
 Array = np.ndarray[Any, Any]
@@ -172,8 +173,6 @@ def in_blocks(work: Callable[[slice], None], length: int) -> None:
         for first in range(0, length, ROWS_OF_GPU):
             work(slice(first, min(first + ROWS_OF_GPU, length)))
         return
-    from sgat.ops.cpu import threads
-
     bounds = [(first, min(first + ROWS, length)) for first in range(0, length, ROWS)]
     threads.run(lambda first, last: work(slice(first, last)), bounds)
 
@@ -182,8 +181,8 @@ def in_threads(work: Callable[[slice], T], length: int, at_once: int = MANY) -> 
     """What `work` finds in each block of rows, in their order."""
     starts = range(0, length, at_once)
     blocks = [slice(first, min(first + at_once, length)) for first in starts]
-    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        return list(threads.map(work, blocks))
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        return list(pool.map(work, blocks))
 
 
 def trim_heap() -> None:

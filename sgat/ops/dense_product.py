@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from sgat.ops import threads
+
 NARROW = 16
 ROWS, MOST = 1024, 64
 """Rows of a block, at least, and blocks at most."""
@@ -61,9 +63,6 @@ def _over_rows(x: Tensor, grad: Tensor) -> Tensor:
 
 def _by_blocks(work: Any, size: int) -> None:
     """Call it with the number and the rows of each block."""
-    # Imported when a CPU is used first.
-    from sgat.ops.cpu import threads
-
     number, count = min(size // ROWS, MOST), torch.get_num_threads()
     if number > 1:
         # In their parallel region the library takes one thread for each.

@@ -10,6 +10,7 @@ Tested by tests/ops/test_device_array.py.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -173,12 +174,7 @@ class DeviceArray(NDArrayOperatorsMixin):
             for part in inputs
         ]
         if ufunc.__name__ in OF_TENSORS:
-            given = [
-                torch.as_tensor(part, device=self.tensor.device)
-                if not isinstance(part, Tensor)
-                else part
-                for part in given
-            ]
+            given = [torch.as_tensor(p, device=self.tensor.device) for p in given]
         found = function(*given)
         if isinstance(found, tuple):
             return tuple(map(DeviceArray, found))
@@ -223,25 +219,27 @@ def as_tensor(value: Any) -> Tensor:
     return value.tensor if isinstance(value, DeviceArray) else torch.from_numpy(value)
 
 
-def _some(arrays: Any) -> torch.device:
-    """The device of the first array that is on one."""
-    found = next(part for part in arrays if isinstance(part, DeviceArray))
-    return found.tensor.device
+def kernels(name: str, array: Any) -> Any:
+    """The module of this name that computes where an array is.
+
+    Imported when it is first used: Numba and Triton take long to load.
+    """
+    place = "gpu" if isinstance(array, DeviceArray) else "cpu"
+    return importlib.import_module(f"sgat.ops.{place}.{name}")
 
 
 def _all(arrays: Any) -> list[Tensor]:
-    device = _some(arrays)
-    return [on_device(part, device) for part in arrays]
+    """The arrays where the first of them is that is on a device."""
+    found = next(part for part in arrays if isinstance(part, DeviceArray))
+    return [on_device(part, found.tensor.device) for part in arrays]
 
 
-def _concatenate(arrays: Any, axis: int = 0, dtype: Any = None) -> DeviceArray:
-    found = torch.cat(_all(arrays), axis)
-    return DeviceArray(found if dtype is None else found.to(torch_type(dtype)))
+def _joined(join: Callable[..., Tensor]) -> Callable[..., DeviceArray]:
+    def joined(arrays: Any, axis: int = 0, dtype: Any = None) -> DeviceArray:
+        found = join(_all(arrays), axis)
+        return DeviceArray(found if dtype is None else found.to(torch_type(dtype)))
 
-
-def _stack(arrays: Any, axis: int = 0, dtype: Any = None) -> DeviceArray:
-    found = torch.stack(_all(arrays), axis)
-    return DeviceArray(found if dtype is None else found.to(torch_type(dtype)))
+    return joined
 
 
 def _like(make: Callable[..., Tensor]) -> Callable[..., DeviceArray]:
@@ -268,10 +266,6 @@ def _searchsorted(ordered: Any, value: Any, side: str = "left") -> DeviceArray:
     return DeviceArray(torch.searchsorted(at, wanted.contiguous(), side=side))
 
 
-def _bincount(array: DeviceArray, minlength: int = 0) -> Array:
-    return host(DeviceArray(torch.bincount(array.tensor, minlength=minlength)))
-
-
 def _quantile(array: DeviceArray, share: float, overwrite_input: bool = False) -> Any:
     """As NumPy's, of one share."""
     ordered = array.tensor.sort().values
@@ -282,8 +276,10 @@ def _quantile(array: DeviceArray, share: float, overwrite_input: bool = False) -
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "argsort": lambda a, **_: DeviceArray(a.tensor.argsort(stable=True)),
-    "bincount": _bincount,
-    "concatenate": _concatenate,
+    "bincount": lambda a, minlength=0: host(
+        DeviceArray(a.tensor.bincount(minlength=minlength))
+    ),
+    "concatenate": _joined(torch.cat),
     "cumsum": lambda a, dtype: DeviceArray(a.tensor.cumsum(0, dtype=torch_type(dtype))),
     "copy": lambda a: DeviceArray(a.tensor.clone()),
     "count_nonzero": lambda a: int(a.tensor.count_nonzero()),
@@ -293,7 +289,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ones_like": _like(torch.ones_like),
     "quantile": _quantile,
     "searchsorted": _searchsorted,
-    "stack": _stack,
+    "stack": _joined(torch.stack),
     "unique": lambda a: DeviceArray(a.tensor.unique()),
     "zeros_like": _like(torch.zeros_like),
 }

@@ -51,10 +51,8 @@ def philox(
 
     The low 32 bits of the seed are word 0 of the key, the high 32 bits word 1.
     """
-    if isinstance(seed, int):
-        key: list[int | Tensor] = [seed & _WORD, (seed >> 32) & _WORD]
-    else:
-        key = [seed.reshape(()) & _WORD, (seed.reshape(()) >> 32) & _WORD]
+    seed = seed if isinstance(seed, int) else seed.reshape(())
+    key: list[int | Tensor] = [seed & _WORD, (seed >> 32) & _WORD]
     c0, c1, c2, c3 = counter
     for _ in range(ROUNDS):
         # The product of two words wraps in int64, but its 64 bits are right; the mask

@@ -179,7 +179,7 @@ def aggregate(
     """See `sgat.ops.aggregate`."""
     graph, edge = opened.graph, opened.edge
     coefficient, loop = coefficients(opened)
-    if dropout > 0 and seed is not None:
+    if seed is not None:
         stream = noise.ATTENTION_DROPOUT + layer
         node = graph.noise_id
         kept = noise.edge_uniform(seed, graph, stream, edge) >= dropout
@@ -204,7 +204,7 @@ def project(
 ) -> Tensor:
     """See `sgat.ops.project`."""
     mask = None
-    if dropout > 0 and seed is not None:
+    if seed is not None:
         node = torch.arange(len(x), device=x.device) if node_id is None else node_id
         stream = noise.FEATURE_DROPOUT + layer
         if isinstance(x, SparseFeatures):

@@ -62,7 +62,9 @@ class Halo:
         is_open = torch.zeros(self.graph.num_nodes, dtype=torch.bool)
         is_open[src.long()] = True
         wanted = is_open[self.all.take]
-        sizes = [[-(-n // 8) for n in counts] for counts in self.all[1::2]]
+        sizes = [
+            [-(-n // 8) for n in counts] for counts in (self.all.given, self.all.taken)
+        ]
         told = np.concatenate(
             [np.packbits(part.numpy()) for part in wanted.split(self.all.taken)]
         )

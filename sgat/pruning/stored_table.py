@@ -15,6 +15,7 @@ from sgat.data.files.binary_format import (
 from sgat.data.files.columns import is_string
 from sgat.data.files.csv_format import DELIMITERS, Text, read_header, text_file
 from sgat.data.files.source import (
+    SUFFIXES,
     check_file,
     check_names,
     compression_of,
@@ -23,7 +24,6 @@ from sgat.data.files.source import (
     suffix_of,
 )
 
-SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 MOST_COLUMNS = 10_000
 """An engine takes a third of a millisecond for each, and 90 kB of memory."""
 Kind = Literal["integer", "string", "text"]
@@ -82,8 +82,6 @@ class Destination:
     @classmethod
     def from_path(cls, path: Path, *, delimiter: str | None = None) -> Self:
         """The destination a path names; without a suffix it is a folder."""
-        if not path.absolute().parent.is_dir():
-            raise ValueError(f"`out` must be in a folder that exists, got {path}.")
         if is_folder(path):
             return cls(path, "parquet", True, None)
         format = _format(path)
@@ -132,7 +130,7 @@ def in_utf8(table: StoredTable, folder: Path) -> StoredTable:
 
 def _format(path: Path) -> str:
     format = SUFFIXES.get(suffix_of(path))
-    if format is None:
+    if format not in ("parquet", "csv", "tsv"):
         raise ValueError(
             f"{path}: cannot use the suffix {path.suffix!r} here; choose .parquet, .csv"
             " or .tsv, text also with .gz or .zst after it, or a folder of Parquet"

@@ -100,8 +100,6 @@ class RunFolder:
     @property
     def foreign(self) -> Path | None:
         """Something here that a run would replace although no run has written it."""
-        if self.path.exists() and not self.path.is_dir():
-            return self.path
         if self.is_started:
             return None
         if is_there(self.draft.path):

@@ -14,15 +14,11 @@ from typing import Any
 
 from sgat.config import Config, FileOptions
 from sgat.config.pruning import PruneRequest
-from sgat.data.files.atomic import (
-    check_new_folder,
-    check_place,
-    overlaps,
-    scratch_folder,
-)
+from sgat.data.files.atomic import overlaps, scratch_folder
 from sgat.data.files.columns import numbers
 from sgat.data.files.encoding import encode
 from sgat.data.files.ids import check_different, common_ids
+from sgat.data.files.outputs import check_outputs
 from sgat.data.files.read import open_graph, read_table
 from sgat.data.files.source import SUFFIXES, suffix_of
 from sgat.features import Features
@@ -58,13 +54,15 @@ def prune_run(
     engine once it runs. The numbers are returned: rows, kept, removed and so on.
     """
     start = time.perf_counter()
-    _check_out(request)
+    folder = None if request.run is None else finished_folder(request.run)
+    config = None if folder is None else Config.from_toml(folder.config)
+    _check_out(request, folder, config)
     tell("opening the run" if request.run else "opening the table")
-    if request.run is None:
+    if folder is None or config is None:
         options, trained = FileOptions(**request.files), None
         task = _judged_task(request, options)
     else:
-        task, options, trained = _run_task(request, finished_folder(request.run))
+        task, options, trained = _run_task(request, folder, config)
     out = Destination.from_path(request.out, delimiter=options.delimiter)
     with scratch_folder(out.path, ".engine") as scratch:
         protect = task.protect and in_utf8(task.protect, scratch)
@@ -154,16 +152,9 @@ def _task(request: PruneRequest, options: FileOptions, **fields: Any) -> PruneTa
 
 
 def _run_task(
-    request: PruneRequest, folder: RunFolder
+    request: PruneRequest, folder: RunFolder, config: Config
 ) -> tuple[PruneTask, FileOptions, tuple[SGAT, Features] | None]:
     """The rows with the scores of a run, its columns, and what computes scores."""
-    config = Config.from_toml(folder.config)
-    for what, path in config.data.paths.items():
-        if overlaps(Path(path), request.out):
-            raise ValueError(
-                f"`out` must not be the file of the {what} that the run was trained"
-                f" on, got {request.out}."
-            )
     options = dataclasses.replace(config.data.files, **request.files)
     config = config.replace(data={"files": options})
     nodes, trained = _nodes(request, folder, config)
@@ -285,36 +276,26 @@ def _is_undirected(request: PruneRequest, folder: RunFolder, config: Config) -> 
     return as_run
 
 
-def _check_out(request: PruneRequest) -> None:
+def _check_out(
+    request: PruneRequest, folder: RunFolder | None, config: Config | None
+) -> None:
     """Refuse a request by which something would be lost."""
     if request.measure and not request.scores:
         raise ValueError(
             "`measure` reads the gates that were written; it needs `scores`."
         )
-    folder = None if request.run is None else RunFolder(request.run)
-    inputs = {
-        "edges": request.edges or (folder.edges if folder else None),
-        "nodes": request.nodes,
-        "protect": request.protect,
-    }
-    for name, path in inputs.items():
-        if path is not None and overlaps(path, request.out):
-            raise ValueError(
-                f"`out` must not be the table of `{name}`, nor hold it or lie in it,"
-                f" got {request.out}."
-            )
-    if folder is not None and (
-        folder.holds(request.out)
-        or (overlaps(folder.path, request.out) and not request.out.suffix)
-    ):
-        raise ValueError(
-            f"`out` must not be a file of the run folder, got {request.out}."
-        )
-    out = Destination.from_path(request.out)
-    check_place(out.path, "out")
-    if out.path.exists() and not request.overwrite:
-        raise ValueError(
-            f"{out.path} exists already; choose another `out`, or replace it with"
-            " `overwrite`."
-        )
-    check_new_folder(out.path, "out")
+    names = ("edges", "nodes", "protect")
+    inputs = {f"`{name}`": getattr(request, name) for name in names}
+    if config is not None:
+        read = "the {} that the run was trained on"
+        inputs |= {read.format(k): path for k, path in config.data.paths.items()}
+
+    def is_of_run(path: Path) -> bool:
+        if folder is None:
+            return False
+        # Without a suffix it is a folder, which would take the place of the run.
+        return folder.holds(path) or (overlaps(folder.path, path) and not path.suffix)
+
+    how: dict[str, Any] = {"is_of_run": is_of_run, "folders": ("out",)}
+    check_outputs({"out": request.out}, inputs, overwrite=request.overwrite, **how)
+    Destination.from_path(request.out)  # in a format that can be written

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgat.config import Config, DataConfig, TrainConfig, default_config, find_config
-from sgat.data.files.atomic import check_place, is_same_file
+from sgat.data.files.atomic import check_place
+from sgat.data.files.outputs import check_outputs
 
 # Settings alone, as of `sgat judge`, need no training, which takes a second to load.
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
         raise ValueError(f"`out` must be a folder, got the file {folder.path}.")
     check_place(folder.path, "out")
     folder.check_plain()
-    check_paths(folder, settings, request.pruned)
+    check_paths(folder, settings, request.pruned, overwrite=overwrite)
     if folder.foreign is not None:
         raise ValueError(
             f"`out` must be a new folder or hold a run, got {folder.path}, where"
@@ -125,11 +126,6 @@ def start_run(request: Request, *, overwrite: bool) -> tuple[RunFolder, Config]:
         raise ValueError(
             f"{folder.path} holds a run already; choose another `out`, or go on with"
             " `resume`, or replace it with `overwrite`."
-        )
-    if request.pruned is not None and request.pruned.is_file() and not overwrite:
-        raise ValueError(
-            f"{request.pruned} exists already; choose another `pruned`, or replace it"
-            " with `overwrite`."
         )
     return folder, settings
 
@@ -183,18 +179,15 @@ def claimed_run(
         yield find(dataclasses.replace(request, out=folder.path))
 
 
-def check_paths(folder: RunFolder, settings: Config, pruned: Path | None) -> None:
+def check_paths(
+    folder: RunFolder, settings: Config, pruned: Path | None, *, overwrite: bool = True
+) -> None:
     """Refuse a file that would be read and written in the same run."""
-    given = {key: Path(path) for key, path in settings.data.paths.items()}
-    if pruned is not None:
-        for key, path in given.items():
-            if is_same_file(path, pruned):
-                raise ValueError(
-                    f"`pruned` must not be the file of `{key}`, got {pruned}."
-                )
-        given["pruned"] = pruned
-    for key, path in given.items():
-        if folder.holds(path):
+    inputs = {f"`{key}`": path for key, path in settings.data.paths.items()}
+    how: dict[str, Any] = {"is_of_run": folder.holds, "overwrite": overwrite}
+    check_outputs({"pruned": pruned}, inputs, **how)
+    for key, path in settings.data.paths.items():
+        if folder.holds(Path(path)):
             raise ValueError(
                 f"`{key}` must not be a file of the run folder, which the run"
                 f" replaces, got {path}; choose another `out`."

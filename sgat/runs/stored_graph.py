@@ -14,6 +14,7 @@ from sgat.data.files.ids import positions, to_numpy
 from sgat.data.files.stored_edges import IdNumbers
 from sgat.data.node_data import ROLES, NodeData
 from sgat.graph import Graph
+from sgat.graph.compressed_rows import pointers
 from sgat.ops.blocks import in_threads
 from sgat.runs.folder import RunFolder
 from sgat.scored import EdgeScores, ScoredGraph
@@ -62,7 +63,8 @@ class StoredGraph:
         model, scored = self.saved.model, []
         gates = model.gating.gates
         for name, table in (nodes := self._nodes()):
-            known = _ids(table)
+            ids = to_numpy(table.column("id").combine_chunks())
+            known = None if np.array_equal(ids, np.arange(len(ids))) else ids
             split = positions(table.column("split"), pa.array(ROLES))
             roles: Any = {r: torch.from_numpy(split == k) for k, r in enumerate(ROLES)}
             graph, log_alpha = _sorted_graph(
@@ -196,12 +198,6 @@ class StoredGraph:
         return rows
 
 
-def _ids(table: Any) -> Array | None:
-    """The user's ids of the nodes; None if they are 0 … N-1."""
-    ids = to_numpy(table.column("id").combine_chunks())
-    return None if np.array_equal(ids, np.arange(len(ids))) else ids
-
-
 def _gathered(
     batches: Iterable[Any], size: int, columns: Sequence[str], ids: Array | None
 ) -> Rows:
@@ -241,9 +237,8 @@ def _sorted_graph(rows: Rows, num_nodes: int, *, both: bool) -> tuple[Graph, Arr
         stays[1:] &= (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
         if not stays.all():
             src, dst, log_alpha = src[stays], dst[stays], log_alpha[stays]
-    row_ptr = torch.from_numpy(_pointers(dst, num_nodes))
-    graph = Graph(num_nodes, torch.from_numpy(dst), torch.from_numpy(src), row_ptr)
-    return graph, log_alpha
+    dst_, src_ = torch.from_numpy(dst), torch.from_numpy(src)
+    return Graph(num_nodes, dst_, src_, pointers(dst_, num_nodes)), log_alpha
 
 
 def _is_ordered(src: Array, dst: Array) -> bool:
@@ -256,14 +251,6 @@ def _is_ordered(src: Array, dst: Array) -> bool:
     return True
 
 
-def _pointers(dst: Array, num_nodes: int) -> Array:
-    """Where the edges of each target begin, once they are in order, [N + 1]."""
-    count, at_once = np.zeros(num_nodes, dtype=np.int64), max(BUCKET, num_nodes)
-    for first in range(0, len(dst), at_once):
-        count += np.bincount(dst[first : first + at_once], minlength=num_nodes)
-    return np.concatenate([[0], count.cumsum()])
-
-
 def _ordered(
     src: Array, dst: Array, log_alpha: Array, num_nodes: int
 ) -> tuple[Array, Array, Array]:
@@ -271,7 +258,7 @@ def _ordered(
 
     So they take little memory besides, and all cores.
     """
-    ptr, size = _pointers(dst, num_nodes), len(dst)
+    ptr, size = pointers(torch.from_numpy(dst), num_nodes).numpy(), len(dst)
     columns = src, dst, log_alpha
     src_, dst_, log_alpha_ = found = [np.empty_like(column) for column in columns]
 

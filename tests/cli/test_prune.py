@@ -277,7 +277,7 @@ def test_missing_nodes_are_counted_and_nothing_is_written(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "edges.csv"], "`--out` must not be the table of `--edges`"),
+        (["--out", "edges.csv"], "`--out` must not be the file of `--edges`"),
         (["--out", "taken.csv"], "taken.csv exists already; choose another `--out`"),
         (["--out", "mine/nodes.parquet"], "must not be a file of the run folder"),
         (["--out", "mine"], "`--out` must not be"),

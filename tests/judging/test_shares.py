@@ -174,6 +174,25 @@ def test_the_prior_is_shifted_to_an_expected_number():
         assert expit(found - likely).sum() == pytest.approx(number, rel=1e-3)
 
 
+@pytest.mark.parametrize("middle", [-1.0, 0.0, 0.3])
+def test_edges_below_a_valley_are_counted_as_they_are(middle: float):
+    # Wrong edges may be more, or less, unlike than pairs.
+    rng = np.random.default_rng(0)
+    wrong = rng.random(20_011) < 0.2
+    score = 0.45 * rng.standard_normal(20_011) + np.where(wrong, middle, 2.6)
+    assert shares.below_valley(score) == pytest.approx(0.2, abs=0.02)
+    together = low_end(score).share.mean()
+    assert abs(together - 0.2) > (0.05 if middle else 0)
+
+
+def test_without_a_valley_nothing_is_below(seed: int):
+    assert shares.below_valley(scores(0.2, 9001, seed, shift=1.5)[0]) is None
+    assert shares.below_valley(scores(0.0, 9001, seed)[0]) is None
+    # Real edges that look like pairs make one further up, few edges one by chance.
+    assert shares.below_valley(scores(0.2, 9001, seed, shift=4.5)[0] + 0.5) is None
+    assert shares.below_valley(scores(0.2, 307, seed, shift=4.0)[0]) is None
+
+
 def test_groups_with_more_unlike_edges_have_wrong_ones():
     rng = np.random.default_rng(2)
     group = rng.choice(3, 9001, p=[0.6, 0.3, 0.1])

@@ -3,7 +3,6 @@
 import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pyarrow.compute as pc
 from torch import Tensor
 
 from sgat.config import FileOptions
-from sgat.data.files.atomic import is_same_file
 from sgat.data.files.ids import positions
+from sgat.data.files.outputs import check_outputs
 from sgat.data.files.read import FileGraph, read_graph
 from sgat.data.files.source import listed
 from sgat.data.files.write import write_graph
@@ -148,15 +147,9 @@ def convert(
     that are there already are replaced with `overwrite`. Returns the graph that was
     read. See `read_graph` and `write_graph` for the rest.
     """
-    for one, other in product((edges, nodes), (out, nodes_out)):
-        if one and other and is_same_file(Path(one), Path(other)):
-            raise ValueError(f"{other}: must not be a file that is read.")
-    for path in (out, nodes_out):
-        if path and Path(path).is_file() and not overwrite:
-            raise ValueError(
-                f"{path} exists already; choose another name, or replace it with"
-                " `overwrite`."
-            )
+    outputs = {"out": Path(out), "nodes_out": Path(nodes_out) if nodes_out else None}
+    inputs = {"the edges": edges, "the nodes": nodes}
+    check_outputs(outputs, inputs, overwrite=overwrite)
     # Columns that were not asked for pass through as they are, gaps and all.
     passive = dataclasses.replace(
         options,

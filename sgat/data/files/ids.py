@@ -107,13 +107,10 @@ def _without_points(columns: list[Any]) -> list[Any]:
     rest = [k for k, column in enumerate(columns) if _first_no_integer(column) >= 0]
     if not 0 < len(rest) < len(columns):
         return columns
-    shorter = [pc.replace_substring_regex(columns[k], r"\.0+$", "") for k in rest]
-    if max(map(_first_no_integer, shorter)) >= 0:
+    shorter = {k: pc.replace_substring_regex(columns[k], r"\.0+$", "") for k in rest}
+    if max(map(_first_no_integer, shorter.values())) >= 0:
         return columns
-    return [
-        shorter[rest.index(k)] if k in rest else column
-        for k, column in enumerate(columns)
-    ]
+    return [shorter.get(k, column) for k, column in enumerate(columns)]
 
 
 def _first_no_integer(column: Any) -> int:

@@ -64,8 +64,14 @@ def checked_rows(
             problem = f"must be a number from 0 to {LARGEST_WEIGHT:g}, got {{}}."
             part.source.refuse(bad, weight, problem)
             is_some |= bool(value.any())
-        for name, end, place in zip(columns, part.ends, part[3:], strict=False):
-            _check_known(part.source, name, end, place, listed)
+        places = part.src, part.dst
+        for name, end, place in zip(columns, part.ends, places, strict=False):
+            if len(place) and place.min() < 0:
+                row = int((place < 0).argmax())
+                id = end[row].as_py()
+                hint = "; '007' is another id than '7'" if str(id)[:1] == "0" else ""
+                what = f"{id!r} is not an id of {listed}{hint}."
+                raise part.source.fault(what, name, row)
         yield part, value
     if weight is not None and last and not is_some:
         problem = f"must be above 0 in some row, got 0 in all {last:,}."
@@ -86,7 +92,7 @@ def graph_of_rows(
     ends: tuple[list[Any], ...] = ([], [])
     weights, kind = [], index_type(len(ids))
     for part, given in checked_rows(rows, ids, options, weight, listed):
-        for parts, place in zip(ends, part[3:], strict=True):
+        for parts, place in zip(ends, (part.src, part.dst), strict=True):
             parts.append(torch.from_numpy(place).to(kind))
         if given is not None:
             weights.append(torch.tensor(given, dtype=torch.get_default_dtype()))
@@ -103,14 +109,3 @@ def graph_of_rows(
             there = None if value is None else value.to(device)
             return Graph.from_edges(index.to(device), len(ids), there, **how)
     return Graph.from_edges(index, len(ids), value, attr, **how)
-
-
-def _check_known(
-    edges: Source, name: str, ids: Any, number: Array, listed: str
-) -> None:
-    """Refuse ids of a column that no node has, of which the number is below 0."""
-    if len(number) and number.min() < 0:
-        row = int((number < 0).argmax())
-        value = ids[row].as_py()
-        hint = "; '007' is another id than '7'" if str(value)[:1] == "0" else ""
-        raise edges.fault(f"{value!r} is not an id of {listed}{hint}.", name, row)

@@ -203,10 +203,7 @@ def _with_partitions(table: Any, partitions: dict[str, str]) -> Any:
 
 
 def as_ids(column: Any, kind: Any) -> Any:
-    """A column of ids in the type that `common_ids` found for all of them."""
-    column = decoded(column)
-    if pa.types.is_floating(column.type):
-        column = column.cast(pa.int64())
+    """A column of `checked_ids` in the type that `common_ids` found for all."""
     if pa.types.is_integer(kind) and is_string(column.type):
         with contextlib.suppress(pa.ArrowInvalid):
             return column.cast(kind)

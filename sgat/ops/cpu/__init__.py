@@ -5,6 +5,8 @@ A kernel is compiled without the interpreter's lock and handles the pieces of ro
 one thread in a fixed order, and pieces of one row are added in order, so results do not
 depend on the number of threads. Features are summed in float32 or float64; gates are
 computed in the type of the scores and their sums in float64.
+
+Tested by tests/ops/test_cpu.py and by tests of their own names.
 """
 
 from sgat.ops.cpu.aggregate import aggregate_rows, aggregate_rows_bwd

@@ -1,7 +1,4 @@
-"""Weighted sums of each row's open neighbours, and their gradients.
-
-Tested by tests/ops/test_cpu.py.
-"""
+"""Weighted sums of each row's open neighbours, and their gradients."""
 
 import numpy as np
 import torch
@@ -17,7 +14,6 @@ from sgat.ops.cpu.lanes import (
 )
 from sgat.ops.cpu.pieces import add_rows, array, longest_piece, noise_key, pieces, wide
 from sgat.ops.cpu.sums import sum_piece
-from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.operators.aggregate import (
     Aggregated,
     AggregateGradInputs,
@@ -25,6 +21,7 @@ from sgat.ops.operators.aggregate import (
     AggregateInputs,
 )
 from sgat.ops.operators.gates import OpenRows
+from sgat.ops.threads import ranges, run
 
 
 @compiled

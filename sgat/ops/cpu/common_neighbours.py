@@ -1,11 +1,12 @@
-"""Sums over the columns that two sparse rows have in common, by merging sorted lists.
+"""Sums over the columns that two sparse rows share, by merging sorted lists."""
 
-Tested by tests/ops/test_common_neighbours.py.
-"""
+from typing import Any
 
 import numpy as np
 
+from sgat.ops import threads
 from sgat.ops.cpu.lanes import compiled
+from sgat.ops.cpu.pieces import Array
 
 # Looking one node up in a list takes as long as walking over about so many.
 LOOK_UP = 8
@@ -45,6 +46,23 @@ def row_products_kernel(
             i += 1
 
 
+def row_products(
+    matrix: Any, a: Any, b: Any, value: Any, weight: Any, plain: Any
+) -> Array:
+    """See `sgat.ops.common_neighbours.row_products`."""
+    ptr, length = matrix.indptr, np.diff(matrix.indptr)
+    is_less = length[a] <= length[b]
+    small, large = np.where(is_less, a, b), np.where(is_less, b, a)
+    value = np.ascontiguousarray(value, dtype=np.float64)
+    if plain is None:
+        plain = np.zeros((len(value), 0))
+    total = np.zeros((len(a), value.shape[1] + plain.shape[1]))
+    parts = threads.ranges(np.concatenate([[0], length[small].cumsum()]), LOOK_UP)
+    given = ptr, matrix.indices, matrix.data, weight, small, large
+    threads.run(row_products_kernel, parts, *given, value, plain, total)
+    return total
+
+
 @compiled
 def find_entries_kernel(first, last, ptr, columns, row, column, place):
     """place_p = that of the column among those of the row, -1 if it has none such."""
@@ -53,6 +71,14 @@ def find_entries_kernel(first, last, ptr, columns, row, column, place):
         found = begin + np.searchsorted(columns[begin:end], column[pair])
         is_there = found < end and columns[found] == column[pair]
         place[pair] = found if is_there else -1
+
+
+def find_entries(ptr: Any, columns: Any, row: Any, column: Any) -> Array:
+    """See `sgat.ops.common_neighbours.find_entries`."""
+    place = np.empty(len(row), dtype=np.int64)
+    parts = threads.even_ranges(len(row), LOOK_UP)
+    threads.run(find_entries_kernel, parts, ptr, columns, row, column, place)
+    return place
 
 
 @compiled
@@ -69,3 +95,10 @@ def fill_rows_kernel(first, last, low, high, place, columns, number):
         if first <= i < last:
             columns[place[i]], number[place[i]] = j, edge + 1
             place[i] += 1
+
+
+def fill_rows(low: Any, high: Any, ptr: Any, columns: Any, number: Any) -> None:
+    """See `sgat.ops.common_neighbours.fill_rows`."""
+    place = ptr[:-1].copy()
+    for first, last in threads.cut(ptr, -(-len(columns) // FILLED)):
+        fill_rows_kernel(first, last, low, high, place, columns, number)

@@ -2,8 +2,6 @@
 
 Each loop over a part has a function of its own, so that the compiler puts it into
 vector lanes: among others it cannot tell that arrays do not overlap.
-
-Tested by tests/ops/test_cpu.py.
 """
 
 import numpy as np
@@ -30,8 +28,8 @@ from sgat.ops.cpu.sums import (
     vector_pieces,
     vectors,
 )
-from sgat.ops.cpu.threads import blocks, ranges, run
 from sgat.ops.operators.gates import GateInputs, GateSums, OpenRows, gates_of
+from sgat.ops.threads import blocks, ranges, run
 
 # What one edge of the gate pass costs, in multiply-adds.
 GATE_WORK = 16

@@ -1,7 +1,4 @@
-"""The gradient of the gate pass by the scores and vectors of its nodes.
-
-Tested by tests/ops/test_cpu.py.
-"""
+"""The gradient of the gate pass by the scores and vectors of its nodes."""
 
 import numpy as np
 
@@ -9,8 +6,8 @@ from sgat.ops.cpu.gates import GATE_WORK, shape_of
 from sgat.ops.cpu.lanes import compiled
 from sgat.ops.cpu.pieces import add_pieces, array, longest_piece, pieces
 from sgat.ops.cpu.sums import add_vectors, finish_vectors, vector_pieces, vectors
-from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.operators.gates import GateGradInputs, GateGrads, OpenRows, gates_of
+from sgat.ops.threads import ranges, run
 
 
 @compiled

@@ -1,13 +1,13 @@
-"""Products of the vectors of two nodes, and of the means of their neighbours.
-
-Tested by tests/ops/test_pair_products.py.
-"""
+"""Products of the vectors of two nodes, and of the means of their neighbours."""
 
 import math
+from typing import Any
 
 import numpy as np
 
+from sgat.ops import threads
 from sgat.ops.cpu.lanes import compiled
+from sgat.ops.cpu.pieces import Array
 
 # Weights are larger: less is rounding, and no neighbour is left.
 NOTHING = 1e-9
@@ -22,6 +22,16 @@ def pair_products_kernel(first, last, left, right, scale, a, b, found):
         for k in range(len(one)):
             total += one[k] * other[k] * scale[k]
         found[pair] = total
+
+
+def pair_products(left: Any, right: Any, a: Any, b: Any, scale: Any) -> Array:
+    """See `sgat.ops.pair_products.pair_products`."""
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    scale = np.broadcast_to(np.asarray(scale, left.dtype), left.shape[1:]).copy()
+    found = np.empty(len(a), dtype=left.dtype)
+    parts = threads.even_ranges(len(a), left.shape[1])
+    threads.run(pair_products_kernel, parts, left, right, scale, a, b, found)
+    return found
 
 
 @compiled
@@ -51,3 +61,13 @@ def mean_products_kernel(
         found[pair, 0] = cross
         found[pair, 1] = both
         found[pair, 2] = both / max(length, 1e-9)
+
+
+def mean_products(u: Any, total: Any, strength: Any, one: Any, other: Any) -> Array:
+    """See `sgat.ops.pair_products.mean_products`."""
+    u, total = np.ascontiguousarray(u), np.ascontiguousarray(total)
+    found = np.empty((len(one[0]), 3), dtype=u.dtype)
+    parts = threads.even_ranges(len(found), 4 * u.shape[1])
+    given = u, total, strength, *one, *other, found
+    threads.run(mean_products_kernel, parts, *given)
+    return found

@@ -1,7 +1,4 @@
-"""Tensors and rows in pieces as arrays for the kernels, and sums over the pieces.
-
-Tested by tests/ops/test_cpu.py and tests/ops/operators/test_pieces.py.
-"""
+"""Tensors and rows in pieces as arrays for the kernels, and sums over the pieces."""
 
 from typing import Any, NamedTuple
 

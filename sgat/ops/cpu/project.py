@@ -1,7 +1,4 @@
-"""Feature dropout, and the projection of sparse features.
-
-Tested by tests/ops/test_cpu.py.
-"""
+"""Feature dropout, and the projection of sparse features."""
 
 import numpy as np
 import torch
@@ -28,7 +25,6 @@ from sgat.ops.cpu.pieces import (
     wide,
 )
 from sgat.ops.cpu.sums import sum_piece
-from sgat.ops.cpu.threads import ranges, run
 from sgat.ops.noise import limit_and_scale
 from sgat.ops.operators.project import (
     DropInputs,
@@ -36,6 +32,7 @@ from sgat.ops.operators.project import (
     ProjectGradInputs,
     ProjectInputs,
 )
+from sgat.ops.threads import ranges, run
 
 ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (1, 2, 3, 4))
 

@@ -1,11 +1,12 @@
-"""Sums of the leaves of boosted trees, found by bits instead of by branches.
+"""Sums of the leaves of boosted trees, found by bits instead of by branches."""
 
-Tested by tests/ops/test_tree_scores.py.
-"""
+from typing import Any
 
 import numpy as np
 
+from sgat.ops import threads
 from sgat.ops.cpu.lanes import compiled
+from sgat.ops.cpu.pieces import Array
 
 HALF_LEVELS = 32
 TREES_IN_WORD, BITS, LEAVES_OF_TREE = 8, np.uint64(8), np.uint64(255)
@@ -33,3 +34,12 @@ def tree_scores_kernel(first, last, signals, part, cuts, reach, value, score):
                 total += value[trees, tree, bits & LEAVES_OF_TREE]
                 bits >>= BITS
         score[row] = total
+
+
+def tree_scores(signals: Any, part: Any, cuts: Any, reach: Any, value: Any) -> Array:
+    """See `sgat.ops.tree_scores.tree_scores`."""
+    score = np.empty(len(signals))
+    ranges = threads.even_ranges(len(signals), value.shape[1])
+    given = signals, part, cuts, reach.view(np.uint64), value, score
+    threads.run(tree_scores_kernel, ranges, *given)
+    return score

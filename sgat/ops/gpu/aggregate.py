@@ -1,10 +1,6 @@
 """The aggregation on the GPU and its gradient, both as sums over rows.
 
-Kernels work out what the sums multiply by: 1 / S_i, self-loops and dropout. Masked
-lanes hold 0 unless said otherwise. Every index that is multiplied by a width is widened
-to 64 bits first. Sums run in float32, or float64 if the features are float64.
-
-Tested by tests/ops/test_gpu.py.
+Kernels work out what the sums multiply by: 1 / S_i, self-loops and dropout.
 """
 
 import torch

@@ -1,7 +1,4 @@
-"""The border between the lowest elements and the others on a GPU: digit by digit.
-
-Tested by tests/ops/test_border.py.
-"""
+"""The border between the lowest elements and the others on a GPU: digit by digit."""
 
 import torch
 import triton

@@ -1,7 +1,4 @@
-"""Sums over the columns that two sparse rows have in common, on a GPU.
-
-Tested by tests/ops/test_common_neighbours.py.
-"""
+"""Sums over the columns that two sparse rows have in common, on a GPU."""
 
 from typing import Any
 
@@ -169,7 +166,7 @@ def find_entries(ptr: Any, columns: Any, row: Any, column: Any) -> DeviceArray:
     return DeviceArray(place)
 
 
-def fill_rows(low: Any, high: Any, columns: Any, number: Any) -> None:
+def fill_rows(low: Any, high: Any, ptr: Any, columns: Any, number: Any) -> None:
     """As `sgat.ops.common_neighbours.fill_rows`; the entries are sorted."""
     low, high, size = low.tensor, high.tensor, len(low)
     # Those of a row to lower nodes come first: by the other end, then as edges are.

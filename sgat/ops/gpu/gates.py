@@ -1,7 +1,4 @@
-"""The gate pass on the GPU, by target and by source.
-
-Masked lanes hold 0 unless said otherwise. Sums run in the type of the scores.
-"""
+"""The gate pass on the GPU, by target and by source."""
 
 import torch
 import triton

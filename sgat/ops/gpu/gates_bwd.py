@@ -1,10 +1,4 @@
-"""The gradient of the gate pass on the GPU.
-
-Masked lanes hold 0 unless said otherwise. Sums run in the type of the scores, or in
-integers.
-
-Tested by tests/ops/test_gpu.py.
-"""
+"""The gradient of the gate pass on the GPU; some sums run in integers."""
 
 from typing import Any
 

@@ -1,8 +1,7 @@
 """Arithmetic inside Triton kernels: noise, and functions of the gate pass.
 
 The noise is that of `sgat.ops.noise`; the functions take one instruction of the GPU in
-float32. Tested by tests/ops/test_gpu.py, tests/ops/gpu/test_gates.py and
-tests/ops/gpu/test_project.py.
+float32.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Products of the vectors of two nodes, and of the means of their neighbours, on a GPU.
-
-Tested by tests/ops/test_pair_products.py.
-"""
+"""Products of vectors of two nodes, and of means of their neighbours, on a GPU."""
 
 from typing import Any
 

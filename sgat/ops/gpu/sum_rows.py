@@ -1,8 +1,4 @@
-"""Weighted sums of rows of features on the GPU, by pieces of rows.
-
-Masked lanes hold 0. Every index that is multiplied by a width is widened to 64 bits
-first. Sums run in float32, or float64 if the features are float64.
-"""
+"""Weighted sums of rows of features on the GPU, by pieces of rows."""
 
 from typing import Any
 

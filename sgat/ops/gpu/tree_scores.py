@@ -1,7 +1,4 @@
-"""Sums of the leaves of boosted trees, found by bits instead of by branches, on a GPU.
-
-Tested by tests/ops/test_tree_scores.py.
-"""
+"""Sums of leaves of boosted trees, found by bits instead of by branches, on a GPU."""
 
 from typing import Any
 

@@ -2,10 +2,7 @@
 
 A piece leaves the sum of its vectors in its row; pieces of split rows leave theirs
 apart. A small kernel then adds the pieces of a row in their order; no atomics are used,
-and results repeat bit for bit. Every index that is multiplied by a width is widened to
-64 bits first.
-
-Tested by tests/ops/test_gpu.py.
+and results repeat bit for bit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The gate pass as an operator, and its gradient.
-
-Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
-"""
+"""The gate pass as an operator, and its gradient."""
 
 from typing import Any, NamedTuple
 

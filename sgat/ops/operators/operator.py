@@ -1,7 +1,4 @@
-"""Definition of an operator by its inputs, its empty outputs and its passes.
-
-Tested by tests/ops/test_cpu.py, which has torch check every operator.
-"""
+"""Definition of an operator by its inputs, its empty outputs and its passes."""
 
 import importlib
 import inspect

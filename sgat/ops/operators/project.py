@@ -1,7 +1,4 @@
-"""Dropout and projection of features as operators, and the operation over them.
-
-Tested by tests/ops/test_cpu.py and tests/ops/gpu/test_project.py.
-"""
+"""Dropout and projection of features as operators, and the operation over them."""
 
 from typing import Any, NamedTuple
 
@@ -140,8 +137,7 @@ def project(
     backend: FastBackend,
 ) -> Tensor:
     """See `sgat.ops.project`."""
-    drops = dropout > 0 and seed is not None
-    key = noise.seed_tensor(seed, x.device) if drops and seed is not None else None
+    key = None if seed is None else noise.seed_tensor(seed, x.device)
     stream = noise.FEATURE_DROPOUT + layer
     if isinstance(x, SparseFeatures):
         inputs = sparse_inputs(x, weight, node_id, key, dropout, stream, backend)

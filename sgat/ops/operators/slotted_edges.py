@@ -1,7 +1,4 @@
-"""Open edges in slots, and the operations over them, for the CPU and the GPU alike.
-
-Tested by tests/ops/test_cpu.py and tests/ops/test_gpu.py.
-"""
+"""Open edges in slots, and the operations over them, for the CPU and the GPU alike."""
 
 from typing import Literal, NamedTuple
 
@@ -173,8 +170,7 @@ def aggregate(
             gates=opened.gates,
             backend=opened.backend,
         )
-    drops = dropout > 0 and seed is not None
-    key = noise.seed_tensor(seed, graph.device) if drops and seed is not None else None
+    key = None if seed is None else noise.seed_tensor(seed, graph.device)
     rows = (x.flatten(1) if x.dim() > 1 else x[:, None]).contiguous()
     stream = noise.ATTENTION_DROPOUT + layer
     inputs = aggregate_inputs(opened, rows, key, dropout, stream)

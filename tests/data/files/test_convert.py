@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sgat.cli.data import data_app
-from sgat.data.files import read_graph
+from sgat.data.files import read_graph, write_graph
 
 EDGES = 'src,dst,weight,kind\n007,"b,c",0.5,x\n"b,c",d,2,\n'
 NODES = "id,f,split\n007,,odd\nb;c,1,\nd,2,train\n".replace("b;c", '"b,c"')
@@ -87,14 +87,19 @@ def test_other_columns_and_delimiter_are_read(files: Path) -> None:
 
 
 def test_same_file_for_edges_and_nodes_is_refused(files: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be written to the same file"):
+    with pytest.raises(ValueError, match="`nodes_out` must not be the file of `out`"):
         run(files / "e.csv", files / "x.csv", "--nodes-out", files / "x.csv")
+    graph, out = read_graph(files / "e.csv"), files / "x.csv"
+    with pytest.raises(ValueError, match="cannot be written to the same file"):
+        write_graph(graph, out, nodes=out)
 
 
 def test_a_file_is_replaced_where_that_is_asked_for(files: Path) -> None:
     (files / "x.csv").write_text("mine")
     command = files / "e.csv", files / "y.parquet", "--nodes-out", files / "x.csv"
-    with pytest.raises(ValueError, match=r"x\.csv exists already; choose another name"):
+    with pytest.raises(
+        ValueError, match=r"x\.csv exists already; choose another `nodes_out`"
+    ):
         run(*command)
     assert (files / "x.csv").read_text() == "mine" and not (
         files / "y.parquet"
@@ -110,6 +115,6 @@ def test_nothing_that_is_read_is_replaced(name: str, files: Path) -> None:
     (files / "soft.csv").symlink_to(files / "e.csv")
     before = {path: path.read_bytes() for path in files.iterdir()}
     for out in ([name], ["x.csv", "--nodes-out", files / name]):
-        with pytest.raises(ValueError, match="must not be a file that is read"):
+        with pytest.raises(ValueError, match="must not be the file of the"):
             run(files / "e.csv", files / out[0], "--nodes", files / "n.csv", *out[1:])
     assert {path: path.read_bytes() for path in files.iterdir()} == before

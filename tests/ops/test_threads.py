@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from sgat.ops.cpu import threads
+from sgat.ops import threads
 
 
 @pytest.fixture(autouse=True)

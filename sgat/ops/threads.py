@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgat.ops.cpu.pieces import Array
-
+Array = np.ndarray[Any, Any]
 Range = tuple[int, int]
 
 # Below this many multiply-adds a second thread costs more than it saves.
