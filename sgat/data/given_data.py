@@ -104,7 +104,7 @@ class GivenData:
             raise ValueError(
                 "`data` must be a PyG Data or HeteroData, a list of Data, a networkx"
                 " graph, NodeData, or features X with `edges`, got"
-                f" {type(data).__name__}."
+                f" {'a list of ' * self.is_list}{type(first).__name__}."
             )
         given = {"y": y, "edge_weight": self.edge_weight, **roles}
         for name, value in given.items():

@@ -158,6 +158,8 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(pyg):
         sgat.judge(data, node_type="paper", split="fold")
     with pytest.raises(ValueError, match="for which there is `sgat"):
         sgat.JudgeEdges()(data)
+    with pytest.raises(ValueError, match="`edges`, got a list of HeteroData"):
+        sgat.judge([data, data])
     with pytest.raises(ValueError, match="`data` must have nodes, got a Het"):
         sgat.judge(type(data)())
     del data["author"].y, data[WRITES].edge_index
