@@ -29,7 +29,7 @@ ROOMS = (
 """Modules and packages of `sgat`; each imports only rooms before it."""
 FOUNDATION = {"data": {"graph", "features", "config"}, "config": set()}
 """Rooms that import less than the order would let them."""
-MOST_LINES, MOST_FILE_LINES, MOST_ROOMS = 35_530, 400, 23
+MOST_LINES, MOST_FILE_LINES, MOST_ROOMS = 35_660, 400, 23
 WIDEST = 120
 ABSENT = {"duckdb", "pyspark", "pooch", "platformdirs", "selenium", "tensorboard"}
 """Packages that a machine with a GPU may lack; its tests are collected without them."""

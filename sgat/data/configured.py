@@ -91,9 +91,9 @@ def _from_files(
     format = options.edges_format or SUFFIXES.get(suffix_of(edges))
     if has_labels and nodes is None and format != "graphml":
         raise ValueError(f"`{label}` needs `nodes`, the file with that column.")
-    _check_columns(options)
+    check_columns(options)
     files = read(edges, nodes, options=options)
-    _check_dropped(options, files)
+    check_dropped(options, files)
     data, notes = files.data, []
     if for_training and not files.rows.number:
         raise ValueError(f"{edges}: the edge table has no rows; training needs edges.")
@@ -122,7 +122,7 @@ def _from_files(
     return Loaded([data], files, tuple(notes), draws_split)
 
 
-def _check_columns(options: FileOptions) -> None:
+def check_columns(options: FileOptions) -> None:
     """Refuse columns that are named twice, or learned from although they are known."""
     for key in ("features", "edge_columns", "labels", "categorical", "text", "drop"):
         names = getattr(options, key) or ()
@@ -141,7 +141,7 @@ def _check_columns(options: FileOptions) -> None:
             raise ValueError(f"`features` must not name {name!r}, {taken[name]}.")
 
 
-def _check_dropped(options: FileOptions, files: FileGraph) -> None:
+def check_dropped(options: FileOptions, files: FileGraph) -> None:
     """Refuse a column that neither file has: a slip would leave one in."""
     tables = [files.rows.head.table, *([] if files.nodes is None else [files.nodes])]
     known = [name for table in tables for name in table.column_names]

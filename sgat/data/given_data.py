@@ -27,7 +27,15 @@ from sgat.data.pyg import from_pyg, prune_pyg
 from sgat.data.splits import with_role
 from sgat.features import SparseFeatures
 
-COMMON_OPTIONS = ("validation", "classes", "seed", "edge_columns")
+COLUMN_OPTIONS = (
+    "categorical",
+    "text",
+    "max_categories",
+    "fill_missing",
+    "unknown_category",
+)
+"""Those of `FileOptions` that say how columns of edges are read."""
+COMMON_OPTIONS = ("validation", "classes", "seed", "edge_columns", *COLUMN_OPTIONS)
 OPTIONS: dict[str, tuple[str, ...]] = {
     "plain arrays": ("undirected",),
     "a PyG Data": ("split_index", "undirected"),
@@ -36,6 +44,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "a networkx graph": ("label", "features", "split", "weight"),
 }
 """The options of each kind of data, besides the common ones."""
+COLUMNS_OF = {
+    "plain arrays": "columns of a pandas table `edges`",
+    "a PyG HeteroData": "attributes that the edges of all types have, of one width",
+}
+"""Where the columns of edges stand, if not in attributes of these."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,7 +104,7 @@ class GivenData:
             raise ValueError(
                 "`data` must be a PyG Data or HeteroData, a list of Data, a networkx"
                 " graph, NodeData, or features X with `edges`, got"
-                f" {type(data).__name__}."
+                f" {'a list of ' * self.is_list}{type(first).__name__}."
             )
         given = {"y": y, "edge_weight": self.edge_weight, **roles}
         for name, value in given.items():
@@ -189,29 +202,53 @@ def _read(
             what = f"Unknown option {name!r} for {kind}; its options are"
             raise ValueError(f"{what}: {', '.join((*OPTIONS[kind], 'edge_columns'))}.")
     rest = dict(options)
-    if not (columns := rest.pop("edge_columns", ())):
+    columns = rest.pop("edge_columns", None)
+    how = {name: rest.pop(name) for name in COLUMN_OPTIONS if name in rest}
+    if isinstance(columns, str):
+        raise ValueError(f"`edge_columns` must be a list of names, got {columns!r}.")
+    columns = () if columns is None else tuple(columns)
+    names = [getattr(each, "name", each) for each in columns]
+    asked = FileOptions.from_dict(how, where="edge_columns")
+    _check_names(names, asked, how)
+    if not columns:
         return reader(*given, **rest)
-    import pyarrow as pa
-
     from sgat.data.files.encoding import edge_numbers
-    from sgat.data.files.source import Source
+    from sgat.data.files.source import in_memory
 
     edges, found = given[0] if len(given) == 1 else given[1], {}
-    names = [getattr(each, "name", each) for each in columns]
+    number = edges.num_edges if _is_pyg(edges) else None
     if _is_networkx(edges):
         edges = edge_attributes(edges, names)
+    what = COLUMNS_OF.get(kind, f"attributes of the edges of {kind}")
     for name in names:
         if not hasattr(edges, "keys") or name not in edges:
-            what = "columns of a pandas table `edges`, or of the edges of a PyG Data"
-            what += " or a networkx graph"
             raise ValueError(f"`edge_columns` must name {what}, got {name!r}.")
         value = edges[name]
+        shape = tuple(value.shape if hasattr(value, "shape") else np.shape(value))
+        if number is not None and shape[:1] != (number,):
+            raise ValueError(
+                f"`edge_columns` must name {what}, got {name!r} of shape {list(shape)}"
+                f" for {number} edges."
+            )
         is_tensor = isinstance(value, Tensor)
         found[name] = list(value.numpy(force=True)) if is_tensor else value
-    source = Source(pa.table(found), "edges", "table")
-    columns, attr = edge_numbers(source, tuple(columns), FileOptions())
+    source = in_memory(found, "edges")
+    columns, attr = edge_numbers(source, columns, asked)
     data = reader(*given, edge_attr=attr, **rest)
     return dataclasses.replace(data, edge_columns=columns)
+
+
+def _check_names(names: list[str], asked: FileOptions, given: dict[str, Any]) -> None:
+    """Refuse columns of edges named twice, and options of columns that none are."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"`edge_columns` must name each once, got {name!r} twice.")
+    if given and not names:
+        raise ValueError(f"`{next(iter(given))}` goes with `edge_columns`, got none.")
+    for key in ("categorical", "text"):
+        for name in getattr(asked, key):
+            if name not in names:
+                raise ValueError(f"`{key}` must name `edge_columns`, got {name!r}.")
 
 
 def _with_roles(data: NodeData, *, validation: float, seed: int, **_: Any) -> NodeData:

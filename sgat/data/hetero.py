@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from torch import Tensor
 EDGE_TYPE = "edge_type"
 """The column with the type of each edge, which the judge and gates look at."""
 OF_LABELS = "y", "train_mask", "val_mask", "test_mask"
+OF_NODES = {"x", "num_nodes", *OF_LABELS}
+"""Attributes of nodes that are read."""
 
 
 def is_hetero(data: Any) -> bool:
@@ -37,37 +40,82 @@ def as_one_graph(data: Any, node_type: str | None = None) -> Any:
     The features of each node type, by name, have columns of their own, and one more
     says the type; without features of any type there are none. Labels and masks are
     those of the type with `y`, or of `node_type`; attributes of edges are those that
-    all edge types have.
+    all edge types have, as numbers of one width.
     """
     if not data.node_types:
         raise ValueError("`data` must have nodes, got a HeteroData without any.")
-    for kind in data.edge_types:
-        if "edge_index" not in data[kind]:
-            raise ValueError(f"The edge type {kind} must have an `edge_index`.")
+    if not data.edge_types:
+        raise ValueError("`data` must have edges, got a HeteroData without any.")
+    _check_types(data)
     given, name = copy.copy(data), node_type or labelled_type(data)
     if name is not None:
         rows_of(data, name)
     for other in given.node_types:
-        for key in OF_LABELS if other != name else ():
+        unread = OF_LABELS if other != name else ()
+        for key in {*given[other].keys()} - OF_NODES | {*unread}:
             given[other].pop(key, None)
     if any("x" in data[each] for each in data.node_types):
         _put_side_by_side(given)
     if any("edge_weight" in data[kind] for kind in data.edge_types):
         for kind in data.edge_types:
             given[kind].edge_weight = _weight(data[kind])
-    each = [set(given[kind].keys()) for kind in given.edge_types]
-    for kind, keys in zip(given.edge_types, each, strict=True):
-        for key in keys - set.intersection(*each):
-            del given[kind][key]
+    stores = [given[kind] for kind in given.edge_types]
+    for key in {key for store in stores for key in store} - {"edge_index"}:
+        if not _is_alike([store.get(key) for store in stores]):
+            for store in stores:
+                store.pop(key, None)
     one = given.to_homogeneous(add_node_type=False, add_edge_type=False)
     one.num_nodes = sum(_sizes(data))
     one[EDGE_TYPE] = edges_of_types(data)[EDGE_TYPE]
     return one
 
 
+def _check_types(data: Any) -> None:
+    """Refuse what does not fit its type, before nodes have other numbers."""
+    sizes = dict(zip(data.node_types, _sizes(data), strict=True))
+    for name, size in sizes.items():
+        for key in [key for key in ("x", *OF_LABELS) if key in data[name]]:
+            value = data[name][key]
+            found = getattr(value, "layout", type(value).__name__), list(value.shape)
+            is_flat = key == "x" and len(found[1]) != 2
+            if is_flat or found[0] != torch.strided or found[1][:1] != [size]:
+                raise ValueError(
+                    f"`{key}` of the node type {name!r} must be a dense tensor"
+                    f" [{size}, …], got {found[0]} of shape {found[1]}."
+                )
+    for kind in data.edge_types:
+        ends, weight = (data[kind].get(key) for key in ("edge_index", "edge_weight"))
+        is_pair = isinstance(ends, Tensor) and ends.dim() == 2 and len(ends) == 2
+        if not is_pair or ends.is_floating_point():
+            raise ValueError(
+                f"The edge type {kind} must have an `edge_index`, integers [2, E]."
+            )
+        for name, place in zip(kind[::2], ends, strict=True):
+            size = sizes.get(name, 0)
+            wrong = place[(place < 0) | (place >= size)].tolist()
+            if wrong or name not in sizes:
+                raise ValueError(
+                    f"`edge_index` of {kind} must name the {size} nodes of {name!r},"
+                    f" from 0 on, got {wrong[:1]}."
+                )
+        if weight is not None and weight.shape != ends.shape[1:]:
+            found = list(ends.shape[1:]), list(weight.shape)
+            told = "`edge_weight` of {} must have shape {}, got {}."
+            raise ValueError(told.format(kind, *found))
+
+
+def _is_alike(values: list[Any]) -> bool:
+    """Whether attributes of all edge types can stand below each other."""
+    tensors = all(isinstance(value, Tensor) and value.dim() for value in values)
+    return tensors and len({value.shape[1:] for value in values}) < 2
+
+
 def _sizes(data: Any) -> list[int]:
     """The number of nodes of each type."""
-    found = [data[name].num_nodes for name in data.node_types]
+    with warnings.catch_warnings():
+        # PyG warns where it cannot say, and so do we.
+        warnings.simplefilter("ignore")
+        found = [data[name].num_nodes for name in data.node_types]
     if None in found:
         name = data.node_types[found.index(None)]
         raise ValueError(f"The node type {name!r} must have `x` or `num_nodes`.")

@@ -114,5 +114,10 @@ def _mask(data: Any, role: str, split_index: int) -> Tensor:
                 f" `{role}_mask`, got {split_index}."
             )
         mask = mask[:, split_index]
+    if len(mask) != (size := _num_nodes(data)):
+        raise ValueError(
+            f"`{role}_mask` must have {size} entries, one for each node, got"
+            f" {len(mask)}."
+        )
     found: Tensor = mask.cpu().bool()
     return found

@@ -140,7 +140,8 @@ class SGATClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
                 PyG `Data` or plain arrays, `undirected=True` if each edge stands for
                 both directions; of weights of a pair, the largest counts then. With a
                 pandas table of edges, or a `Data`: `edge_columns`, the names of columns
-                or attributes of edges that the judge and gates look at (docs/guide.md).
+                or attributes of edges that the judge and gates look at (docs/guide.md),
+                and options of `FileOptions` that say how these are read.
 
         Returns:
             The classifier; after Ctrl-C with the best model so far, and a warning.

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sgat.config import DataConfig, FileOptions
-from sgat.data.configured import load_configured
+from sgat.data.configured import check_columns, check_dropped, load_configured
 from sgat.data.given_data import GivenData
 from sgat.data.hetero import edges_of_types, is_hetero
 from sgat.data.node_data import NodeData, check_features
@@ -195,7 +195,8 @@ def judge(
         seed: Of all that is drawn.
         options: The `FileOptions` of files and tables; else those of
             `SGATClassifier.fit`, such as `label` of a networkx graph. `edge_columns`
-            names columns of the edges that may tell which of them are wrong.
+            names columns of the edges that may tell which of them are wrong, and
+            `fill_missing` and others of `FileOptions` say how these are read.
 
     Raises:
         ValueError: If the data is not as described.
@@ -235,7 +236,9 @@ def _of_tables(edges: Any, nodes: Any, options: FileOptions, seed: int) -> Judge
         raise ValueError("`nodes` must be a table, as `data` is.")
     if nodes is None and (options.label or options.labels):
         raise ValueError("`label` needs `nodes`, the table with that column.")
+    check_columns(options)
     files = from_tables(edges, nodes, options=options)
+    check_dropped(options, files)
     index = getattr(edges, "index", None)
     return dataclasses.replace(_judged(files, files.data, seed), index=index)
 

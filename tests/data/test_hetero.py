@@ -158,8 +158,59 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(pyg):
         sgat.judge(data, node_type="paper", split="fold")
     with pytest.raises(ValueError, match="for which there is `sgat"):
         sgat.JudgeEdges()(data)
+    with pytest.raises(ValueError, match="`edges`, got a list of HeteroData"):
+        sgat.judge([data, data])
     with pytest.raises(ValueError, match="`data` must have nodes, got a Het"):
         sgat.judge(type(data)())
     del data["author"].y, data[WRITES].edge_index
     with pytest.raises(ValueError, match=r"'paper'\) must have an `edge_index`"):
+        sgat.judge(data)
+
+
+def test_attributes_of_other_types_may_be_of_other_widths(pyg):
+    data, _ = papers(pyg)
+    for width, kind in enumerate(data.edge_types, start=2):
+        data[kind].edge_attr = torch.zeros(data[kind].edge_index.shape[1], width)
+    for width, name in enumerate(data.node_types, start=2):
+        data[name].pos = torch.zeros(data[name].num_nodes, width)
+    judged = sgat.judge(data)
+    assert judged.num_edges == data.num_edges
+    assert judged.remove()[CITES].edge_attr.shape[1] == 2
+    sentence = "`edge_columns` must name attributes that the edges of all types have"
+    with pytest.raises(ValueError, match=sentence):
+        sgat.judge(data, edge_columns=["edge_attr"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value", "sentence"),
+    [
+        # 1 more than there are papers, which would be an author.
+        (CITES, "edge_index", [[0], [PAPERS]], "name the 301 nodes of 'paper', from 0"),
+        (WRITES, "edge_index", [[-1], [0]], "name the 151 nodes of 'author', from 0"),
+        (CITES, "edge_index", [[0.5], [1]], "must have an `edge_index`, integers"),
+        (CITES, "edge_index", [[0], [1], [2]], "must have an `edge_index`, integers"),
+        (CITES, "edge_index", [0, 1], "must have an `edge_index`, integers"),
+        (CITES, "edge_weight", [1.0], "'paper'\\) must have shape \\[1"),
+        (
+            ("paper", "at", "venue"),
+            "edge_index",
+            [[0], [0]],
+            "must name the 0 nodes of 'venue'",
+        ),
+        ("author", "x", [0.5] * AUTHORS, "'author' must be a dense tensor"),
+        ("paper", "y", [0, 1], "`y` of the node type 'paper' must be a dense"),
+        ("paper", "train_mask", [True], "must be a dense tensor \\[301"),
+    ],
+)
+def test_what_does_not_fit_its_type_is_refused(pyg, kind, key, value, sentence):
+    data, _ = papers(pyg)
+    data[kind][key] = torch.tensor(value)
+    with pytest.raises(ValueError, match=sentence):
+        sgat.judge(data)
+
+
+def test_nodes_without_edge_types_are_refused(pyg):
+    data, _ = papers(pyg)
+    del data[CITES], data[WRITES]
+    with pytest.raises(ValueError, match="`data` must have edges, got a HeteroData"):
         sgat.judge(data)

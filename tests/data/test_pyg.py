@@ -30,6 +30,13 @@ def test_one_column_of_edge_attributes_is_the_weight(make):
     assert from_pyg(data).graph.weight.tolist() == [2.0, 4.0, 2.0]
 
 
+def test_masks_of_another_length_are_refused(make):
+    data = make(x=torch.rand(7, 2), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    data.train_mask = torch.ones(5, dtype=torch.bool)
+    with pytest.raises(ValueError, match="`train_mask` must have 7 entries, one for"):
+        from_pyg(data)
+
+
 def test_masks_with_several_splits_are_chosen_by_number(make):
     data = block_graph()
     masks = {

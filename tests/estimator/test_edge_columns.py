@@ -132,13 +132,52 @@ def test_edges_that_do_not_fit_are_refused(change, sentence, seed):
 
 def test_arrays_have_no_columns():
     x, y, table, _ = trades(0, 60)
-    sentence = (
-        "`edge_columns` must name columns of a pandas table `edges`, or of the edges of"
-        " a PyG Data or a networkx graph, got 'kind'."
-    )
+    sentence = "`edge_columns` must name columns of a pandas table `edges`, got 'kind'."
     edges = table[["src", "dst"]].to_numpy().T
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         SGATClassifier(**QUICK).fit(x, y, edges, edge_columns=["kind"])
+
+
+def test_options_of_files_read_columns_in_memory_too(seed):
+    x, y, table, _ = trades(seed, 60)
+    table["code"] = np.arange(len(table)) % 3
+    table["gap"] = np.where(table["code"] == 1, np.nan, table["amount"])
+    columns = {"edge_columns": ["kind", "code", "gap"], "categorical": ["code"]}
+    clf = SGATClassifier(**QUICK, epochs=1)
+    clf.fit(x, y, table, **columns, fill_missing="mean")
+    code, gap = clf.graphs_[0].edge_columns[1:]
+    assert code.categories == (0, 1, 2)
+    assert gap.fill == pytest.approx((table["gap"].mean(),))
+    with pytest.raises(ValueError, match="`unknown_category` can make it zeros"):
+        clf.predict(x, table.assign(kind="theft"))
+    found = clf.predict(x, table.assign(kind="theft"), unknown_category="zero")
+    assert len(found) == 60
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"edge_columns": "kind"}, "must be a list of names, got 'kind'"),
+        ({"edge_columns": ["kind"] * 2}, "must name each once, got 'kind' twice"),
+        ({"fill_missing": "mean"}, "`fill_missing` goes with `edge_columns`, got none"),
+        ({"edge_columns": ["kind"], "text": ["kidn"]}, "`text` must name `edge_colu"),
+        ({"edge_columns": ["gap"], "fill_missing": "men"}, "must be one of zero, mean"),
+        ({"edge_columns": ["mixed"]}, "column 'mixed': must hold values of one type"),
+    ],
+)
+def test_slips_in_the_options_of_columns_are_refused(options, sentence):
+    x, y, table, _ = trades(0, 60)
+    table["mixed"] = [1, *["a"] * (len(table) - 1)]
+    with pytest.raises(ValueError, match=sentence):
+        sgat.judge(x, table, y, **options)
+
+
+@pytest.mark.parametrize("name", ["x", "train_mask", "size"])
+def test_what_has_no_row_for_each_edge_is_no_column(name, pyg):
+    data = as_pyg(pyg, 0)
+    data.size = 3
+    with pytest.raises(ValueError, match=f"of a PyG Data, got '{name}' of shape"):
+        sgat.judge(data, edge_columns=[name])
 
 
 def as_pyg(pyg: ModuleType, seed: int, size: int = 60, **more: Any) -> Any:

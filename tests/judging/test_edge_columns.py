@@ -262,5 +262,7 @@ def test_a_column_that_is_not_there_is_one_sentence(given, tmp_path, capsys):
         "e.csv: no column 'sauce' for the judge and gates (`--edge-columns`); did you"
     )
     assert told in capsys.readouterr().err
-    with pytest.raises(ValueError, match="or a networkx graph, got 'sauce'"):
+    with pytest.raises(
+        ValueError, match="of the edges of a networkx graph, got 'sauce'"
+    ):
         sgat.judge(nx.path_graph(40), edge_columns=["sauce"])

@@ -188,7 +188,14 @@ def test_the_table_has_the_rows_of_the_file_and_new_columns(judged):
         (
             (np.ones((3, 2)), np.zeros((2, 0), int)),
             {"edge_columns": ["a"]},
-            "`edge_columns` must name columns of a pandas table `edges`, or of the",
+            "`edge_columns` must name columns of a pandas table `edges`, got 'a'",
+        ),
+        ((EDGES,), {"edge_columns": ["src", "src"]}, "must name each column once, got"),
+        ((EDGES,), {"drop": ["sinc"]}, "`drop` must name columns of 'src', 'dst', "),
+        (
+            (EDGES.assign(mixed=[1, "a"] * (len(EDGES) // 2)),),
+            {},
+            "edges, column 'mixed': must hold values of one type; `astype",
         ),
     ],
 )

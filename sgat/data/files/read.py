@@ -34,7 +34,13 @@ from sgat.data.files.ids import (
 from sgat.data.files.matrix_market import read_matrix_market
 from sgat.data.files.node_table import read_nodes
 from sgat.data.files.numbered_rows import graph_of_rows
-from sgat.data.files.source import TABLE_FORMATS, Source, check_file, format_of
+from sgat.data.files.source import (
+    TABLE_FORMATS,
+    Source,
+    check_file,
+    format_of,
+    in_memory,
+)
 from sgat.data.files.stored_edges import StoredEdges
 from sgat.data.node_data import NodeData
 from sgat.graph import Graph
@@ -163,8 +169,8 @@ def from_tables(
 
     Messages call the tables `edges` and `nodes`.
     """
-    node_source = None if nodes is None else _in_memory(nodes, "nodes")
-    return _build(_in_memory(edges, "edges"), node_source, False, options, encoding)
+    node_source = None if nodes is None else in_memory(nodes, "nodes")
+    return _build(in_memory(edges, "edges"), node_source, False, options, encoding)
 
 
 def read_table(path: Path, options: FileOptions, format: str | None = None) -> Source:
@@ -176,13 +182,6 @@ def read_table(path: Path, options: FileOptions, format: str | None = None) -> S
         return read_npz(path)
     text = {"delimiter": options.delimiter, "decimal": options.decimal}
     return read_csv(text_file(path, options.encoding), format=chosen, **text)
-
-
-def _in_memory(table: Any, name: str) -> Source:
-    if not isinstance(table, pa.Table):
-        table = pa.Table.from_pandas(table, preserve_index=False)
-        table = table.replace_schema_metadata()
-    return Source(table, name, "table")
 
 
 def _format(path: Path, format: str | None, allowed: tuple[str, ...]) -> str:

@@ -173,3 +173,26 @@ def check_names(path: Path, names: list[str], place: str = "") -> None:
     name, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
     if times > 1:
         raise ValueError(f"{path}{place}: column {name!r} occurs more than once.")
+
+
+def in_memory(table: Any, name: str) -> Source:
+    """A table of pandas or pyarrow, or columns by their names, as a source."""
+    if isinstance(table, pa.Table):
+        return Source(table, name, "table")
+    is_pandas = hasattr(table, "iloc")
+    try:
+        if is_pandas:
+            found = pa.Table.from_pandas(table, preserve_index=False)
+        else:
+            found = pa.table(table)
+    except pa.ArrowException:
+        for column in table:
+            try:
+                pa.array(table[column])
+            except pa.ArrowException:
+                problem = (
+                    "must hold values of one type; `astype(str)` makes them words."
+                )
+                raise Source(None, name, "table").fault(problem, column) from None
+        raise
+    return Source(found.replace_schema_metadata(), name, "table")
