@@ -139,6 +139,11 @@ def check_columns(options: FileOptions) -> None:
     for name in options.features or ():
         if name in taken:
             raise ValueError(f"`features` must not name {name!r}, {taken[name]}.")
+    taken = dict.fromkeys((options.src, options.dst), "an end of the edges")
+    taken |= dict.fromkeys(options.drop, "which `drop` leaves out")
+    for name in options.edge_columns:
+        if name in taken:
+            raise ValueError(f"`edge_columns` must not name {name!r}, {taken[name]}.")
 
 
 def check_dropped(options: FileOptions, files: FileGraph) -> None:

@@ -120,6 +120,14 @@ def test_what_names_no_data_is_refused(config, message):
             "`text` and `categorical` or `drop` both name",
         ),
         ({"drop": ["a", "a"]}, "`drop` must name each column once, got 'a'."),
+        (
+            {"edge_columns": ["src"]},
+            "`edge_columns` must not name 'src', an end of the edges.",
+        ),
+        (
+            {"edge_columns": ["a"], "drop": ["a"]},
+            "`edge_columns` must not name 'a', which `drop` leaves out.",
+        ),
     ],
 )
 def test_columns_have_one_meaning(files, options, message):
